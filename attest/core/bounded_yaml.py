@@ -8,7 +8,7 @@ DEEPEST, LARGEST = 100, 20_000
 
 
 def bounded(text: str) -> str:
-    """Return the text itself, unless building it would fill the memory or the stack.
+    """Return a YAML text unchanged; raise an error if building its values would fill the memory or the stack.
 
     Raises:
         yaml.YAMLError: it is no YAML, an anchor stands in itself, or there are too many values or too deep ones.

@@ -24,7 +24,7 @@ class AttestError(Exception):
 
 
 def as_user_error(error: BaseException | None) -> AttestError | None:
-    """Find the mistake that a user can mend in an error and what it was raised from, by the types of exceptions.
+    """Find the user's mistake in an error, or in an error that it was raised from, by the types of exceptions.
 
     Returns:
         The sentence for the user. None if there is no such mistake: the error is a bug and deserves its traceback.
@@ -100,12 +100,12 @@ def _extra_with(module: str | None) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return what to type so that the running environment gets an extra."""
+    """Return the command that installs an extra of Attest in the running environment."""
     return f"{shlex.quote(sys.executable)} -m pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Go through an error, what it was raised from, what that was raised from, and so on."""
+    """Yield an error, then the error that it was raised from, and so on to the first one."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -142,7 +142,7 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
 
 
 def nearest(found: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """Return the names most like one that was typed, in capitals or not, the nearest first, however little alike.
+    """Return the names most like a name that was typed, the nearest first, in capitals or not and however little alike.
 
     Args:
         found: what was typed.

@@ -9,7 +9,7 @@ SECONDS, BATCHES = 10, 5
 
 
 class Forecast:
-    """The remaining time of some work, which begins when the forecast is made and is told once."""
+    """A forecast of the remaining time of some work, which begins when the forecast is made; it is told once."""
 
     def __init__(self) -> None:
         self.batches = 0

@@ -28,7 +28,7 @@ IN_PYTHON = "Give class numbers from 0, or names that are in label_names, in cla
 def class_numbers(
     labels: Any, shape: tuple[int, ...], names: Sequence[str] = (), classes: int | None = None, *, partly: bool = False
 ) -> np.ndarray:
-    """Return labels as class numbers, int64, of a shape.
+    """Return labels, which may be names, as class numbers: an int64 array of the given shape.
 
     Args:
         labels: numbers or names, in a list, an array, a tensor, a Series …; whole floats and truth values are numbers. They
@@ -59,13 +59,13 @@ def class_numbers(
 
 
 def of_batch(labels: Any, shape: tuple[int, ...], names: Sequence[str], *, partly: bool = False) -> Tensor:
-    """Return ``class_numbers`` of a batch as a tensor; a tensor holds class numbers already."""
+    """Return the labels of a batch as class numbers, an int64 tensor of the given shape; a tensor must hold class numbers."""
     known = () if isinstance(labels, Tensor) else names
     return torch.from_numpy(class_numbers(labels, shape, known, len(names), partly=partly))
 
 
 def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: bool = True) -> dict[str, int]:
-    """Find the class of each label that is written: by name; else by name whatever the case; else by number.
+    """Return the class number of each label of a file: by its name, else by its name in any case, else by its number.
 
     Args:
         labels: all that there are. Of a file, those of all its rows: 1, 2 and 3 are counted from 0 only if there is a 0.
@@ -98,7 +98,7 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
 
 
 def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
-    """Say that numbers may have been counted from 1; None if one is 0, or there are no two of them."""
+    """Return a warning that class numbers may be counted from 1; None if one of them is 0, or fewer than two differ."""
     known = np.unique(numbers[numbers >= 0]).tolist()
     if len(known) < 2 or known[0] == 0 or not names:
         return None
@@ -179,7 +179,7 @@ def _array(labels: Any, partly: bool) -> np.ndarray:
 
 
 def _listed(values: Any) -> Any:
-    """Return arrays, tensors and columns as lists, and what they hold as Python has it."""
+    """Return an array, a tensor, a column or another iterable as a list of plain Python values; anything else unchanged."""
     if hasattr(values, "tolist"):
         return values.tolist()
     if isinstance(values, str):
@@ -217,7 +217,7 @@ def _require_whole(values: np.ndarray) -> None:
 
 
 def _require_no_other_name(values: np.ndarray, names: Sequence[str]) -> None:
-    """Refuse numbers that are names of other classes too."""
+    """Raise an ``AttestError`` for a class number that is also the name of another class."""
     for number in np.unique(values).astype(int).tolist():
         if str(number) in names and names[number] != str(number):
             raise AttestError(

@@ -73,12 +73,12 @@ def memory_budget() -> int:
 
 
 def longest_quadratic() -> int:
-    """Return the most tokens of a text for evidence over all pairs of tokens: as set, and as the budget allows."""
+    """Return the largest number of tokens of a text whose tokens are compared pair by pair: as set, if the budget allows."""
     return min(_longest, math.isqrt(_budget // _BYTES_PER_PAIR))
 
 
 def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
-    """Set the budget of this process.
+    """Set the memory budget of this process.
 
     Args:
         gibibytes: working memory of one step of evidence.
@@ -92,13 +92,13 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
 
 
 def processes_that_fit() -> int:
-    """Return how many processes may share the budget."""
+    """Return how many processes may share the memory budget."""
     return max(1, _budget // PIECE)
 
 
 @contextmanager
 def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
-    """Let this process take more than a piece only when it is its turn.
+    """Let this process take more memory than ``PIECE`` only while it holds the lock that the processes share.
 
     Args:
         turn: a lock that the processes share; one that already has it may take it again.
@@ -113,7 +113,7 @@ def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
 
 @contextmanager
 def budget_kept() -> Iterator[None]:
-    """Set the budget of this process back when this ends, whatever was set in between."""
+    """Restore the memory budget of this process when the block ends, whatever was set inside it."""
     global _budget, _longest
     before = _budget, _longest
     try:
@@ -161,7 +161,7 @@ def cores(quota: Path = _QUOTA) -> int:
 
 @contextmanager
 def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
-    """Set every part of a network to evaluation mode, and back to how each was."""
+    """Set every part of a network to evaluation mode inside the block, and restore the mode of each part afterwards."""
     training = [module for module in network.modules() if module.training]
     network.eval()
     try:
@@ -177,7 +177,7 @@ def to_numpy(values: Tensor) -> np.ndarray:
 
 
 def sort_rows(values: Tensor) -> Tensor:
-    """Sort numbers along the last dimension, ascending, detached; shape and dtype of ``values``.
+    """Return the numbers sorted along the last dimension, ascending and without a gradient; shape and dtype of ``values``.
 
     On a CPU by numpy, ten times faster than torch, which sorts indices along.
     """

@@ -41,7 +41,7 @@ def can_fork() -> bool:
 
 
 def together(processes: int, work: Callable[[int], Result]) -> Result:
-    """Do work in several processes, this one among them, as one group of ``torch.distributed``.
+    """Run a function in several processes, this one among them, as one group of ``torch.distributed``.
 
     The others are copies of this process as it is now, and end with it, whatever ends it. Together they keep to the memory
     budget: only one at a time takes more than a piece of it.
@@ -70,7 +70,7 @@ def together(processes: int, work: Callable[[int], Result]) -> Result:
 
 
 def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
-    """Do the work of another process; its error goes into a file for the first one to raise."""
+    """Run the work in a process that is not the first one; its error goes into a file, for the first process to raise."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it as well, and ends this one
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -84,7 +84,7 @@ def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
 
 
 def _told(error: BaseException) -> str:
-    """Write an error in words: our own sentence as it is, after a mark; of any other the kind and where it was raised."""
+    """Write an error as text: an ``AttestError``'s own sentence after a mark, of any other error its kind and traceback."""
     if isinstance(error, AttestError):
         return _OURS + str(error)
     return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
@@ -92,7 +92,7 @@ def _told(error: BaseException) -> str:
 
 @contextmanager
 def _group(rank: int, processes: int, folder: Path) -> Iterator[None]:
-    """Belong to the group; its members find one another through a file."""
+    """Make this process a member of the process group inside the block; members find one another through a file."""
     store = distributed.FileStore(str(folder / "store"), processes)
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=processes, timeout=_PATIENCE)
     try:
@@ -103,7 +103,7 @@ def _group(rank: int, processes: int, folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _running(others: Sequence[BaseProcess]) -> Iterator[None]:
-    """Start processes, and let none of them outlive this block."""
+    """Start processes, and end all of them when the block ends."""
     try:
         for each in others:
             each.start()
@@ -121,7 +121,7 @@ class _LostError(Exception):
 
 @contextmanager
 def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterator[None]:
-    """Raise what was wrong in another process, as soon as it has ended and not when this one next speaks to it."""
+    """Raise the error of another process as soon as that process has ended, not when this one next waits for it."""
     try:
         with _hearing_of_ends(others):
             yield
@@ -164,7 +164,7 @@ def _killed(exit_code: int, processes: int) -> AttestError:
 
 
 class Turns:
-    """The places in a list, taken by processes in turn; made before the processes are copied.
+    """A counter by which several processes take the places of a list in turn; it is made before they are forked.
 
     Args:
         processes: how many take turns.
@@ -176,7 +176,7 @@ class Turns:
         self._before = 0
 
     def of(self, count: int) -> Iterator[int]:
-        """Go through the places of a list of so many that fall to this process.
+        """Yield those places of a list of ``count`` items that fall to this process.
 
         All processes go through the same lists, and wait for one another between two of them.
         """

@@ -23,7 +23,7 @@ def _shift_right(bits: Tensor, places: int) -> Tensor:
 
 
 def _mix_(bits: Tensor) -> Tensor:
-    """Mix in place, which halves the time of a hundred permutations."""
+    """Mix the bits of every integer in place, which halves the time of a hundred permutations."""
     return _mix_on_cpu_(bits) if bits.device.type == "cpu" else _mix_anywhere_(bits)
 
 
@@ -34,7 +34,7 @@ def _mix_anywhere_(bits: Tensor) -> Tensor:
 
 
 def _mix_on_cpu_(bits: Tensor) -> Tensor:
-    """Mix by numpy in two thirds of the time: its unsigned shifts bring the zeros along."""
+    """Mix the bits of every integer by numpy, in two thirds of the time: its unsigned shifts bring the zeros along."""
     words = bits.numpy().view(np.uint64)
     for places, multiplier in zip(_SHIFTS, _MULTIPLIERS, strict=True):
         np.bitwise_xor(words, words >> np.uint64(places), out=words)
@@ -60,7 +60,7 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
 
 
 def stream(seed: int, purpose: str) -> int:
-    """Return the seed of what is drawn for one purpose: another stream for each purpose of each seed.
+    """Return the seed of all draws for one purpose; each purpose of each run's seed has its own.
 
     A purpose that is a number added to the seed would have the draws of another purpose of the next seed.
 
@@ -99,7 +99,7 @@ def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Ten
 
 
 def random_uniforms(seed: int, *counters: Tensor) -> Tensor:
-    """Hash a seed and integer counters into numbers of (0, 1), both ends excluded: float64, arguments as ``random_bits``."""
+    """Hash a seed and integer counters, int64 tensors that broadcast, into float64 numbers in (0, 1), both ends excluded."""
     return (_shift_right(random_bits(seed, *counters), 11).double() + 0.5) * 2.0**-53
 
 
@@ -123,7 +123,7 @@ def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.d
 
 
 def random_order(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
-    """Draw random keys: sorting by them shuffles; the largest allowed one is a uniformly random choice.
+    """Draw a random key for each token: sorting by keys shuffles a text, and the largest key marks a uniformly random token.
 
     Args:
         seed, ids, draws: as above.

@@ -16,12 +16,12 @@ def rounding(dtype: torch.dtype) -> float:
 
 
 def in_steps(values: Tensor) -> Tensor:
-    """Return numbers of order 1 in whole steps of what rounding does to them, so that ranks know no order in it."""
+    """Return numbers of order 1 in whole steps of their rounding error, so that numbers equal but for rounding become ties."""
     return (values / rounding(values.dtype)).round()
 
 
 def compared(first: Tensor, second: Tensor, within: float) -> Tensor:
-    """Return 1 where the first is larger, -1 where the second is, 0 where they differ by rounding alone; NaN where one is.
+    """Return 1 where ``first`` is larger, -1 where ``second`` is, 0 where they differ by rounding alone; NaN where one is NaN.
 
     Args:
         first, second: float, of shapes that broadcast.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def first_line(fields: list[bytes]) -> tuple[int, bool]:
-    """Return how many numbers follow each word, and whether this line only says so and holds no vector.
+    """Return the number of dimensions that a word vector file's first line tells, and whether that line is a header only.
 
     Args:
         fields: of the first line, split at blanks. fastText and word2vec begin with the number of words and that of
@@ -15,7 +15,7 @@ def first_line(fields: list[bytes]) -> tuple[int, bool]:
 
 
 def dimensions_in(path: Path) -> int | None:
-    """Return how many numbers follow each word of a file; None if there is no such file, or nothing in it.
+    """Return the number of dimensions of a word vector file; None if there is no such file, or nothing in it.
 
     Args:
         path: of the file.

@@ -38,7 +38,7 @@ def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
 
 
 def require_steps(network: Any) -> None:
-    """Refuse what does not offer the four steps.
+    """Refuse a network that does not offer the four steps ``encode``, ``score``, ``project`` and ``decode``.
 
     Raises:
         AttestError: it is no ``nn.Module``, lacks a step, or a step does not take two arguments.
@@ -119,7 +119,7 @@ def _refuse_mask(mask: Tensor) -> None:
 
 
 def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int, ...], dimensions: int) -> None:
-    """Raise an ``AttestError`` unless a step returned a tensor of so many dimensions whose shape begins like ``batch``."""
+    """Raise an ``AttestError`` unless a step returned a tensor of so many ``dimensions`` whose shape begins with ``batch``."""
     if isinstance(returned, Tensor) and returned.ndim == dimensions and returned.shape[: len(batch)] == batch:
         return
     found = f"a tensor {tuple(returned.shape)}" if isinstance(returned, Tensor) else f"a {type(returned).__name__}"
@@ -194,7 +194,7 @@ def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
 def require_attention(
     network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, tokens: Tensor, mask: Tensor
 ) -> None:
-    """Look once a network at what its attention and its decoder promise; one whose scores have become NaN promises nothing.
+    """Check once for each network that its attention and decoder keep their promises; scores that are NaN end the check.
 
     Args:
         network: was looked at before or not.
@@ -268,7 +268,7 @@ def _apart(found: Tensor, logits: Tensor) -> float:
 
 
 def _tolerance(values: Tensor) -> float:
-    """Return 3e-4 in single precision, 1e-8 in double: what sums over thousands of tokens lose, far less than a wrong sum."""
+    """Return by how much a sum over thousands of tokens may be off by rounding: 3e-4 in single precision, 1e-8 in double."""
     return torch.finfo(values.dtype).eps ** 0.5
 
 
@@ -282,7 +282,7 @@ CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
 
 @torch.no_grad()
 def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor] | None = None) -> None:
-    """Refuse a network whose steps decide otherwise than it does itself, or otherwise beside a longer text than alone.
+    """Refuse a network whose steps decide otherwise than its own forward pass, or otherwise beside a longer text than alone.
 
     Args:
         network: with the four steps, in evaluation mode. What it does itself is its method ``itself(tokens, mask, **given)``,
@@ -309,7 +309,7 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
 
 
 def _probabilities_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
-    """Return the network's own probabilities, which all ways into it share: ``(B, K)``, of a tagger ``(B, T, K)``."""
+    """Return a network's own probabilities ``(B, K)`` or ``(B, T, K)``; refuse it if its steps or ``forward`` give others."""
     ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
     if offers_forward(network):
         ways["its forward"] = network(tokens, mask)
@@ -337,7 +337,7 @@ def _without_padding(logits: Tensor, mask: Tensor) -> Tensor:
 
 
 def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str) -> None:
-    """Refuse probabilities that differ; NaN is like NaN, and is refused elsewhere."""
+    """Refuse two tensors of probabilities that differ by more than rounding; NaN equals NaN here, and is refused elsewhere."""
     close = CLOSE_IN_HALF if own.dtype in (torch.float16, torch.bfloat16) else CLOSE
     apart = (own - other).abs().masked_fill(own.isnan() & other.isnan(), 0).nan_to_num(nan=torch.inf).flatten(1).amax(dim=-1)
     if (apart > close).any():

@@ -23,28 +23,28 @@ Scopes = dict[str, list[str]]
 
 
 class Resuming(Protocol):
-    """A network that can go on from the middle: those of ``attest.models.networks`` offer it, and it is asked of none.
+    """A network whose forward pass can begin at a layer, as in ``attest.models.networks``; no network has to offer this.
 
-    Who overrides ``forward`` of one that offers it overrides ``resume`` too.
+    A subclass that overrides ``forward`` has to override ``resume`` too.
     """
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Return logits from what entered the attention of a layer, ``(B, T, H)``, counted from 0 among those with heads."""
+        """Return the logits of a pass that begins with ``hidden (B, T, H)`` at a layer; layers with heads count from 0."""
 
 
 class Skipping(Protocol):
-    """A network whose own passes can leave out layers: somebody else's model, to which the tokens are given all the same."""
+    """A network whose own pass can leave out its first layers while it still gets the tokens: somebody else's model."""
 
     blocks: Mapping[str, nn.Module]
     """What is called with the ``(B, T, H)`` that enter a layer, by its name; none where no layer can be left out."""
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
-        """Let passes begin at a layer, counted from 0 among those with heads, with what enters it, ``(B, T, H)``."""
+        """Let passes in the block begin at a layer, counted from 0 among those with heads, with its input ``(B, T, H)``."""
 
 
 @dataclass(frozen=True)
 class LayerObservation:
-    """A batch as a network with self-attention saw it; without the autograd graph unless observed within one."""
+    """A forward pass of one batch through a network with self-attention; without the autograd graph unless made within one."""
 
     network: nn.Module
     ids: Tensor
@@ -85,14 +85,14 @@ class LayerObservation:
         return {"": layers} | alone
 
     def under(self, *interventions: Intervention) -> "LayerObservation":
-        """Return the same batch, observed again while interventions are in force; what lies below them stays as it was."""
+        """Return an observation of the batch while interventions are in force; the layers below them keep their attention."""
         with intervene(self.network, *interventions):
             logits, weights = _passed(self.network, self._forward(), self.mask.device)
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
         return replace(self, attention=attention, logits=logits, inputs={})
 
     def _forward(self) -> Callable[[], Tensor]:
-        """Return the pass that is still to be made: from the first tampered layer on, where that can be."""
+        """Return a function that runs the network, from the first layer with an intervention on if the network can do so."""
         tampered = [name for name, layer in attending(self.network).items() if layer.replacements]
         if not tampered or not all(name in self.inputs for name in tampered):
             return partial(self.network, self.tokens, self.mask)
@@ -100,7 +100,7 @@ class LayerObservation:
         return partial(_pass_from, place, [*self.inputs.values()][place], self.network, self.tokens, self.mask)
 
     def rows(self, index: Tensor) -> "LayerObservation":
-        """Return some of the instances, int64 ``(R,)``, possibly several times."""
+        """Return the observation of R of the instances, int64 ``(R,)`` rows of the batch, which may repeat."""
         attention = {layer: weights[index] for layer, weights in self.attention.items()}
         inputs = {layer: hidden[index] for layer, hidden in self.inputs.items()}
         ids, tokens, mask, logits = (column[index] for column in (self.ids, self.tokens, self.mask, self.logits))
@@ -119,33 +119,33 @@ class LayerObservation:
         return self.mask if self.labels is None or self.labels.ndim == 1 else self.labels >= 0
 
     def correct(self, labels: Tensor) -> Tensor:
-        """Return whether the decision is right, as ``rightly``, ``(B,)``; of a tagger the share of right tags, float."""
+        """Return whether each decision is right, ``(B,)``, NaN for labels below 0; of a tagger the share of right tags."""
         return self.per_instance(self.predicted == labels if labels.ndim > 1 else rightly(self.predicted, labels))
 
     def moved_from(self, other: "LayerObservation") -> Tensor:
-        """Return the TVD of predictions ``(B,)`` in [0, 1], of a tagger its mean over tokens."""
+        """Return the TVD of both observations' predictions, ``(B,)`` in [0, 1], of a tagger its mean over tokens."""
         return self.per_instance(total_variation(self.probabilities, other.probabilities))
 
     def diverged_from(self, other: "LayerObservation", layers: Sequence[str]) -> Tensor:
-        """Return the mean JSD ``(B,)`` in nats between the rows of both attentions: over layers, heads and real tokens."""
+        """Return the JSD of both observations' attention rows in nats, ``(B,)``, mean over layers, heads and real tokens."""
         return self.mean_over_rows(lambda layer: jensen_shannon(self.attention[layer], other.attention[layer]), layers)
 
     def support(self, layers: Sequence[str]) -> Tensor:
-        """Return the share ``(B,)`` of real tokens that a row gives weight to, mean over layers, heads and real tokens."""
+        """Return the share of real tokens with weight in an attention row, ``(B,)``, mean over layers, heads and tokens."""
         lengths = self.mask.sum(dim=-1)[:, None, None]
         return self.mean_over_rows(lambda layer: (self.attention[layer] > 0).sum(dim=-1) / lengths, layers)
 
     def largest(self, layers: Sequence[str]) -> Tensor:
-        """Return the largest weight of a row, mean over layers, heads and real tokens, ``(B,)`` in (0, 1]."""
+        """Return the largest weight in a row of attention, ``(B,)`` in (0, 1], mean over layers, heads and real tokens."""
         return self.mean_over_rows(lambda layer: self.attention[layer].amax(dim=-1), layers)
 
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
-        """Return the mean ``(B,)`` of a measure of the rows of a layer, ``(B, N, T)``; NaN is left out."""
+        """Return the mean ``(B,)`` of a measure ``(B, N, T)`` of layers over all of these and the real tokens; without NaN."""
         return torch.stack([mean_over_rows(measure(layer), self.mask) for layer in layers]).nanmean(dim=0)
 
 
 def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
-    """Compute the mean over heads and real tokens: ``(B, N, T)``, ``(B, T)`` -> ``(B,)``; NaN is left out."""
+    """Return the mean of ``values (B, N, T)`` over heads and the real tokens of ``mask (B, T)``, ``(B,)``; NaN is left out."""
     return values.masked_fill(~mask.unsqueeze(1), torch.nan).flatten(1).nanmean(dim=-1)
 
 
@@ -172,7 +172,7 @@ def observe_layers(
     labels: Tensor | None = None,
     special: Tensor | None = None,
 ) -> LayerObservation:
-    """Run a network once and keep what its layers attend to.
+    """Run a network once and keep its layers' attention and, where a pass can begin at a layer, the inputs of layers.
 
     Args:
         network: takes tokens and mask to logits, in evaluation mode.
@@ -195,7 +195,7 @@ def observe_layers(
 
 @torch.no_grad()
 def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, inputs: Mapping[str, Tensor]) -> bool:
-    """Return whether a pass of this batch that begins at the last layer has the logits of the whole pass, to rounding."""
+    """Return whether a pass that begins at the last layer gives the logits of the whole pass of this batch, up to rounding."""
     with torch.autocast(tokens.device.type, enabled=False):
         again = _pass_from(len(inputs) - 1, [*inputs.values()][-1], network, tokens, mask)
     real = slice(None) if logits.ndim == 2 else mask
@@ -204,7 +204,7 @@ def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, i
 
 
 def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Return the logits of a pass that begins at a layer, counted from 0 among those with heads, with what enters it."""
+    """Return the logits of a pass that begins at a layer, counted from 0 among those with heads, with its input ``hidden``."""
     bare = unwrapped(network)
     if hasattr(bare, "beginning_at"):
         with cast(Skipping, bare).beginning_at(place, hidden):
@@ -213,7 +213,7 @@ def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, m
 
 
 def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
-    """Return the modules that are called with the inputs of each layer; none if no pass can go on from there."""
+    """Return the modules whose inputs are the inputs of each layer, by layer; none if no pass can begin at a layer."""
     bare, layers = unwrapped(network), attending(network)
     if any(layer.replacements for layer in layers.values()):
         return {}
@@ -234,7 +234,7 @@ def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.dev
 
 @contextmanager
 def entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
-    """Collect the hidden states that enter modules."""
+    """Collect the hidden states that enter modules inside the block, by the names of the modules."""
     inputs: dict[str, Tensor] = {}
 
     def keep(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:

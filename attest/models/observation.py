@@ -32,7 +32,7 @@ Columns = TypeVar("Columns", Tensor, dict[str, Tensor])
 
 
 class Network(Protocol):
-    """The seam: whatever offers these four steps can be put on trial.
+    """A network that can be put on trial: an ``nn.Module`` with these four steps.
 
     A network may also offer, and is then asked for:
 
@@ -58,7 +58,7 @@ class Network(Protocol):
 
 @dataclass(frozen=True)
 class Observation:
-    """A batch as the network saw it, with the autograd graph from the embedded input onwards.
+    """A forward pass of one batch: what each step returned, with the autograd graph from the embedded input onwards.
 
     Built once a batch and shared by all experiments, which must not backpropagate without ``retain_graph``.
     """
@@ -95,16 +95,16 @@ class Observation:
 
     @cached_property
     def attention(self) -> Tensor:
-        """Return ``weights`` without the graph, ``(B, T)``."""
+        """Return the attention weights without the graph, ``(B, T)``."""
         return self.weights.detach()
 
     @property
     def explanation(self) -> Tensor:
-        """Return what is read as importance of the tokens, ``(B, T)``: the attention, or what ``explained_by`` put there."""
+        """Return the explanation on trial, a weight a token, ``(B, T)``: the attention, or what ``explained_by`` put there."""
         return self.attention if self.read_instead is None else self.read_instead
 
     def explained_by(self, explanation: Tensor) -> "Observation":
-        """Return the same pass with another explanation on trial, ``(B, T)``, at least 0: attention rollout, for example."""
+        """Return this observation with another explanation on trial: ``(B, T)``, at least 0, such as attention rollout."""
         return replace(self, read_instead=explanation)
 
     @cached_property
@@ -113,7 +113,7 @@ class Observation:
         return probabilities(self.logits.detach())
 
     def of_predicted(self, values: Tensor) -> Tensor:
-        """Return what values ``(B, ..., K)`` of classes say of the predicted one, ``(B, ...)``."""
+        """Return the predicted class's entries of values ``(B, ..., K)`` that have one entry for each class, ``(B, ...)``."""
         index = self.predicted.view(-1, *(1,) * (values.ndim - 1)).expand(*values.shape[:-1], 1)
         return values.gather(-1, index).squeeze(-1)
 
@@ -139,7 +139,7 @@ class Observation:
         return int(self.lengths.max()) if asks else self.mask.shape[-1]
 
     def narrowed(self, values: Tensor, size: int) -> Tensor:
-        """Return the first ``size`` columns of rows ``(N, T, …)``, and those of the questions."""
+        """Return the first ``size`` columns of values ``(N, T, …)``, followed by the columns that hold questions."""
         if self.reach == values.shape[1]:
             return values[:, :size]
         return torch.cat([values[:, :size], values[:, self.reach :]], dim=1)
@@ -165,7 +165,7 @@ class Observation:
         return self.probabilities.argmax(dim=-1)
 
     def part(self, rows: Tensor) -> "Observation":
-        """Return some of the texts, bool or int64 ``rows``, padded to the longest of them; cut off from the graph."""
+        """Return the observation of some texts, bool or int64 ``rows``, padded to the longest of them, without the graph."""
         size = int(self.lengths[rows].max())
 
         def cut(values: Tensor) -> Tensor:
@@ -215,7 +215,7 @@ class Observation:
 
     @cached_property
     def class_logits(self) -> Tensor | None:
-        """Return what each token alone would decide, ``(B, T, K)``, without the graph; None unless the decoder is linear.
+        """Return the logits that each token alone would give, ``(B, T, K)``, detached; None unless the decoder is linear.
 
         ``weights @ class_logits`` are the logits of K classes under any weights that sum to 1.
         """
@@ -224,7 +224,7 @@ class Observation:
 
     @cached_property
     def margins(self) -> Tensor | None:
-        """Return how much each token alone favours class 1 of two, float64 ``(B, T)``; None for other classes or decoders.
+        """Return each token's logit of class 1 minus class 0's, float64 ``(B, T)``; None unless binary and linear.
 
         The prediction is ``sigmoid(weights @ margins)``.
         """
@@ -234,13 +234,13 @@ class Observation:
 
 
 def rightly(predicted: Tensor, labels: Tensor) -> Tensor:
-    """Return whether classes int64 ``(B,)`` are the gold ones, bool ``(B,)``; float, NaN for labels below 0."""
+    """Return whether predicted classes int64 ``(B,)`` are the gold labels, bool ``(B,)``; NaN, as float, for labels < 0."""
     right = predicted == labels
     return right if (labels >= 0).all() else torch.where(labels >= 0, right.double(), torch.nan)
 
 
 def cached_per_batch(measurement: Callable[[Observation], Result]) -> Callable[[Observation], Result]:
-    """Let a measurement be made once an observation and be shared by all experiments that ask for it."""
+    """Decorate a measurement so that it is made once for each observation and shared by all experiments."""
 
     @wraps(measurement)
     def remembering(observation: Observation) -> Result:
@@ -252,7 +252,7 @@ def cached_per_batch(measurement: Callable[[Observation], Result]) -> Callable[[
 
 
 def skips_long_texts(measurement: Callable[..., Columns]) -> Callable[..., Columns]:
-    """Spare texts too long for a measurement that compares every token with every other; they get NaN.
+    """Decorate a measurement that compares every token with every other, so that texts too long for it get NaN.
 
     Args:
         measurement: takes an observation, and what else there may be; returns ``(B,)`` or ``(B, T)``, 0 at padding, or a
@@ -280,7 +280,7 @@ def _first_tokens(observation: Observation) -> Observation:
 
 
 def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
-    """Return what was measured of the short texts, and NaN for the others."""
+    """Return a column with the measured numbers of the short texts, and NaN for the long ones."""
     everyone = column.new_full(mask.shape[: column.ndim], torch.nan)
     if column.ndim > 1:
         everyone = everyone.masked_fill(~mask, 0)
@@ -294,7 +294,7 @@ def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
 
 
 def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, observation: Observation) -> Tensor:
-    """Measure a few texts at a time, within the memory budget; the measurement needs no gradient."""
+    """Apply a measurement that needs no gradient to a few texts of an observation at a time, within the memory budget."""
     everyone = torch.arange(len(observation.ids), device=observation.ids.device)
 
     def of_rows(rows: Tensor) -> Tensor:
@@ -393,7 +393,7 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
 
 
 def numbered(ids: Tensor | None, mask: Tensor) -> Tensor:
-    """Return the ids int64 ``(B,)``, or, where there are none, the rows of the batch."""
+    """Return the given ids, int64 ``(B,)``; if there are none, the row numbers of the batch."""
     return torch.arange(len(mask), device=mask.device) if ids is None else ids
 
 
@@ -410,7 +410,7 @@ def tables_of(network: Network) -> list[nn.Module]:
 
 
 def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
-    """Return where tokens may be looked up; one text is tried twice, since ``(1, T)`` may be a table of positions too."""
+    """Return the embeddings that may look tokens up; those of a single text are found by reading it twice in one batch."""
     lookups = tables_of(network)
     if len(tokens) > 1 or len(lookups) < 2:
         return lookups

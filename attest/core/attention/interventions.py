@@ -34,7 +34,7 @@ Replacement = Callable[[Any, Tensor], Any]
 
 
 class HookedModule(nn.Module):
-    """A module that attends, with named places. It has no parameters of its own."""
+    """A module that computes attention and has hook points by name. It has no parameters of its own."""
 
     heads: int | None = None
     """Number of heads, which are then the second dimension of keys, scores and weights; None where there are no heads."""
@@ -45,16 +45,16 @@ class HookedModule(nn.Module):
         """In force now, outermost first; kept by ``attest.core.attention.interventions``, empty otherwise."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
-        """Return what goes on from a place: what was computed there, unless an intervention replaces it."""
+        """Return the value that leaves a hook point: the computed one, or what the interventions in force put in its place."""
         for where, replacement in self.replacements:
             if where == point:
                 value = replacement(value, mask)
         return value
 
     def given(self, point: HookPoint, shape: tuple[int, ...]) -> Any | None:
-        """Return the constant of this shape that replaces whatever is computed at a place; None if it has to be computed.
+        """Return the constant of this shape that replaces any value at a hook point; None if the value has to be computed.
 
-        It is computed after all where another place is hooked: what passes there may be recorded.
+        None also if another hook point is in use: the values that pass there may be recorded.
         """
         first = self.replacements[0][1] if self.replacements else None
         alone = all(where == point for where, _ in self.replacements)
@@ -85,7 +85,7 @@ class Intervention:
 
 
 def attending(network: nn.Module) -> dict[str, HookedModule]:
-    """Return the attending modules of a network by name, in its order; wrappers leave no trace in the names."""
+    """Return the modules of a network that compute attention, by name and in the network's order; names leave out wrappers."""
     bare = unwrapped(network)
     return {name: module for name, module in bare.named_modules() if isinstance(module, HookedModule)}
 
@@ -119,7 +119,7 @@ def uncompiled() -> Iterator[None]:
 
 @contextmanager
 def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]]:
-    """Collect what passes a place, by layer, changing nothing; a second forward pass overwrites the first.
+    """Collect the values at a hook point inside the block, by layer; a second forward pass overwrites those of the first.
 
     Args:
         point: ``keys``, ``scores`` or ``weights``.
@@ -138,7 +138,7 @@ def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]
 
 
 def unwrapped(network: nn.Module) -> nn.Module:
-    """Return the network inside DDP's ``module`` and the compiler's ``_orig_mod``."""
+    """Return a network without its wrappers: what DDP keeps as ``module`` and the compiler as ``_orig_mod``."""
     for wrapper in ("module", "_orig_mod"):
         inner = network._modules.get(wrapper)
         if inner is not None and len(network._modules) == 1:
@@ -172,7 +172,7 @@ def _replacement(intervention: Intervention) -> Replacement:
 
 @dataclass(frozen=True)
 class _Constant:
-    """A replacement by one tensor, so that what it replaces need not be computed."""
+    """A replacement of any computed value by one given tensor, so that the value need not be computed."""
 
     value: Tensor
 
@@ -183,7 +183,7 @@ class _Constant:
 
 
 def _within_heads(replacement: Replacement, heads: Sequence[int]) -> Replacement:
-    """Show the replacement its own heads alone and leave the others as they are."""
+    """Return a replacement that changes the values of the given heads alone."""
 
     def replace(computed: Tensor, mask: Tensor) -> Tensor:
         index = torch.tensor(heads, device=computed.device)
@@ -203,7 +203,7 @@ def _headwise(trained: Projecting, other: Projecting, heads: Sequence[int]) -> P
 
 @dataclass(frozen=True)
 class Readout:
-    """An affine map ``(N, H) -> (N, A)`` and what becomes of it."""
+    """An affine map of hidden states ``(N, H)`` to A features, and a function that turns these into F numbers."""
 
     weight: Tensor
     """``(A, H)``."""
@@ -217,7 +217,7 @@ class Readout:
         return self.finish(functional.linear(hidden.flatten(0, -2), self.weight, self.bias)).unflatten(0, hidden.shape[:-1])
 
     def beside(self, linear: nn.Linear) -> "Readout":
-        """Return a readout of the same numbers, followed by the outputs of a linear layer."""
+        """Return a readout of this readout's numbers, followed by the outputs of a linear layer on the same hidden states."""
         own = len(self.weight)
 
         def finish(features: Tensor) -> Tensor:
@@ -227,5 +227,5 @@ class Readout:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Return the features without each token in turn, if tokens do not interact: ``(B, T, F)`` -> ``(B, T, T, F)``."""
+    """Repeat the numbers ``(B, T, F)`` for each of T missing tokens, ``(B, T, T, F)``: where tokens do not interact."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

@@ -11,7 +11,7 @@ from attest.core.attention.scoring import AdditiveScoring
 
 
 class PooledAttention(HookedModule):
-    """An attention of scoring and projection; the hidden states are keys and values at once.
+    """An attention that scores each hidden state and projects the scores; the hidden states are both keys and values.
 
     Args:
         hidden_size: H, size of the hidden states.
@@ -46,7 +46,7 @@ class PooledAttention(HookedModule):
 
     @property
     def readout(self) -> Readout:
-        """Return the score as a readout of one hidden state after another.
+        """Return the scoring function as a ``Readout``, which scores each hidden state by itself.
 
         Raises:
             AttributeError: the scoring function has none, or an intervention on keys or scores wants to see whole texts.

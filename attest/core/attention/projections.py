@@ -42,7 +42,7 @@ STEPS = {torch.float32: 30, torch.float64: 60}
 
 
 class Projection(nn.Module):
-    """The masked shell around a mapping onto the simplex; subclasses say which in ``onto_simplex``."""
+    """A map from scores to attention that leaves padding out; a subclass defines the map in ``onto_simplex``."""
 
     reads_scores: ClassVar[bool] = True
     """Whether scores matter at all."""
@@ -81,19 +81,19 @@ class Projection(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must say how it projects: define onto_simplex.")
 
     def for_heads(self, heads: int) -> Self:
-        """Return a copy for scores ``(B, heads, T, T)``; a projection with parameters gets its own for every head."""
+        """Return a copy for scores ``(B, heads, T, T)``; if the projection has parameters, each head gets its own."""
         return deepcopy(self)
 
 
 class Softmax(Projection):
-    """The dense default: every real token gets some weight."""
+    """The projection softmax, which is the default: every real token gets a weight above 0."""
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
         return scores.softmax(dim=-1)
 
 
 class Sparsemax(Projection):
-    """The nearest point of the simplex in Euclidean distance (Martins & Astudillo 2016); exact, by sorting."""
+    """The projection sparsemax (Martins & Astudillo 2016): the distribution nearest to the scores; exact, by sorting."""
 
     sparse = True
 
@@ -185,7 +185,7 @@ class Sparsegen(Projection):
 
 
 class Uniform(Projection):
-    """The control: every real token gets the same weight, whatever its score (Wiegreffe & Pinter 2019's frozen attention)."""
+    """A projection for controls: every real token gets the same weight (the frozen attention of Wiegreffe & Pinter 2019)."""
 
     reads_scores = False
 

@@ -48,7 +48,7 @@ def entmax15(scores: Tensor) -> Tensor:
 
 
 class _Family(NamedTuple):
-    """The difference between one projection and the other.
+    """The constants and functions in which sparsemax and 1.5-entmax differ.
 
     Attributes:
         scale: c.
@@ -62,7 +62,7 @@ class _Family(NamedTuple):
 
 
 class _Heights(Function):
-    """The heights of scores ``(..., T)`` above the threshold; 0 below."""
+    """The heights of scores ``(..., T)`` above the threshold τ of their row, with a gradient; 0 for scores below τ."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:
@@ -74,7 +74,7 @@ class _Heights(Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Multiply by the Jacobian: a score raises its own height and, by τ, lowers those of its row (ibid., Prop. 2)."""
+        """Multiply a gradient by the Jacobian: a score raises its own height and, by τ, lowers its row's (ibid., Prop. 2)."""
         (heights,) = ctx.saved_tensors
         within = gradient * (heights > 0)
         pull = ctx.family.pull(heights)
@@ -93,14 +93,14 @@ def _threshold(ascending: Tensor, family: _Family, largest: int) -> Tensor:
 
 
 def _solve_sparsemax(descending: Tensor) -> tuple[Tensor, Tensor]:
-    """Apply Algorithm 1 of Martins & Astudillo (2016)."""
+    """Find τ and the size of the support by Algorithm 1 of Martins & Astudillo (2016)."""
     excess = descending.cumsum(dim=-1) - 1
     size = (_ranks(descending) * descending > excess).sum(dim=-1, keepdim=True)
     return excess.gather(-1, size - 1) / size, size
 
 
 def _solve_entmax15(descending: Tensor) -> tuple[Tensor, Tensor]:
-    """Apply Algorithm 2 of Peters et al. (2019)."""
+    """Find τ and the size of the support by Algorithm 2 of Peters et al. (2019)."""
     ranks = _ranks(descending)
     mean = descending.cumsum(dim=-1) / ranks
     scatter = ranks * (descending.square().cumsum(dim=-1) / ranks - mean.square())

@@ -47,7 +47,7 @@ class MeanByBetting:
         self._sums = np.zeros((3, len(counts)))  # of defined values, of their squared errors, and how many are undefined
 
     def update(self, values: Array) -> None:
-        """Read further instances.
+        """Read the values of further instances, and narrow the intervals by them.
 
         Args:
             values: ``(n, K)``, in the order of reading; NaN where undefined.
@@ -61,7 +61,7 @@ class MeanByBetting:
             self.read += len(part)
 
     def _play(self, place: int, values: Array) -> None:
-        """Bet on the values of one quantity, for and against each candidate, one value after the other."""
+        """Bet on the values of one quantity, for and against each candidate mean, one value after the other."""
         count = np.arange(self.read + 1, self.read + len(values) + 1, dtype=float)
         undefined = np.isnan(values)
         total, errors, gaps = self._sums[:, place]
@@ -77,7 +77,7 @@ class MeanByBetting:
         self._bet(place, values, stake, count, *before)
 
     def _bet(self, place: int, values: Array, stake: Array, count: Array, sums: Array, missing: Array) -> None:
-        """Compute the capital of both gamblers against each candidate after every value, and which candidates it rules out."""
+        """Compute both gamblers' capital against each candidate mean after every value, and rule candidates out by it."""
         candidate = self._candidates[place]
         left = (self.size - count + 1)[:, None]
         expected = ((self.size - missing)[:, None] * candidate - sums[:, None]) / left

@@ -60,7 +60,10 @@ def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) ->
 
 
 class _Chunks:
-    """The starts of chunks, ``(B, T)``; ``proper`` if they start with B-, of tags of the kinds B-, I- and O alone."""
+    """The chunks that the tags ``(B, T)`` of sentences mark: their types, where they start and where they end.
+
+    ``proper``: chunks that start with a tag B-, where all tags are of the kinds B-, I- and O.
+    """
 
     def __init__(self, tags: Tensor, label_names: Sequence[str]) -> None:
         found = [TAG.fullmatch(name) for name in label_names]
@@ -91,7 +94,7 @@ def of_scheme(counts: Tensor) -> Tensor:
 
 
 def token_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count single tokens in each sentence with any tag but ``O``, which marks what is in no chunk.
+    """Count the tokens of each sentence with a tag other than ``O``: those tagged rightly, those predicted, the gold ones.
 
     Args:
         predicted, gold, label_names: as in ``chunk_counts``.

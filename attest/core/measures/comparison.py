@@ -14,7 +14,7 @@ LEVEL = 0.05
 
 
 class Paired(NamedTuple):
-    """A comparison of two on the same instances."""
+    """A comparison of two models, or of two columns of numbers, on the same instances."""
 
     only_first: int
     """Instances on which the first is better: of decisions, those that it alone decides rightly."""
@@ -86,7 +86,7 @@ class OverSeeds:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "OverSeeds":
-        """Return mean and spread of one value a seed."""
+        """Return the mean and the standard deviation of a number that was measured once for each seed."""
         mean = float(np.mean(values)) if len(values) else math.nan
         return cls(mean, float(np.std(values, ddof=1)) if len(values) > 1 else math.nan, len(values))
 
@@ -94,14 +94,14 @@ class OverSeeds:
         return OverSeeds(-self.mean, self.std, self.seeds)
 
     def interval(self, errors: float) -> tuple[float, float]:
-        """Return the mean minus and plus so many standard errors; NaN for fewer than two seeds."""
+        """Return the mean minus and plus ``errors`` standard errors; NaN for fewer than two seeds."""
         margin = errors * self.std / math.sqrt(self.seeds) if self.seeds else math.nan
         return self.mean - margin, self.mean + margin
 
 
 @cache
 def standard_errors(freedom: float, level: float = 0.95, compared: int = 2) -> float:
-    """Return half the width of the interval of a mean, in standard errors: Student's, or wider if several are compared.
+    """Return half the width of a mean's interval, in standard errors: by Student's t, or more if several means are compared.
 
     Of several means, the two that lie farthest apart do so by chance: plain 95 % intervals of 18 equal settings part a third
     of all numbers. So intervals widen with the number of settings by the studentised range (Gabriel 1978; Hochberg, Weiss &
@@ -121,7 +121,7 @@ def standard_errors(freedom: float, level: float = 0.95, compared: int = 2) -> f
 
 
 def in_seed_spreads(first: OverSeeds, second: OverSeeds) -> float:
-    r"""Return how many seed spreads lie between two settings: :math:`(\bar a - \bar b) / \sqrt{(s_a^2 + s_b^2) / 2}`.
+    r"""Return two means' distance in standard deviations over seeds: :math:`(\bar a - \bar b) / \sqrt{(s_a^2 + s_b^2) / 2}`.
 
     Returns:
         NaN if a setting has fewer than two seeds, or neither spreads at all.
@@ -131,7 +131,7 @@ def in_seed_spreads(first: OverSeeds, second: OverSeeds) -> float:
 
 
 class Majority(NamedTuple):
-    """A model beside the best constant answer, on the same instances."""
+    """A comparison of a model with the best constant answer, on the same instances."""
 
     label: int
     """The most frequent label of the instances themselves, the smallest of several."""
@@ -151,7 +151,7 @@ class Majority(NamedTuple):
 
 
 def against_majority(labels: np.ndarray, predicted: np.ndarray, lengths: np.ndarray | None = None) -> Majority:
-    """Compare a model with the constant answer that fits these very labels best, which is harder to beat than that of others.
+    """Compare a model with the constant answer that fits these labels best; of all constant answers it is the hardest to beat.
 
     Args:
         labels, predicted: int ``(N,)``, one or more; of taggers over all tokens, a sentence after the other.
@@ -170,5 +170,5 @@ def against_majority(labels: np.ndarray, predicted: np.ndarray, lengths: np.ndar
 
 
 def mean_of_each(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the mean of each stretch of values, whose lengths are given: ``(N,)``, ``(S,)`` -> float64 ``(S,)``."""
+    """Return the mean of each of S consecutive stretches of values: ``values (N,)``, ``lengths (S,)`` -> float64 ``(S,)``."""
     return np.add.reduceat(values.astype(np.float64), lengths.cumsum() - lengths) / lengths

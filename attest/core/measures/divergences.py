@@ -6,7 +6,7 @@ from torch.nn import functional
 
 
 def class_logits(logits: Tensor) -> Tensor:
-    """Return one logit a class: ``(..., C) -> (..., K)``; a single logit, of the positive class, is set beside a 0."""
+    """Return one logit a class, ``(..., C) -> (..., K)``: a single logit, that of the positive class, is set beside a 0."""
     if logits.shape[-1] == 1:
         return torch.cat([torch.zeros_like(logits), logits], dim=-1)
     return logits
@@ -24,7 +24,7 @@ def probabilities(logits: Tensor) -> Tensor:
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
-    """Compute the TVD of output distributions, half the L1 distance: ``(..., K), (..., K) -> (...)`` in [0, 1].
+    """Compute the total variation distance (TVD) of class probabilities: ``(..., K), (..., K) -> (...)`` in [0, 1].
 
     On the two classes of one sigmoid output this is |p - q|, the convention of Jain & Wallace's code; Wiegreffe & Pinter's
     code halves it.
@@ -33,7 +33,7 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
 
 
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """Compute the JSD of attention distributions in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
+    """Compute the Jensen-Shannon divergence (JSD) of attention in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
 
     Written with the contrast (p - q) / (p + q), whose logarithms keep the digits of two nearly equal distributions. Zeros need
     no smoothing; the derivative at one is large and finite.
@@ -42,7 +42,7 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
-    """Compute each token's term of the JSD: ``(..., T), (..., T) -> (..., T)``, at least 0 but for rounding."""
+    """Compute each token's term of the JSD of attention: ``(..., T), (..., T) -> (..., T)``, at least 0 but for rounding."""
     finfo = torch.finfo(p.dtype)
     contrast = ((p - q) / (p + q).clamp(min=finfo.tiny)).clamp(finfo.eps - 1, 1 - finfo.eps)
     return 0.5 * (p * contrast.log1p() + q * (-contrast).log1p())
@@ -94,7 +94,7 @@ def kullback_leibler_terms(p: Tensor, q: Tensor) -> Tensor:
 
 
 def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
-    """Compute KL of both distributions mixed with a hundredth of the uniform one: finite on sparse attention.
+    """Compute KL(p || q) after mixing p and q with a hundredth of the uniform distribution: finite on sparse attention.
 
     Args:
         p, q: ``(..., T)``, 0 at padding.
@@ -106,5 +106,5 @@ def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
 
 
 def _log(values: Tensor, where: Tensor) -> Tensor:
-    """Compute logarithms where asked for, 0 elsewhere, without a NaN in the gradient of either."""
+    """Return the logarithms of values where ``where`` is True, 0 elsewhere; no gradient becomes NaN."""
     return torch.where(where, values, 1.0).log()

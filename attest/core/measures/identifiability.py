@@ -14,7 +14,7 @@ from attest.core.measures.rank_correlation import tau_b
 
 
 class ColumnSpace(NamedTuple):
-    """The orthogonal complement of the left null space {x: x T = 0}."""
+    """The column space of a matrix T, which is the orthogonal complement of its left null space {x: x T = 0}."""
 
     basis: Tensor
     """float64 ``(..., T, min(T, F))``: orthonormal columns, those beyond the rank 0; 0 at padding."""
@@ -23,7 +23,7 @@ class ColumnSpace(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """A comparison of raw and effective attention, float64 ``(..., Q)`` each; NaN where undefined."""
+    """A comparison of raw and effective attention, one float64 number for each distribution; NaN where undefined."""
 
     tau: Tensor
     """τ-b over the real tokens; NaN too where either is constant."""
@@ -36,7 +36,7 @@ class Agreement(NamedTuple):
 
 
 def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
-    """Find the column space by singular values in float64: one counts if it exceeds max(L, F) · ε · the largest.
+    """Find the column space of a matrix by its singular values in float64: one counts above max(L, F) · ε · the largest one.
 
     ε is the rounding of the dtype that the matrix comes in, since noise of float32 is no direction in float64; L is the number
     of real tokens. A matrix of zeros has rank 0. Where the rank is full beyond doubt, the singular values need not be known:
@@ -61,13 +61,13 @@ def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
 
 
 def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the basis if all columns are independent, and whether they surely are: ``(M, T, F)``, ``(M,)``."""
+    """Return an orthonormal basis ``(M, T, F)`` of all F columns, and whether these surely are independent, ``(M,)``."""
     basis, triangle = torch.linalg.qr(real)
     return basis, _invertible(triangle, noise)
 
 
 def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the basis if all real rows are independent, at most as many as columns: one vector a token, real ones first."""
+    """Return a basis of one unit vector a real token, F at most, and whether the rows of these surely are independent."""
     width = min(real.shape[1:])
     first = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
     rows = real.gather(1, first.unsqueeze(-1).expand(-1, -1, real.shape[-1]))
@@ -78,7 +78,7 @@ def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Ten
 
 
 def _invertible(triangle: Tensor, noise: Tensor) -> Tensor:
-    """Return whether the least singular value surely exceeds the noise: Frobenius bounds the norms of R and its inverse."""
+    """Return whether a triangular matrix R surely has no singular value near the noise, by norms of R and its inverse."""
     one = torch.eye(triangle.shape[-1], dtype=triangle.dtype, device=triangle.device)
     inverse = torch.linalg.solve_triangular(triangle, one.expand_as(triangle), upper=True)
     return torch.linalg.matrix_norm(triangle) * torch.linalg.matrix_norm(inverse) * noise < 1
@@ -91,15 +91,17 @@ def _decomposed(real: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpace:
-    """Return the space of [T, 1] from that of T: what T and the knowledge that weights sum to 1 determine together.
+    """Return the column space of [T, 1], the matrix T with a column of ones, from the column space of T.
+
+    It is what T and the knowledge that weights sum to 1 determine together.
 
     What of the ones lies outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
     length of the ones. This needs no second decomposition, and depends on no scale of T.
 
     Args:
-        space: of T.
-        mask: bool ``(..., T)``, as there.
-        dtype: that T came in.
+        space: the column space of T.
+        mask: bool ``(..., T)``, True at real tokens.
+        dtype: the dtype in which T was computed.
     """
     count = mask.sum(dim=-1).double()[..., None, None].clamp(min=1)
     ones = mask.unsqueeze(-1) / count.sqrt()
@@ -115,7 +117,7 @@ def _outside(vectors: Tensor, basis: Tensor) -> Tensor:
 
 
 def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
-    """Return weights minus their projection onto the null space: float64 ``(..., Q, T)`` of ``(..., Q, T)``.
+    """Return effective attention, float64 ``(..., Q, T)``: the weights minus their projection onto the left null space.
 
     It gives the same outcome, may be negative, and need not sum to 1.
     """
@@ -123,7 +125,7 @@ def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
 
 
 def agreement(raw: Tensor, effective: Tensor, mask: Tensor) -> Agreement:
-    """Compare weights with K effective attentions over the real tokens.
+    """Compare raw attention with K effective attentions over the real tokens.
 
     Args:
         raw: float ``(..., Q, T)``.

@@ -7,7 +7,7 @@ SMALLEST = 0.0005
 
 
 def number(value: float | None) -> str:
-    """Write three decimals, with a true minus sign."""
+    """Write a number with three decimals and a true minus sign; ``undefined`` for None and NaN."""
     if value is None or math.isnan(value):
         return "undefined"
     written = f"{value:.3f}"
@@ -15,7 +15,7 @@ def number(value: float | None) -> str:
 
 
 def rounded(value: float | None) -> str:
-    """Write three decimals; a number that is not 0 and would be written as 0 is said to be nearer to zero."""
+    """Write a number with three decimals; one that would be written as 0 and is not becomes ``< 0.001`` or ``> −0.001``."""
     if value is not None and 0 < abs(value) < SMALLEST:
         return "< 0.001" if value > 0 else "> \N{MINUS SIGN}0.001"
     return number(value)
@@ -34,12 +34,12 @@ def interval(mean: float | None, low: float | None, high: float | None) -> str:
 
 
 def _beside(mean: str, width: str) -> str:
-    """Write a mean and how far it may be off; the mean alone if both would be written as zeros."""
+    """Write a mean and then its interval or spread; the mean alone if both would be written as zeros."""
     return mean if mean[0] in "<>" and not any(digit in width for digit in "123456789") else f"{mean}{width}"
 
 
 def p_value(p: float) -> str:
-    """Write ``p = 0.031``, with two significant digits; ``p < 0.0001`` below that."""
+    """Write a p-value as ``p = 0.031``, with two significant digits; ``p < 0.0001`` below that."""
     return "p < 0.0001" if p < 0.0001 else f"p = {float(f'{p:.2g}')}".removesuffix(".0")
 
 

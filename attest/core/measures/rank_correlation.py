@@ -58,12 +58,12 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
 
 
 def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Compute the tau of ``kendall_tau_b`` alone, of x with each of K others: for short texts in less than half the time.
+    """Compute Kendall's tau-b of x with each of K other scores, without p-values: for short texts in less than half the time.
 
     The signs of x are found once, and ties are not counted token by token, as a p-value needs them.
 
     Args:
-        x: float ``(B, T)``; it, ``others`` and ``mask`` otherwise as there.
+        x: float ``(B, T)``, finite at real tokens, as are ``others``; NaN at one of them makes a tau NaN.
         others: float ``(B, K, T)``.
         mask: bool ``(B, T)``.
     Returns:
@@ -84,7 +84,7 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:
-    """Compute the |tau| that a text of so many tokens, without ties, needs for p < 0.05: 0.33 of 19, 0.10 of 180."""
+    """Compute the least |tau| that is significant (p < 0.05) for a text without ties: 0.33 for 19 tokens, 0.10 for 180."""
     return z * math.sqrt(2 * (2 * length + 5) / (9 * length * (length - 1))) if length > 1 else math.nan
 
 
@@ -144,7 +144,7 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
 
 
 def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Compare all pairs by the sign of every difference: for short texts a fifth of Knight's operations and time.
+    """Count tied pairs and concordant minus discordant ones by comparing all pairs: for short texts a fifth of Knight's time.
 
     Returns:
         The pairs tied in neither score and their balance, float64 ``(B,)``; how many others share each token's score (0
@@ -164,7 +164,7 @@ def _signs(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Compare by Knight's method (1966): order by x, ties by y, and count the inversions that remain in y."""
+    """Count tied pairs and concordant minus discordant ones by Knight's method (1966): after sorting by x, inversions of y."""
     size = mask.shape[-1]
     ranks_x, ranks_y = (_ranks(scores, mask) for scores in scores_2BT)
     joint = sort_rows(ranks_x * size + ranks_y)
@@ -185,13 +185,13 @@ def _ranks(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _others(ranks: Tensor, mask: Tensor) -> Tensor:
-    """Count the others that share each token's rank, float64 ``(B, T)``; 0 outside the mask."""
+    """Count the other tokens that share each token's rank, float64 ``(B, T)``; 0 outside the mask."""
     sizes = torch.zeros_like(ranks).scatter_add(-1, ranks, torch.ones_like(ranks)).gather(-1, ranks)
     return (sizes.double() - 1) * mask
 
 
 def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
-    """Compute the variance of n_c - n_d if x and y are independent, with ties (Kendall 1970; SciPy's ``asymptotic``).
+    """Compute the variance of concordant minus discordant pairs for independent x and y with ties (Kendall 1970; SciPy).
 
     A group of t ties has t members with t - 1 others each, so sums over groups become sums over tokens.
     """
@@ -224,7 +224,7 @@ def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
 
 
 def _membership(scores: Tensor, k: int, mask: Tensor) -> Tensor:
-    """Compute each token's probability to be among the k first, float64 ``(B, T)``; meaningless for shorter rows."""
+    """Compute the probability of each token to have one of the k largest scores, ``(B, T)``; meaningless for shorter texts."""
     scores = scores.masked_fill(~mask, -torch.inf)
     last_B1 = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
     above, tied = scores > last_B1, (scores == last_B1) & mask

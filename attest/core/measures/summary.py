@@ -46,7 +46,7 @@ SHARES = re.compile(
 
 
 def _is_share(column: pd.Series) -> bool:
-    """Decide by type or name: a share that is 0 or 1 has an uncertainty, a distance that is 0 everywhere has none."""
+    """Return whether a column holds shares, by type or name: a share that is always 0 has an uncertainty, no distance has."""
     named = SHARES.fullmatch(str(column.name)) is not None and column.dropna().between(0, 1).all()
     return pd.api.types.is_bool_dtype(column) or named
 

@@ -56,7 +56,7 @@ class Cnn(nn.Module):
         return convolved_BSH if self.boundaries is None else convolved_BSH[:, 1:-1]
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what is read off the hidden states of every text without each of its tokens: its neighbours alone change.
+        """Return what a readout makes of the hidden states of every text without each token: only the neighbours' change.
 
         Args:
             tokens, mask: ``(B, T)``.

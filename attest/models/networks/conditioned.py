@@ -73,7 +73,7 @@ class ConditionedClassifier(nn.Module):
         self.decoder = nn.Linear(max(size // 2, 1), outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map rows of token ids int64 ``(B, T)`` to hidden states ``(B, T, H)`` of the passages, in the last column Q.
+        """Map rows of token ids int64 ``(B, T)`` to hidden states ``(B, T, H)`` of passages; the last one is the question's.
 
         Args:
             tokens: passage, padding (0), candidates (the size of the vocabulary plus the class of each) if any, question.
@@ -88,7 +88,7 @@ class ConditionedClassifier(nn.Module):
         return torch.cat([passage[:, : -beside.shape[1]], beside], dim=1)
 
     def _noted(self, tokens: Tensor, mask: Tensor, question: Tensor) -> Tensor:
-        """Return which classes are candidates, 1 or 0, written in as many hidden states as that takes, ``(B, K, H)``."""
+        """Return K hidden states ``(B, K, H)`` whose entries note for each class 1 if it is a candidate, else 0."""
         size = question.shape[-1]
         noted = question.new_zeros(len(tokens), self._columns * size)
         if self._columns:
@@ -118,7 +118,7 @@ class ConditionedClassifier(nn.Module):
         return logits.masked_fill(~possible, IMPOSSIBLE)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map rows and mask ``(B, T)`` to logits ``(B, C)``."""
+        """Map rows of token ids int64 ``(B, T)`` and the mask of their passages, bool ``(B, T)``, to logits ``(B, C)``."""
         return decided(self, self.encode(tokens, mask), mask)
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
@@ -127,7 +127,7 @@ class ConditionedClassifier(nn.Module):
 
 
 def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the questions in rows, int64 ``(B, Q)`` padded at the end, and their mask.
+    """Return the questions that follow the passages in each row, int64 ``(B, Q)`` padded at the end, and their mask.
 
     Args:
         tokens, mask: ``(B, T)``, as in ``ConditionedClassifier.encode``.

@@ -48,7 +48,7 @@ class Hierarchical(nn.Module):
         self.output_size = self.sentence_gru.output_size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Encode int64 ``tokens (B, S, T)`` with ``mask (B, S)``, True at real sentences; returns ``(B, S, H)``.
+        """Map word ids int64 ``(B, S, T)`` of S sentences and ``mask (B, S)``, True at real ones, to states ``(B, S, H)``.
 
         Raises:
             ValueError: a real sentence has no word.
@@ -56,7 +56,7 @@ class Hierarchical(nn.Module):
         return self.sentence_gru(self._sentences(tokens, mask), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what is read off the sentences of every text without each of them; within a sentence nothing changes."""
+        """Return what a readout makes of the hidden states of every text without each of its sentences, ``(B, S, S, F)``."""
         return self.sentence_gru.read_without_each(self._sentences(tokens, mask), mask, readout)
 
     def _sentences(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -64,7 +64,7 @@ class PoolingClassifier(nn.Module):
 
     @property
     def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
-        """Return a function of what enters a layer, counted from 0, ``(B, T, H)``, that returns logits ``(B, C)``.
+        """Return a function that maps the hidden states ``(B, T, H)`` entering a layer, counted from 0, to logits ``(B, C)``.
 
         Raises:
             AttributeError: the encoder has no layers to go on from.
@@ -73,7 +73,7 @@ class PoolingClassifier(nn.Module):
         return lambda hidden, mask, layer: decided(self, encoder_resumes(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return what each token alone would decide, ``(B, T, C)``.
+        """Return the logits that each token alone would give, ``(B, T, C)``.
 
         The decoder is linear and weights sum to 1, so ``decode(hidden, weights) = weights @ token_logits(hidden)``: every
         counterfactual attention costs O(T C) instead of O(T H). A network without this method is decoded the long way.
@@ -82,7 +82,7 @@ class PoolingClassifier(nn.Module):
 
     @property
     def read_without_each(self) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Return a function that reads every text without each of its tokens: scores and token logits, as in ``Network``.
+        """Return a function of tokens and mask: scores ``(B, T, T)`` and token logits ``(B, T, T, C)`` without each token.
 
         Raises:
             AttributeError: the encoder has no fast way to read so, or the score is no readout of single hidden states.

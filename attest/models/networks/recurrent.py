@@ -45,7 +45,7 @@ class BiLSTM(nn.Module):
         return torch.cat([onward_BSH[row_B, mask.sum(dim=-1) + 1], backward_BSH[:, 0]], dim=-1)
 
     def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what each direction makes of the wrapped texts, ``(B, T + 2, hidden_size)`` twice."""
+        """Return both directions' states on the texts between ``<SOS>`` and ``<EOS>``, ``(B, T + 2, hidden_size)`` each."""
         lengths_B = mask.sum(dim=-1)
         wrapped_BSE = between_boundaries(self.embedding(tokens), self.boundaries, lengths_B)  # S = T + 2
         reversal_BS = reversal(lengths_B + 2, wrapped_BSE.shape[1])
@@ -56,14 +56,14 @@ class BiLSTM(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what is read off the hidden states of every text without each token, as in ``recurrent_without_each``."""
+        """Return what a readout makes of the hidden states of every text without each of its tokens, ``(B, T, T, F)``."""
         start, end = self.boundaries
         onward, backward = LstmCell(self.forward_lstm, start), LstmCell(self.backward_lstm, end)
         return read_without_each(onward, backward, self.embedding(tokens), mask, readout)
 
 
 class BidirectionalGru(nn.Module):
-    """A reader of sequences of vectors in both directions; padded, for the reason given in ``BiLSTM``.
+    """A GRU that reads sequences of vectors in both directions; sequences are padded, for the reason given in ``BiLSTM``.
 
     Args:
         input_size: E, size of the vectors.
@@ -85,7 +85,7 @@ class BidirectionalGru(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what is read off the hidden states without each of the vectors: as in ``recurrent_without_each``."""
+        """Return what a readout makes of the hidden states of every sequence without each of its vectors, ``(B, T, T, F)``."""
         return read_without_each(GruCell(self.forward_gru), GruCell(self.backward_gru), sequences, mask, readout)
 
 
@@ -111,5 +111,5 @@ class BiGRU(nn.Module):
         return self.gru(self.dropout(self.embedding(tokens)), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what is read off the hidden states of every text without each of its tokens."""
+        """Return what a readout makes of the hidden states of every text without each of its tokens, ``(B, T, T, F)``."""
         return self.gru.read_without_each(self.dropout(self.embedding(tokens)), mask, readout)

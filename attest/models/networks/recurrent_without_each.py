@@ -26,16 +26,16 @@ State = tuple[Tensor, ...]
 
 
 class Cell(Protocol):
-    """A direction of a recurrent network, one step at a time."""
+    """One direction of a recurrent network, which reads one token of many texts at a time."""
 
     def inputs(self, sequences: Tensor) -> Tensor:
-        """Map vectors ``(B, T, E)`` to what each step adds to the gates, ``(T, B, G)``."""
+        """Map vectors ``(B, T, E)`` to what each step adds to the G gates, ``(T, B, G)``."""
 
     def start(self) -> State:
         """Return the state before the first token, each tensor ``(H,)``."""
 
     def step(self, state: State, inputs: Tensor) -> None:
-        """Read a token of each text, in place: ``state`` of tensors ``(V, B, H)``, ``inputs (B, G)``."""
+        """Read a token of B texts: change the states ``(V, B, H)`` of V variants in place, by ``inputs (B, G)`` to G gates."""
 
 
 class LstmCell:
@@ -106,7 +106,7 @@ def _candidate_doubled(gates: Tensor) -> Tensor:
 
 
 def product_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return the product of rows ``(N, H)`` with one weight ``(G, H)``, again and again: ``(N, G)``.
+    """Return a function that multiplies rows ``(N, H)`` with a fixed weight ``(G, H)``: ``(N, G)``.
 
     On a CPU oneDNN's, which uses AVX-512 wherever there is AVX-512; torch's own takes MKL's, which on AMD stops at AVX2: 105
     against 225 GFLOP/s in float32 on a Zen 5 core.
@@ -124,7 +124,7 @@ ROWS = 512
 
 @torch.no_grad()
 def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-    """Return what is read off every hidden state of every text without each of its tokens.
+    """Return what a readout makes of every hidden state of every text without each of its tokens.
 
     Args:
         onward, backward: the two directions; hidden states are what the first makes of a token, then what the second does.
@@ -148,7 +148,7 @@ def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Ten
 
 
 class _Path:
-    """The way of one direction through the texts."""
+    """The states of one direction after every token of the texts."""
 
     def __init__(self, cell: Cell, sequences: Tensor) -> None:
         self.cell, self.inputs_TBG = cell, cell.inputs(sequences)
@@ -165,7 +165,7 @@ class _Path:
         return self.before[0][1:].transpose(0, 1)
 
     def read_variants(self, other_BTA: Tensor, weight: Tensor, readout: Readout) -> Tensor:
-        """Read every variant where it differs in this direction, at tokens after the one it lacks: ``(B, T, T, F)``.
+        """Return what a readout makes of each text without one token, at the tokens read after it: ``(B, T, T, F)``.
 
         Args:
             other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.
@@ -184,7 +184,7 @@ class _Path:
         return read.permute(2, 1, 0, 3)
 
     def _variants(self, skipped: range) -> Iterator[tuple[int, Tensor]]:
-        """Yield positions, and the hidden states ``(V, B, H)`` of the variants that have branched off before each."""
+        """Yield each position and the hidden states ``(V, B, H)`` there of the V variants that lack an earlier token."""
         state = tuple(path.new_empty(len(skipped), *path.shape[1:]) for path in self.before)
         for position in range(skipped.start + 1, len(self.inputs_TBG)):
             if position - 1 in skipped:

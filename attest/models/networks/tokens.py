@@ -20,7 +20,7 @@ once or never drowns the others.
 
 
 def embedding(vocab_size: int, size: int, std: float = EMBEDDING_STD) -> nn.Embedding:
-    """Return an embedding drawn from a normal distribution of mean 0, in which padding is zero."""
+    """Return an embedding layer drawn from a normal distribution of mean 0, in which padding is zero."""
     lookup = nn.Embedding(vocab_size, size, padding_idx=PADDING)
     with torch.no_grad():
         lookup.weight.mul_(std)
@@ -52,7 +52,7 @@ def reversal(lengths_B: Tensor, size: int) -> Tensor:
 
 
 def reverse(sequences_BSE: Tensor, reversal_BS: Tensor) -> Tensor:
-    """Reverse each row of ``(B, S, E)`` by indices that are an involution.
+    """Reverse each row of ``sequences_BSE`` by the indices ``(B, S)`` of ``reversal``.
 
     Its own inverse, so the backward pass is the same copy of rows: half the time of ``gather``, whose backward pass adds
     element by element.
@@ -82,7 +82,7 @@ class _WithoutContext(nn.Module):
     """An encoder in which tokens do not interact."""
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what is read off the hidden states of every text without each of its tokens: what it is with all of them."""
+        """Return what a readout makes of the hidden states of a text without each token, ``(B, T, T, F)``: always the same."""
         return without_context(readout(self(tokens, mask)))
 
 
@@ -102,7 +102,7 @@ class Embedded(_WithoutContext):
         self.output_size = embedding_size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Look up int64 ``tokens (B, T)``; returns ``(B, T, E)``."""
+        """Map token ids int64 ``(B, T)`` to their embeddings ``(B, T, E)``."""
         return self.dropout(self.embedding(tokens))
 
 

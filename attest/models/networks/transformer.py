@@ -69,7 +69,7 @@ class TransformerEncoder(nn.Module):
         return self.resume(hidden_BTH, mask, 0)
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Go on from what enters a layer, counted from 0: ``(B, T, H)`` -> last hidden states ``(B, T, H)``."""
+        """Map hidden states ``(B, T, H)`` that enter a layer, counted from 0, to those that leave the last, ``(B, T, H)``."""
         for each in self.layers[layer:]:
             hidden = each(hidden, mask)
         return hidden
@@ -120,7 +120,7 @@ class _Scale(nn.Module):
 
 
 class KeyPerturbation(nn.Module):
-    """A network that makes other keys from keys, or from noise of their shape.
+    """A network by which an adversary makes other keys, from the keys or from noise of their shape.
 
     Args:
         size: H, of the keys of all heads side by side.
@@ -137,7 +137,7 @@ class KeyPerturbation(nn.Module):
 
 
 class _TransformerNetwork(nn.Module):
-    """A Transformer whose attention is inside the layers alone, with a linear layer on its last hidden states."""
+    """A Transformer with attention in its layers alone, and a linear layer on the last hidden states."""
 
     pools_by_attention = False
     """No weights that pool are learned, so that there is no pooled attention to put on trial."""
@@ -206,11 +206,11 @@ class TransformerClassifier(_TransformerNetwork):
         return decided(self, self.encode(tokens, mask), mask)
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Map what enters a layer, counted from 0, ``(B, T, H)`` to logits ``(B, C)``."""
+        """Map hidden states ``(B, T, H)`` that enter a layer, counted from 0, to logits ``(B, C)``."""
         return decided(self, self.encoder.resume(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return what each token alone would decide, ``(B, T, C)``; as in ``PoolingClassifier``."""
+        """Return the logits that each token alone would give, ``(B, T, C)``."""
         return self.decoder(hidden)
 
 
@@ -248,5 +248,5 @@ class TransformerTagger(_TransformerNetwork):
         return self.decode(self.encode(tokens, mask))
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Map what enters a layer, counted from 0, ``(B, T, H)`` to logits of tags ``(B, T, K)``."""
+        """Map hidden states ``(B, T, H)`` that enter a layer, counted from 0, to logits of tags ``(B, T, K)``."""
         return self.decode(self.encoder.resume(hidden, mask, layer))
