@@ -138,7 +138,7 @@ def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, boo
 
 
 def questions_in(lines: Iterable[str], where: str) -> pa.Table:
-    """Read the questions of stories, as ``QUESTIONS`` says.
+    """Return the questions in the lines of stories as a table with the columns of ``QUESTIONS``.
 
     Args:
         lines: the lines in the public format; empty lines are skipped.
@@ -196,7 +196,7 @@ def _parts(text: str, place: str) -> tuple[str, str, list[int]]:
 
 
 def lines_of(stories: Iterable[Any]) -> Iterator[str]:
-    """Return the stories of the Hub as lines in the public format.
+    """Return the stories of the Hub as lines in bAbI's public text format.
 
     Args:
         stories: lists of lines, or a list for each of their fields: ``id``, ``text``, ``answer`` and ``supporting_ids``.

@@ -66,7 +66,7 @@ def _read(path: Path) -> Corpus | None:
 
 
 def _kept(path: Path, corpus: Corpus) -> Corpus:
-    """Write a corpus and return it as read from its file, so that first and later runs are equal; on failure unwritten."""
+    """Write a corpus to a file and return what is read from there, as later runs will; if it cannot be written, the corpus."""
     try:
         _write(path, _packed(corpus))
     except OSError as error:

@@ -80,7 +80,7 @@ class EncodedDocuments(Dataset):
         return self._per_token["token_ids"][0], self._starts, torch.from_numpy(self.lengths)
 
     def without(self, erased: Mapping[int, np.ndarray]) -> "EncodedDocuments":
-        """Return the same texts with some tokens replaced by the unknown token.
+        """Return the data set with some tokens of its texts replaced by the unknown token.
 
         Args:
             erased: bool ``(T,)`` of each text by its id, True at tokens that are erased.
@@ -195,7 +195,7 @@ def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
 
 
 def corpus_in_subwords(corpus: Corpus, subwords: "Subwords") -> Corpus:
-    """Return the same splits cut into subwords; labels are unchanged, and the vocabulary is that of the model."""
+    """Return a corpus with its texts cut into subwords; labels are unchanged, and the vocabulary is that of the model."""
     cut = corpus.with_each(lambda documents: in_subwords(documents, subwords, corpus.label_names))
     return replace(cut, vocabulary=Vocabulary(subwords.vocabulary))
 

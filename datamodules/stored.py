@@ -120,7 +120,7 @@ class StoredDataModule(TextDataModule):
         return self.documents(range(len(texts)), pa.array(texts, pa.string()), None)
 
     def tokenised(self, table: pa.Table, tokeniser: Tokeniser | None = None) -> Documents:
-        """Return the result of ``labelled`` for a split, tokenised by ``tokenise`` or by another given tokeniser."""
+        """Return the labelled texts of a split as documents, tokenised by ``tokenise`` or by another given tokeniser."""
         table = self.labelled(table)
         return self.documents(table["id"], table["text"].combine_chunks(), table["label"], tokeniser)
 

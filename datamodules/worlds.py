@@ -135,7 +135,7 @@ TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]
 
 
 def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:
-    """Return stories in the public format with the wanted number of questions; equal arguments give equal lines.
+    """Return stories with the wanted number of questions as lines in bAbI's text format; equal arguments give equal lines.
 
     Args:
         task: 1, 2 or 3.

@@ -126,7 +126,7 @@ def random_order(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
     """Draw a random key for each token: sorting by keys shuffles a text, and the largest key marks a uniformly random token.
 
     Args:
-        seed, ids, draws: as above.
+        seed, ids, draws: as in ``random_permutations``.
         mask: bool ``(B, T)``, True where a position may be chosen.
     Returns:
         int64 ``(B, D, T)``, at least 0 where it may be chosen and -1 where it may not.

@@ -22,7 +22,7 @@ def adversarial_attention(
     steps: int = 500,
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """Compute the epsilon-max JSD, by search and exactly.
+    """Compute how different (JSD) an attention can be that moves the prediction by at most epsilon, by search and exactly.
 
     Args:
         epsilon: how far the prediction may move in TVD; the paper says 0.01.

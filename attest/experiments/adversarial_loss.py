@@ -28,7 +28,7 @@ Convention = Literal["instances", "wiegreffe-pinter"]
 
 @dataclass(frozen=True)
 class Objective:
-    """The two terms of one batch, an instance a row."""
+    """The two terms of a trained adversary's loss, for each instance of a batch."""
 
     distance: Tensor
     """``(B,)``: of predictions, what is to stay small."""
@@ -36,7 +36,7 @@ class Objective:
     """``(B,)``: of attention, what is to grow."""
 
     def losses(self, lam: float, convention: Convention = "instances") -> Tensor:
-        """Return each instance's share of the loss, ``(B,)``."""
+        """Return the loss of each instance, ``(B,)``: distance of predictions minus ``lam`` times divergence of attention."""
         scale = 0.5 if convention == "wiegreffe-pinter" else 1.0
         return scale * self.distance - lam * self.divergence
 
@@ -44,7 +44,7 @@ class Objective:
 def classification_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """Return the terms of the loss for one label a text.
+    """Return both terms of the adversary's loss, distance and divergence, for texts with one label each.
 
     Args:
         divergence: D.
@@ -57,7 +57,7 @@ def classification_objective(
 def tagging_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """Return the terms of the loss for one tag a token, means over the tokens of a sentence.
+    """Return both terms of the adversary's loss, distance and divergence, for sentences with tags: means over their tokens.
 
     Args:
         divergence: D, averaged over tokens, heads and layers.

@@ -23,7 +23,7 @@ TENSORS_A_WEIGHT = 16
 
 
 def search_adversaries(observation: Observation, restarts: int, steps: int, epsilon: float, seed: int) -> Tensor:
-    """Search for attentions far from the one on trial whose prediction moves by at most epsilon.
+    """Search for attentions far from the attention on trial that move the prediction by at most epsilon.
 
     Args:
         restarts: R, k in the paper: 5.
@@ -51,14 +51,14 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
 
 
 def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
-    """Return the epsilon-max JSD of candidates ``(B, R, T)`` and of the attention itself, ``(B,)`` in [0, ln 2]."""
+    """Return the largest JSD of those candidates ``(B, R, T)`` that move the prediction by at most epsilon, or 0: ``(B,)``."""
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
 
 
 class SearchObjective:
-    """The function that the search minimises, for some rows of a batch, and its gradient by the logits ``(B, R, T)``."""
+    """The objective of the search for adversarial attention, for some rows of a batch and R restarts each."""
 
     def __init__(self, observation: Observation, rows: Tensor, restarts: int, epsilon: float) -> None:
         self.observation, self.rows, self.epsilon = observation, rows, epsilon
@@ -68,13 +68,13 @@ class SearchObjective:
         self.members, self.shares = pairs(restarts, self.attention)
 
     def starting_points(self, seed: int) -> Tensor:
-        """Draw uniform attention's logits plus noise; at padding they are so low that attention stays exactly 0."""
+        """Draw starting points ``(B, R, T)``: logits of uniform attention plus noise, so low at padding that it gets 0."""
         restarts, size = len(self.shares), self.mask.shape[-1]
         noise = random_normals(seed, self.ids, restarts, size, self.attention.dtype)
         return (NOISE * noise).masked_fill(~self.mask.unsqueeze(1), -1e4)
 
     def gradient(self, logits: Tensor) -> Tensor:
-        """Return the gradient of - JSD - cross-JSD + penalty, ``(B, R, T)``."""
+        """Return the gradient by logits ``(B, R, T)`` of - JSD to the attention on trial - JSD among restarts + penalty."""
         log_weights = logits.log_softmax(dim=-1)
         weights = log_weights.exp()
         slope = self._penalty_slope(weights) - self._jsd_slope(weights, log_weights)
@@ -90,7 +90,7 @@ class SearchObjective:
         return 0.5 * (self.shares.sum(dim=-1).unsqueeze(-1) * log_weights - self.shares @ log_sums)
 
     def _penalty_slope(self, weights: Tensor) -> Tensor:
-        """Return the slope of 500 times the TVD beyond epsilon, with respect to the weights."""
+        """Return the derivative by the weights of the penalty, which is 500 times the TVD of the prediction beyond epsilon."""
         if self.class_logits is None:
             return self._penalty_slope_by_autograd(weights)
         outcome = (weights @ self.class_logits).softmax(dim=-1)
@@ -110,7 +110,7 @@ class SearchObjective:
 
 
 def pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return who is kept apart from whom, and how much each pair counts.
+    """Return which pairs of attentions the search keeps apart, and the weight of each pair in its objective.
 
     Returns:
         ``members (P, R + 1)``, 1 for the two distributions of a pair, the attention on trial being the last; ``shares

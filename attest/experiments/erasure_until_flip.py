@@ -21,7 +21,7 @@ from attest.models.observation import Observation, cached_per_batch
 
 
 def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) -> dict[str, Tensor]:
-    """Count the weights zeroed before the decision flips, in the order of four importances, and at least.
+    """Count the weights that are zeroed before the decision flips, in four orders of the tokens and at the least.
 
     Args:
         observation: the batch; where it is explained by another reading, that stands in the place of attention's order.
@@ -60,7 +60,7 @@ def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) 
 
 
 def _importances(observation: Observation) -> dict[str, Tensor]:
-    """Return what each order sorts by, float64 ``(B, T)``; minus infinity at padding, which so comes last."""
+    """Return the numbers by which each order sorts tokens, float64 ``(B, T)``; minus infinity at padding, which comes last."""
     gradient = attention_gradient(observation)
     importances = {"attention": observation.explanation, "gradient": gradient, "product": gradient * observation.attention}
     if observation.margins is not None:
@@ -71,7 +71,7 @@ def _importances(observation: Observation) -> dict[str, Tensor]:
 
 @cached_per_batch
 def attention_gradient(observation: Observation) -> Tensor:
-    """Return the derivative of the predicted class's probability by each weight, signed, hidden states fixed, ``(B, T)``."""
+    """Return the derivative of the predicted class's probability by each weight, hidden states fixed, ``(B, T)``, signed."""
     with torch.enable_grad():
         weights = observation.attention.clone().requires_grad_()
         logits = observation.network.decode(observation.hidden.detach(), weights)
@@ -79,7 +79,7 @@ def attention_gradient(observation: Observation) -> Tensor:
 
 
 def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Count all weights, and non-zero ones, that are zeroed when the decision first flips, ``(B, O)``; NaN if never."""
+    """Count the weights, and the non-zero ones, that O orders zero before the decision flips, ``(B, O)``; NaN if never."""
     ordered = observation.attention.double().unsqueeze(1).expand(order.shape).gather(-1, order)
     something_left = left_after_each(ordered) > 0
     flips = (_decisions_after_each(observation, order) != observation.predicted[:, None, None]) & something_left
@@ -90,7 +90,7 @@ def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor,
 
 
 def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
-    """Decide without the first 1, 2, … T weights of each order, int64 ``(B, O, T)``; arbitrary if none is left."""
+    """Return the decisions without the first 1 to T weights of O orders, int64 ``(B, O, T)``; arbitrary if none is left."""
     if observation.class_logits is None:
         return torch.stack([_decisions_the_long_way(observation, each) for each in order.unbind(dim=1)], dim=1)
     votes = observation.attention.double().unsqueeze(-1) * observation.class_logits.double()  # (B, T, K)
@@ -100,7 +100,7 @@ def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
 
 
 def _decisions_the_long_way(observation: Observation, order: Tensor) -> Tensor:
-    """Return the same for one order ``(B, T)``, decoding anew after every erasure."""
+    """Return the decisions without the first 1 to T weights of one order, int64 ``(B, T)``, decoded anew after each weight."""
     place = order.argsort(dim=-1).unsqueeze(1)
     after = torch.arange(order.shape[-1], device=order.device).unsqueeze(-1)
     kept = observation.attention.unsqueeze(1) * (place > after)
@@ -126,7 +126,7 @@ def _flips(mean: Means) -> str:
 
 
 def _needed(mean: Means) -> str:
-    """Return how much each order must erase, on the texts that flip in every order; of older runs no such number is known."""
+    """Return a sentence on how much each order erases on texts that flip in every order, or on why that is not known."""
     if all(mean(f"E12/fraction_{order}") is None for order in ORDERS.values()):
         return ""
     if "E12/fraction_common_attention" not in mean:

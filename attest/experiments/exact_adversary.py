@@ -21,7 +21,7 @@ TENSORS_A_PAIR = 12
 
 
 class Adversary(NamedTuple):
-    """The most different attention: ``share`` of it on token ``first``, the rest on ``second``, all ``(B,)``."""
+    """The attention with the largest JSD: ``share`` of it on token ``first``, the rest on token ``second``, ``(B,)`` each."""
 
     jsd: Tensor
     """float64 in [0, ln 2]."""
@@ -38,7 +38,7 @@ class Adversary(NamedTuple):
 
 
 def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask: Tensor, epsilon: float) -> Adversary:
-    """Maximise JSD to the attention subject to TVD of the prediction at most epsilon.
+    """Find the attention with the largest JSD to the attention on trial that moves the prediction by a TVD of at most epsilon.
 
     Args:
         margins: float64 ``(B, T)``; in float32 a third of the optima would leave the slab by rounding.
@@ -55,13 +55,13 @@ def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask:
 
 
 def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
-    """Return the least and greatest logit, float64 ``(B,)``, whose probability is within epsilon; infinite beyond 0 and 1."""
+    """Return the least and the greatest logit, float64 ``(B,)``, whose probability is within epsilon of ``predicted``."""
     predicted = predicted.double()
     return torch.logit((predicted - epsilon).clamp(min=0)), torch.logit((predicted + epsilon).clamp(max=1))
 
 
 def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: Tensor) -> Tensor:
-    """Return the best corner or edge point of each text: float64 ``(B, 4)``, the fields of ``Adversary``.
+    """Return the best corner or edge point of the slab for each text: float64 ``(B, 4)``, the fields of ``Adversary``.
 
     A corner stands on the diagonal. Of the two cells of an edge, the one that goes down from i to j holds the point at
     ``high``, the other that at ``low``.
@@ -80,7 +80,7 @@ def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: 
 
 
 def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:
-    r"""Return the JSD to attention ``(B, T)`` of ``share`` on i, the rest on j, ``(B, T, T)``; on the diagonal, of all on i.
+    r"""Return the JSD to ``attention (B, T)`` of ``share`` on token i and the rest on j, ``(B, T, T)``; all on i where i = j.
 
     With p the weights on the two tokens and q the attention on them, and because both distributions sum to 1, it is
     :math:`\ln 2 + \frac12 \sum [p \ln p + q \ln q - (p + q) \ln (p + q)]`.

@@ -32,7 +32,7 @@ LEAVE_ONE_OUT = {
 
 
 def feature_importance(observation: Observation, leave_one_out: bool = True) -> dict[str, Tensor]:
-    """Correlate attention, or what the observation is explained by, with every importance.
+    """Correlate the explanation on trial, attention for example, with the tokens' importance by gradients and leave-one-out.
 
     Args:
         leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
@@ -70,7 +70,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
 
 
 def _correlations(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Compute all taus at once: the importances stand below one another as rows of one batch."""
+    """Return all correlations of the explanation with importances, which are stacked as rows of one batch to save time."""
     count = len(importances)
     attention, mask = (rows.repeat(count, 1) for rows in (observation.explanation, observation.ranked))
     stacked, support = torch.cat(list(importances.values())), mask & (attention > 0)
@@ -92,7 +92,7 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
 
 
 def _agreement_without_sink(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return how the other tokens are ranked, which renormalising their weights would not change."""
+    """Return how the explanation and importances agree over all tokens but the first, which renormalising would not change."""
     others = without_sink(observation.ranked)
     pairs = {name: (observation.explanation, importance) for name, importance in importances.items()}
     if "leave_one_out_inputs" in importances:
@@ -109,7 +109,7 @@ RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs
 
 
 def _answer(mean: Means) -> str | None:
-    """Answer by the shares of pairs that agree; of older runs, by correlations beside their ceilings."""
+    """Return a sentence on the share of pairs that agree; for older runs, on correlations and their ceilings."""
     if not any(f"E1/tau_{kind}" in mean for kind in RANKED.values()):
         return None
     shares = {name: share for name, kind in RANKED.items() if (share := mean(f"E1/concordant_{kind}")) is not None}

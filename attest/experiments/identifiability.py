@@ -17,7 +17,7 @@ COPIES = 6
 
 
 def identifiability(observation: Observation) -> dict[str, Tensor]:
-    """Measure the rank of what attention is multiplied with, and how much of the attention that determines.
+    """Measure the rank of the matrix that attention is multiplied with, and how much of the attention the product determines.
 
     ``context``: T = H, what the context determines. ``prediction``: T = H wᵀ, what the logits determine, for a linear decoder.
     ``…_strict``: [T, 1], for weights are known to sum to 1.
@@ -47,7 +47,7 @@ MEASURED = [f"{name}{strict}" for strict in ("", "_strict") for name in ("rank",
 
 
 def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, real_BQ: Tensor) -> Tensor:
-    """Return every measure of rows of attention, ``(B, 12)``, means over heads N and rows Q: without and with ones.
+    """Return 12 measures of attention rows, ``(B, 12)``, means over N heads and Q rows: six, and six with a column of ones.
 
     Args:
         matrix_BNTD: what the rows are multiplied with.

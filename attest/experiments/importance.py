@@ -35,12 +35,15 @@ def gradient_times_input(observation: Observation) -> Tensor:
 
 
 def gradient_norm_inputs(observation: Observation) -> Tensor:
-    r"""Return Meister et al.'s (eq. 4) :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, normalised, ``(B, T)``."""
+    r"""Return the gradient norms of inputs, :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, with sum 1, ``(B, T)``.
+
+    Source: Meister et al. (eq. 4).
+    """
     return _normalised_norms(gradients_through_attention(observation)[0], observation.mask)
 
 
 def gradient_norm_hidden(observation: Observation) -> Tensor:
-    r"""Return the same of hidden states, :math:`\lVert \partial \hat y / \partial h_t \rVert_2`, normalised, ``(B, T)``.
+    r"""Return the gradient norms of states, :math:`\lVert \partial \hat y / \partial h_t \rVert_2`, with sum 1, ``(B, T)``.
 
     Through the attention too: were it held constant under a linear decoder, the norm would be proportional to the attention
     and agree with it by construction.
@@ -85,7 +88,7 @@ def leave_one_out_inputs(observation: Observation) -> Tensor:
 
 
 def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
-    """Give each run of equal tokens the number of its first; sentences ``(B, S, T)`` are left alone."""
+    """Return importance in which each run of equal tokens has the value of its first token; of sentences, unchanged."""
     if tokens.ndim > 2:
         return importance
     begins = torch.ones_like(tokens, dtype=torch.bool)
@@ -96,15 +99,15 @@ def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
 
 @skips_long_texts
 def leave_one_out_hidden(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction if attention is projected anew without a hidden state, ``(B, T)`` in [0, 1]."""
+    """Return the TVD of the prediction if attention is projected anew without each hidden state, ``(B, T)`` in [0, 1]."""
     return _movements_under(_reprojected_without_each, observation)
 
 
 @skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
-    """Return the same if the remaining attention is divided by 1 - alpha_i instead of projected anew.
+    """Return the TVD of the prediction without each hidden state, other weights divided by 1 - alpha_i, ``(B, T)`` in [0, 1].
 
-    For softmax the two are equal, for sparse projections not. NaN also for a token that has all the attention.
+    For softmax it equals ``leave_one_out_hidden``, for sparse projections not. NaN also for a token that has all attention.
     """
     return _movements_under(_renormalised_without_each, observation)
 
@@ -121,7 +124,7 @@ def predictions_without_each(observation: Observation) -> Tensor:
 
 
 def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> Tensor:
-    """Predict by networks that can read a text without each of its tokens at once: the fast way."""
+    """Return the predictions without each token by a network that reads a text without each token at once, ``(B, T, K)``."""
 
     @torch.no_grad()
     def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -136,7 +139,7 @@ def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple
 
 
 def _by_encoding(observation: Observation) -> Tensor:
-    """Predict by any network: every shortened text is read from its beginning."""
+    """Return the predictions without each token by any network, ``(B, T, K)``: each shortened text is read from its start."""
     hidden, size = observation.hidden[0], observation.reach
     attention_maps = 4 * hidden.shape[0] ** 2 * hidden.element_size()
     per_variant = observation.embedded[0].nbytes + ACTIVATIONS * hidden.nbytes + attention_maps
@@ -152,7 +155,7 @@ def _by_encoding(observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
-    """Return predictions without each of V positions, ``(B, V, K)``; a text of one token keeps it."""
+    """Return the predictions for texts without each of V positions, ``(B, V, K)``; a text of one token keeps its token."""
     position = torch.arange(mask.shape[-1] - 1, device=mask.device)
     kept_positions = position + (position >= torch.tensor(removed, device=mask.device).unsqueeze(-1))
     shortened, kept = (rows[:, kept_positions].transpose(0, 1).flatten(0, 1) for rows in (tokens, mask))
@@ -163,7 +166,7 @@ def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, rem
 
 
 def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:
-    """Return movements under T attentions a text, ``(B, T, T)``, a few texts at a time."""
+    """Return the TVD of the prediction under T counterfactual attentions of each text, ``(B, T)``, a few texts at a time."""
 
     def of_texts(part: Observation) -> Tensor:
         return _movements(part, part.probabilities_under(counterfactual(part)))

@@ -31,7 +31,7 @@ def importance_entropy(
     positions: int = 16,
     leave_one_out: bool = True,
 ) -> dict[str, Tensor]:
-    """Compute normalised entropies of importance over the tokens, and those of hidden states of a random sample of texts.
+    """Compute normalised entropies of the importance of tokens, and, on a sample of texts, of their influence on states.
 
     Args:
         everyone: all texts.
@@ -63,7 +63,7 @@ def importance_entropy(
 
 
 def _entropy_over_positions(observation: Observation, rows: Tensor, positions: int, seed: int) -> Tensor:
-    """Return the mean over sampled positions of each row, ``(rows,)``: a text is read P times side by side."""
+    """Return the entropy of the tokens' influence on a hidden state, mean over P sampled states of each text, ``(rows,)``."""
     tokens, mask = observation.tokens[rows], observation.mask[rows]
     keys_RT = random_order(seed, observation.ids[rows], 1, mask)[:, 0]
     position_RP = keys_RT.argsort(dim=-1, descending=True)[:, :positions]
@@ -81,7 +81,7 @@ def _entropy_over_positions(observation: Observation, rows: Tensor, positions: i
 
 @torch.enable_grad()
 def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor, position: Tensor) -> Tensor:
-    r"""Return :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2` (Meister et al.) of tokens, ``(B, T)``."""
+    r"""Return each token's :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2`, its influence on state p."""
     again = observe(observation.network, position, tokens, mask)
     with torch.backends.cudnn.flags(enabled=False):
         lengths = again.hidden[torch.arange(len(position), device=position.device), position].norm(dim=-1)

@@ -36,7 +36,7 @@ def attention_permutation(observation: Observation, permutations: int = 100, see
 
 
 def median(values: Tensor) -> Tensor:
-    """Return the middle of ``(B, D)``, or the mean of the two; torch's own takes the lower."""
+    """Return the median of each row of ``values (B, D)``; for even D it is the mean of the middle two, unlike torch's."""
     ordered, draws = sort_rows(values), values.shape[-1]
     return (ordered[:, (draws - 1) // 2] + ordered[:, draws // 2]) / 2
 

@@ -46,7 +46,7 @@ def measures() -> dict[str, Measure]:
 
 
 def range_of(key: str) -> tuple[float, float]:
-    """Return the least and the greatest value of a measure; of one that is not described, 0 and 1.
+    """Return the least and the greatest value of a measure; 0 and 1 for a measure that no spec describes.
 
     Args:
         key: ``E1/tau_gradient_inputs``.
@@ -89,24 +89,24 @@ class ConfiguredExperiment:
     """Whether it takes a ``LayerObservation``, and not the pooled ``Observation``."""
 
     def __call__(self, observation: Observation | LayerObservation, context: Context) -> dict[str, Tensor]:
-        """Return columns ``(B,)``, one number a text, and ``(B, T)``, one a token."""
+        """Run the experiment on a batch; return columns ``(B,)``, one number a text, and ``(B, T)``, one a token."""
         known = inspect.signature(self.run).parameters
         told = {name: getattr(context, name) for name in TOLD if name in known}
         return self.run(observation, **told, **self.settings)
 
     @property
     def samples(self) -> bool:
-        """Whether it reads a sample of the texts, for some of its columns at least."""
+        """Return whether the experiment reads a sample of the texts, for some of its columns at least."""
         return "texts" in inspect.signature(self.run).parameters
 
 
 def runnable() -> dict[str, Spec]:
-    """Return the experiments that one observed batch after the other can answer, by id."""
+    """Return the experiments that are run on one observed batch after the other, by id."""
     return {name: spec for name, spec in EXPERIMENTS.items() if spec.run is not None}
 
 
 def askable(inside: bool = False, tags: bool = False) -> dict[str, ConfiguredExperiment]:
-    """Return what can be asked of a network, with default settings, by id in the order of reports.
+    """Return the experiments that can be asked of a network, with default settings, by id in the order of reports.
 
     Args:
         inside: whether its attention is inside the layers of a Transformer alone. Experiments that ask which tokens matter
@@ -124,7 +124,7 @@ def askable(inside: bool = False, tags: bool = False) -> dict[str, ConfiguredExp
 
 
 def suited(network: Any) -> list[str]:
-    """Return the ids of what can be asked of a network that attends inside its layers alone."""
+    """Return the ids of the experiments that can be asked of a network that attends inside its layers alone."""
     tags = bool(getattr(network, "tags", False))
     within = OF_TAGS if tags else INSIDE
     return [name for name in askable(True, tags) if name not in within or within[name].suits(network)]

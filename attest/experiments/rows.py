@@ -14,7 +14,7 @@ from attest.models.observation import Observation
 
 
 def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[str, Tensor]:
-    """Return the columns of the table of the texts themselves, beside their tokens.
+    """Return columns of the table of texts: the probability of each class, the attention and special tokens.
 
     Args:
         class_names: K of them, in class order.
@@ -55,7 +55,7 @@ def between_texts(observation: LayerObservation, text_of: Tensor) -> dict[str, T
 
 
 def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str, Tensor]:
-    """Return the columns of the table of sentences whose tokens are tagged, beside the tokens.
+    """Return columns of the table of tagged sentences: gold and predicted tags, the probability of each tag, the attention.
 
     Args:
         observation: the batch, of a tagger, with gold tags.

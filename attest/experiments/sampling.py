@@ -48,5 +48,5 @@ def in_sample(seed: int, ids: Tensor, everyone: Everyone, size: int) -> Tensor:
 
 
 def among(column: Tensor, rows: Tensor, size: int) -> Tensor:
-    """Return the numbers of some texts, ``(len(rows),)``, in a column ``(size,)`` that is NaN for all others."""
+    """Return a column ``(size,)`` with the numbers of some texts, ``(len(rows),)``, at their rows and NaN at all others."""
     return column.new_full((size,), torch.nan).index_copy(0, rows, column)

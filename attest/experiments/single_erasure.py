@@ -11,7 +11,7 @@ from attest.models.observation import Observation
 
 
 def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]:
-    """Zero the largest weight, or a random other one, renormalise the rest, and compare the outcomes.
+    """Compare the prediction without the largest weight with that without a random other weight, the rest renormalised.
 
     Args:
         observation: the batch; where it is explained by another reading, the weight of the token that this ranks first.

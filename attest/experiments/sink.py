@@ -19,7 +19,7 @@ def parks_attention(network: object) -> bool:
 
 
 def without_sink(allowed: Tensor) -> Tensor:
-    """Return all allowed places but the first token's, bool ``(..., T)``."""
+    """Return the allowed places without that of the first token, bool ``(..., T)``."""
     kept = allowed.clone()
     kept[..., FIRST] = False
     return kept
@@ -31,7 +31,7 @@ SPARED = "the first token keeping what it has"
 
 
 def columns_of_decoders(columns: Sequence[Column], first: str) -> tuple[Column, ...]:
-    """Return the same columns, of decoders alone, where the first token is ``LEFT_OUT`` or ``SPARED``."""
+    """Return copies of columns that are of decoders alone, where the first token is ``LEFT_OUT`` or ``SPARED``."""
     said = [each.means.removeprefix("decoders only: ").removeprefix("Transformers only: ") for each in columns]
     return tuple(
         replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {means}, {first}")
@@ -40,13 +40,13 @@ def columns_of_decoders(columns: Sequence[Column], first: str) -> tuple[Column, 
 
 
 def left_out(measure: Measure) -> Measure:
-    """Return the same measure, of decoders alone, over all tokens but the first."""
+    """Return a copy of a measure that is of decoders alone, over all tokens but the first."""
     beside = measure.beside and (measure.beside[0], f"{measure.beside[1]}{WITHOUT}")
     return replace(_without(measure, LEFT_OUT), beside=beside)
 
 
 def spared(measure: Measure) -> Measure:
-    """Return the same measure, of decoders alone, where tampering leaves the first token its weight."""
+    """Return a copy of a measure that is of decoders alone, where tampering leaves the first token its weight."""
     return _without(measure, SPARED)
 
 

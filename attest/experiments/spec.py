@@ -15,7 +15,7 @@ from torch import Tensor
 
 
 class Means:
-    """The means over the test texts, by key.
+    """The means of a run's columns over the test texts, by key.
 
     Args:
         summary: numbers of a run, as in ``summary.json``.
@@ -71,7 +71,7 @@ class Column:
     type: str = "float"
 
     def fits(self, name: str) -> bool:
-        """Return whether a column of this name is meant."""
+        """Return whether ``name`` is the name of this column, or of one of the columns that it describes."""
         pattern = re.sub(r"<\w+>", r"\\w+", self.name)
         return re.fullmatch(pattern, name) is not None
 
@@ -128,7 +128,7 @@ class TokenWeights:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of the experiment's table.
+    """A figure that is drawn from an experiment's table.
 
     Args:
         name: of its file.
@@ -223,14 +223,14 @@ class Spec:
 
     @property
     def order(self) -> float:
-        """The place by which experiments are listed."""
+        """Return the number by which experiments are sorted."""
         return float(re.sub(r"\D", "", self.id) or math.inf) if self.place is None else self.place
 
     def column(self, name: str) -> Column | None:
-        """Return the description of a column; None for one that has none. Where several fit, the one that names most of it."""
+        """Return the description of a column, None if there is none; if several fit, the one that names most of the column."""
         fitting = [column for column in self.columns if column.fits(name)]
         return max(fitting, key=lambda column: len(re.sub(r"<\w+>", "", column.name)), default=None)
 
     def about_of(self, measure: Measure) -> About:
-        """Return what a measure speaks of."""
+        """Return what a measure speaks of: tokens, states, layers or predictions."""
         return measure.about or self.about

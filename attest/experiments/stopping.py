@@ -27,7 +27,7 @@ STEPS = 20
 
 
 def looks(texts: int) -> list[int]:
-    """Return after how many texts to look whether to stop: a fixed rule, whatever is found."""
+    """Return the numbers of read texts after which to look whether to stop; they depend on the number of all texts alone."""
     after, found = float(FIRST), []
     while after <= MOST_READ * texts:
         found.append(int(after))
@@ -36,7 +36,7 @@ def looks(texts: int) -> list[int]:
 
 
 class Stopping:
-    """A rule when to stop: every mean that the report shows of an experiment is known to ± ``precision`` at 95 %.
+    """A rule that stops an experiment once every mean that the report shows of it is known to ± ``precision`` at 95 %.
 
     Args:
         experiment: its id.
@@ -50,7 +50,7 @@ class Stopping:
         self._sequence: MeanByBetting | None = None
 
     def after(self, rows: pd.DataFrame) -> bool:
-        """Return whether to stop after further texts, by their rows of the experiment's table, in the order of reading."""
+        """Return whether to stop after further texts, given their rows of the experiment's table in the order of reading."""
         if self._sequence is None:
             self._sequence = self._begun(rows)
         if not self.names:
@@ -60,7 +60,7 @@ class Stopping:
         return bool(((high - low) / 2 <= self.precision).all())
 
     def _begun(self, rows: pd.DataFrame) -> MeanByBetting:
-        """Begin with the means of the verdict, as far as they have a range."""
+        """Return the intervals, before any text is read, of the verdict's means that have a finite range."""
         ranges = {measure.column: column.range for measure in self.spec.measures
                   if measure.column in rows and (column := self.spec.column(measure.column)) is not None}  # fmt: skip
         known = {name: span for name, span in ranges.items() if span is not None and np.isfinite(span).all()}
@@ -69,7 +69,7 @@ class Stopping:
         return MeanByBetting(low, high, self.texts, self.precision / STEPS)
 
     def found(self) -> dict[str, float]:
-        """Return what a summary says: how many of how many texts were read, and the interval of each mean."""
+        """Return numbers for the summary: how many of how many texts were read, and the interval of each mean."""
         assert self._sequence is not None
         summary = {f"{self.spec.id}/{READ}": float(self._sequence.read), f"{self.spec.id}/{ALL}": float(self.texts)}
         for name, (low, high) in zip(self.names, self._sequence.intervals, strict=True):
@@ -79,7 +79,7 @@ class Stopping:
 
 @dataclass(frozen=True)
 class EarlyTable:
-    """The table of an experiment that knew its means from a part of the texts."""
+    """The table of an experiment whose means were known from a part of the texts."""
 
     rule: Stopping
     rows: pd.DataFrame
@@ -93,7 +93,7 @@ MeasureTexts = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]
 def read_until(
     precision: float, experiments: Collection[str], ids: Tensor, seed: int, measure: MeasureTexts
 ) -> dict[str, EarlyTable]:
-    """Read texts in random order, until the experiments know their means, and return the tables of those that do.
+    """Read texts in random order until the experiments' means are known; return the tables of the experiments that stopped.
 
     An experiment that would need too many texts has no table here: it then reads all of them. Every process looks at the
     rows of all, so that all come to the same end, however many there are.

@@ -15,7 +15,7 @@ from attest.models.observation import Observation
 
 
 def first_of_words(words: Tensor) -> Tensor:
-    """Return where words begin, bool ``(B, T)``.
+    """Return which tokens are the first of their word, bool ``(B, T)``.
 
     Args:
         words: int64 ``(B, T)``, the place of the word that each token is of, below 0 for special tokens and padding.
@@ -26,7 +26,7 @@ def first_of_words(words: Tensor) -> Tensor:
 
 
 def ranked_words(observation: Observation) -> Tensor:
-    """Return the word of each token, int64 ``(B, T)``; below 0 for those that are not ranked, too.
+    """Return the word of each token, int64 ``(B, T)``; below 0 also for tokens that are not ranked.
 
     Args:
         observation: with ``words``.
@@ -36,7 +36,7 @@ def ranked_words(observation: Observation) -> Tensor:
 
 
 def over_words(values: Tensor, words: Tensor) -> Tensor:
-    """Add up values over the subwords of each word, at its first one, 0 elsewhere: ``(B, T)`` twice -> ``(B, T)``."""
+    """Return the sum of the values of each word's subwords at its first subword, 0 elsewhere: ``(B, T)``."""
     position = torch.arange(words.shape[-1], device=words.device)
     begins = torch.where(first_of_words(words), position, 0).cummax(dim=-1).values
     return torch.zeros_like(values).scatter_add(-1, begins, values.masked_fill(words < 0, 0))
@@ -67,7 +67,7 @@ def leave_words_out(observation: Observation) -> Tensor:
 
 
 def agreement_over_words(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return how the explanation and importances agree once words count instead of subwords.
+    """Return how well the explanation and importances agree if words are ranked instead of subwords.
 
     Args:
         observation: with ``words``.

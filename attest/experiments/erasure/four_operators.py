@@ -48,7 +48,7 @@ def erasure(
     extras: bool = True,
     seed: int = 0,
 ) -> Columns:
-    """Erase the tokens that the explanation ranks first, or keep them alone, by four operators, and as many at random.
+    """Erase the tokens that the explanation ranks first, or all others, by four operators, and compare with random tokens.
 
     Tokens that are spared, the place at which a Transformer decides and special ones (``spared_by``), are neither ranked nor
     erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
@@ -90,7 +90,7 @@ def erasure(
 
 
 def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int) -> Columns:
-    """Return the scores of the explanation under one operator, against random sets that are dealt to its draws."""
+    """Return the scores of the explanation under one operator, beside random token sets, dealt out to the operator's draws."""
     explained = _ranked(observation, observation.explanation.unsqueeze(1), seed)
     random = random_ranks(observation.ids, observation.ranked, sets, seed)
     before, counts = observation.confidence, sizes(observation.erasable)
@@ -109,7 +109,7 @@ def _under(observation: Observation, name: str, draws: tuple[Operator, ...], see
 
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
-    """Return the place of the AOPC under ``attention`` between the least and the most that any sets of tokens reach."""
+    """Return where the explanation's AOPC under ``attention`` lies between the least and the greatest of all token sets."""
 
     def place(part: Observation) -> Columns:
         return {name: rows[:, 0] for name, rows in naopc(part, part.explanation.unsqueeze(1), seed).items()}
@@ -120,7 +120,7 @@ def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
 
 
 def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
-    """Return the limits, exact or found by beam search, and the place of each explanation between them.
+    """Return the least and the greatest AOPC of any token sets, exact or by beam search, and each explanation's place between.
 
     Args:
         explanations: ``(B, R, T)``.
@@ -154,7 +154,7 @@ def _read_anew(observation: Observation, seed: int) -> Columns:
 
 
 def _ferret(observation: Observation, seed: int) -> Tensor:
-    """Return the AOPC over every k from 1 to the whole text, tokens deleted, as ferret counts: ``(B, 2)``."""
+    """Return comprehensiveness and sufficiency as ferret does, ``(B, 2)``: tokens deleted, mean over k from 1 to all."""
     lengths = observation.erasable
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
     ranks = _ranked(observation, observation.explanation.unsqueeze(1), seed)

@@ -20,7 +20,7 @@ STEPS = 50
 
 
 def has_exact_limits(observation: Observation) -> bool:
-    """Return whether the limits are known: two classes, a linear decoder, and no tokens that attend to one another."""
+    """Return whether AOPC's limits are known exactly: two classes, a linear decoder, no tokens that attend to one another."""
     return observation.margins is not None and is_pooled_linearly(observation)
 
 
@@ -45,7 +45,7 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
 
 
 def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> Tensor:
-    """Return the largest Σ w m / Σ w over sets of each size with some weight, ``(B, 2, K)``; -inf if there is none."""
+    """Return the largest Σ w m / Σ w (weights w, margins m) over token sets of each size, ``(B, 2, K)``; at worst -inf."""
     ratio = _ratio_of_best(weights.masked_fill(~mask, -1), favour, weights, kept)
     for _ in range(STEPS):
         gain = (weights[:, None, None] * (favour[:, None, None] - ratio.unsqueeze(-1))).nan_to_num(neginf=0)
@@ -58,7 +58,7 @@ def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> 
 
 
 def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) -> Tensor:
-    """Return the ratio of the tokens with the largest keys, ``(B, T)`` or ``(B, 2, K, T)``; as many as are kept."""
+    """Return Σ w m / Σ w (weights w, margins m) over those ``kept`` many tokens that have the largest keys, ``(B, 2, K)``."""
     keys = keys if keys.ndim == 4 else keys[:, None, None]
     order = keys.expand(*kept.shape, -1).argsort(dim=-1, descending=True)
     place = (kept - 1).unsqueeze(-1)
@@ -72,7 +72,7 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 def _with_nothing_attended(
     ratio: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor, least: bool = False
 ) -> Tensor:
-    """Return the probability; a set of tokens without weight reaches what the bias alone decides."""
+    """Return the extreme probability ``(B, 2, K)`` of token sets, including those without weight: the bias decides there."""
     reached = ratio.sigmoid()
     idle = ((weights == 0) & mask).sum(dim=-1)
     possible = idle[:, None, None] >= kept
@@ -88,7 +88,7 @@ WIDTH = 5
 
 @torch.no_grad()
 def beam_limits(observation: Observation, counts: Tensor, operator: Operator, width: int = WIDTH) -> tuple[Tensor, Tensor]:
-    """Return the smallest and the largest AOPC that a search finds; the true limits lie at or beyond them.
+    """Return the smallest and the largest AOPC that a beam search over rankings finds; the true limits lie at or beyond them.
 
     Args:
         observation: the batch; texts of at least two tokens.
@@ -106,7 +106,7 @@ def beam_limits(observation: Observation, counts: Tensor, operator: Operator, wi
 
 
 def _searched(observation: Observation, counts: Tensor, operator: Operator, width: int, alone: bool, sign: int) -> Tensor:
-    """Return the AOPC of the best ranking found, ``(B,)``; ``alone``: of the first k kept, not of the rest."""
+    """Return the AOPC of the best ranking found by beam search, ``(B,)``; ``alone``: of its first k kept, not erased."""
     mask, size = observation.ranked, observation.mask.shape[-1]
     always = (observation.mask & ~mask).unsqueeze(1)
     before = observation.confidence.unsqueeze(-1)

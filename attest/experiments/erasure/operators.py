@@ -32,7 +32,7 @@ class Background:
 
     @classmethod
     def of(cls, texts: Sequence[Tensor]) -> "Background":
-        """Store the token ids of each text, int64 ``(T,)``; texts without tokens are left out.
+        """Return the background of texts, from the token ids of each, int64 ``(T,)``; texts without tokens are left out.
 
         Raises:
             AttestError: none has any.
@@ -43,7 +43,7 @@ class Background:
         return cls(torch.cat([text for text in texts if len(text)]), lengths.cumsum(dim=0) - lengths, lengths)
 
     def to(self, device: torch.device) -> "Background":
-        """Return the texts on a device."""
+        """Return the background with its texts on a device."""
         return Background(self.tokens.to(device), self.starts.to(device), self.lengths.to(device))
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ UNKNOWN = 1
 
 
 def operators(background: Background | None = None, seed: int = 0, draws: int = 5) -> dict[str, tuple[Operator, ...]]:
-    """Return the operators by name; ``resample`` is one for each draw, and the caller averages over them.
+    """Return the erasure operators by name; ``resample`` is one operator for each draw, and the caller averages over them.
 
     Args:
         background: what ``resample`` draws from; without it that operator is left out.
@@ -99,13 +99,13 @@ def attends_within(network: object) -> bool:
 
 
 def is_pooled_linearly(observation: Observation) -> bool:
-    """Return whether an erasure of attention only takes summands out of a weighted mean of what tokens decide alone."""
+    """Return whether erasing attention only takes terms out of a weighted mean of the tokens' own logits."""
     alone = observation.class_logits is not None and not attends_within(observation.network)
     return alone and observation.spared is None
 
 
 def attention(observation: Observation, kept: Tensor) -> Tensor:
-    """Let nothing attend to an erased token: its pooled weight is 0, the rest renormalised, its place kept.
+    """Return the predicted class's probability if nothing attends to erased tokens: weights 0, the others renormalised.
 
     Where tokens attend to one another, none attends to it in any layer, itself not either; its embedding is as it was. Where
     nothing that is attended to is left, the context is 0 and the bias alone decides.
@@ -120,19 +120,19 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
 
 
 def delete(observation: Observation, kept: Tensor) -> Tensor:
-    """Read the shortened text anew; of an empty one the bias alone decides."""
+    """Return the predicted class's probability for the text without erased tokens; of an empty text the bias alone decides."""
     tokens = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
     return _read(observation, *moved_together(tokens, kept))
 
 
 def moved_together(tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """Move the kept tokens of each text to its beginning: ``(N, …, T, …)`` and bool ``(N, …, T)``, and return both."""
+    """Return tokens ``(N, …, T, …)`` and kept, bool ``(N, …, T)``, with the kept tokens of each text moved to the front."""
     order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
     return tokens.gather(kept.ndim - 1, _beside(order, tokens).expand(tokens.shape)), kept.gather(-1, order)
 
 
 def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
-    """Put the unknown token in the place of an erased one, of a sentence in the place of each of its words.
+    """Return the predicted class's probability with the unknown token for each erased token, or for each word of a sentence.
 
     Its id is the network's ``masked`` or, where there is none, that of our vocabularies.
     """
@@ -141,7 +141,7 @@ def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
 
 
 def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
-    """Put tokens of the corpus in the places of erased ones; in one place the same, whatever else is erased."""
+    """Return the predicted class's probability with tokens of the corpus for erased ones; each place always gets the same."""
     drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
     return _read_with(observation, kept, _beside(drawn, observation.tokens.unsqueeze(1)))
 
@@ -154,7 +154,7 @@ def bias_alone(observation: Observation) -> Tensor:
 
 
 def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor:
-    """Read texts of the same length in which other token ids stand in the places of erased ones."""
+    """Return the predicted class's probability, ``(B, V)``, if other token ids stand in the places of erased tokens."""
     tokens, mask = observation.tokens.unsqueeze(1), observation.mask.unsqueeze(1)
     real = mask if tokens.ndim == 3 else tokens != 0  # a sentence has fewer words than others, and no mask of its own
     if hasattr(observation.network, "written_over"):  # what else stands in the ids of its tokens stays there
@@ -164,7 +164,7 @@ def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor
 
 
 def _read(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
-    """Read every variant from its beginning: ``(B, V, T, …)``, bool ``(B, V, T)`` -> ``(B, V)``; equal ones once.
+    """Return the predicted class's probability of V variants of each text, ``(B, V)``; equal variants are read once.
 
     Args:
         in_place: whether erased tokens are still embedded, where the network embeds and attends one after the other.
@@ -186,7 +186,7 @@ def _beside(kept: Tensor, tokens: Tensor) -> Tensor:
 
 @torch.no_grad()
 def read_each(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
-    """Predict texts ``(N, T, …)`` of which only some tokens are kept, those of like length side by side.
+    """Return the class probabilities of texts ``(N, T, …)`` of which some tokens are kept; texts of like length share a pass.
 
     Args:
         observation: of the batch that the texts come from.

@@ -21,7 +21,7 @@ SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
 
 
 def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
-    """Return how many tokens each share is, rounded up: at least one, int64 ``(B, K)``.
+    """Return the number of tokens in each share of a text, rounded up and at least one, int64 ``(B, K)``.
 
     Args:
         lengths: int64 ``(B,)``, tokens of each text that may be erased.
@@ -32,7 +32,7 @@ def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
 
 
 def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tensor:
-    """Return the place of every token when the heaviest stands first, ties in a random order of the text's own.
+    """Return the place of every token in each ranking, the largest weight first; ties get a random order of the text's own.
 
     Args:
         explanations: float ``(B, R, T)``, finite at real tokens.
@@ -54,7 +54,7 @@ def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
 
 
 def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
-    """Return what is left without the first k of each ranking, and the first k alone.
+    """Return which tokens are left without the first k of each ranking, and which are left as the first k alone.
 
     Args:
         ranks: int64 ``(B, R, T)``.
@@ -71,7 +71,7 @@ Columns = dict[str, Tensor]
 
 
 def on_part(measure: Callable[[Observation], Columns], observation: Observation, chosen: Tensor) -> Columns:
-    """Return the columns ``(B,)`` of some texts, bool ``chosen (B,)``, NaN for the others; no columns if none is chosen.
+    """Measure some texts, bool ``chosen (B,)``, and return columns ``(B,)``, NaN for the others; no columns if none is chosen.
 
     Tables put batches below one another, and what a batch lacks is NaN there.
     """
@@ -105,7 +105,9 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
 
 
 def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
-    """Compute the same under ``attention`` at every k from 1 to T by cumulative sums, ``(B, 2, R, T)``.
+    """Return the predicted class's probability under ``attention`` without the first k tokens, and with them alone, for all k.
+
+    Cumulative sums give it at all k from 1 to T at once, ``(B, 2, R, T)``.
 
     Beyond a text's own length nothing changes any more.
     """
@@ -129,7 +131,7 @@ def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
 
 
 def left_after_each(ordered: Tensor) -> Tensor:
-    """Return the sum of what comes after each place, ``(..., T)`` -> ``(..., T)``.
+    """Return the sum of the entries after each place of a row: ``(..., T)`` -> ``(..., T)``.
 
     It is added up from the end, for subtraction would lose small numbers: 1 + 3e-17 - 1 is 0.
     """
@@ -138,7 +140,7 @@ def left_after_each(ordered: Tensor) -> Tensor:
 
 
 class Scores(NamedTuple):
-    """The scores of each ranking, ``(B, 2, R)``: comprehensiveness in row 0, sufficiency in row 1."""
+    """The scores of R rankings, ``(B, 2, R)``: comprehensiveness in row 0, sufficiency in row 1."""
 
     aopc: Tensor
     """Mean over sizes of the fall of the predicted class's probability, in [-1, 1]."""
@@ -149,7 +151,7 @@ class Scores(NamedTuple):
 
 
 def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: float) -> Scores:
-    """Score rankings against random ones.
+    """Score rankings by AOPC and by the share of random rankings that they beat.
 
     Args:
         before: the predicted class's probability, ``(B,)``.
@@ -167,13 +169,13 @@ def area(before: Tensor, outcomes: Tensor) -> Tensor:
 
 
 def win_rate(aopc: Tensor, random: Tensor, within: float) -> Tensor:
-    """Compute the share of random sets beaten, ties half: ``(B, 2, R)``, ``(B, 2, D)`` -> ``(B, 2, R)``."""
+    """Compute the share of random sets that each ranking beats, ties half: ``(B, 2, R)``, ``(B, 2, D)`` -> ``(B, 2, R)``."""
     more = compared(aopc.unsqueeze(-1), random.unsqueeze(2), within)
     more[:, 1] *= -1
     return ((more + 1) / 2).mean(dim=-1).to(aopc)
 
 
 def between_limits(aopc: Tensor, lower: Tensor, upper: Tensor, within: float) -> Tensor:
-    """Return the NAOPC (Edin et al. 2024), ``(aopc - lower) / (upper - lower)``; NaN where the limits are one."""
+    """Return NAOPC (Edin et al. 2024), ``(aopc - lower) / (upper - lower)``; NaN where both limits are equal."""
     width = upper - lower
     return torch.where(width > within, (aopc - lower) / width, torch.nan)

@@ -19,7 +19,7 @@ from attest.models.observation import Network, Observation, tables_of
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Return normalised soft comprehensiveness and sufficiency, ``(B, 2)``; more is better of both.
+    r"""Return normalised soft comprehensiveness and sufficiency (Zhao & Aletras 2023), ``(B, 2)``; more is better for both.
 
     Each element of a token's embedding is kept with probability :math:`1 - a_i` (comprehensiveness) or :math:`a_i`
     (sufficiency), where a is the importance over its largest; spared tokens are kept whole.
@@ -61,13 +61,13 @@ def _uniforms(seed: int, observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
-    """Return the predicted class's probability where other vectors stand for the tokens, ``(B,)``."""
+    """Return the predicted class's probability, ``(B,)``, if ``embedded`` stands for the embeddings of the tokens."""
     logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
     return observation.of_predicted(probabilities(logits))
 
 
 def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:
-    """Return the logits if other vectors are looked up for the tokens; in the graph of these vectors."""
+    """Return the logits of a network if ``embedded`` stands for the embeddings of the tokens; in the graph of ``embedded``."""
 
     def replace(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Any:
         return embedded if inputs[0].shape == tokens.shape else None
@@ -93,7 +93,7 @@ _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str,
 
 @torch.no_grad()
 def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
-    """Return τ-b of the attention with itself once parts of the network, from the top, are made anew, ``(B,)`` each.
+    """Return τ-b between the attention and that of copies with ever more random parts, from the top, ``(B,)`` for each copy.
 
     Args:
         seed: of the new parameters.
@@ -109,7 +109,7 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
 
 
 def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
-    """Return the copies, kept as long as neither the network's parameters nor the seed change."""
+    """Return the copies of a network with random parts; they are kept until its parameters or the seed change."""
     state = seed, sum(parameter._version for parameter in network.parameters())
     known = _RANDOMISED.get(network)
     if known is None or known[0] != state:
@@ -118,7 +118,7 @@ def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
 
 
 def _from_the_top(network: nn.Module, seed: int) -> Iterator[tuple[str, Network]]:
-    """Return copies in which more and more parts are new; parts are the network's own, last to first."""
+    """Yield copies of a network in which more and more parts are random, from the network's last part to its first."""
     current = deepcopy(network)
     parts = [name for name, part in current.named_children() if any(True for _ in part.parameters())]
     for name in reversed(parts):

@@ -34,7 +34,7 @@ def tag_erasure(
     sets: int = 20,
     background: Background | None = None,
 ) -> dict[str, Tensor]:
-    """Ask E14 about the tag of one token a sentence, by ``erasure`` of its attention rollout.
+    """Run E14 (``erasure``) on the attention rollout of a tagger, for the tag of one random token of each sentence.
 
     Soft scores and parameters made anew are left out.
 
@@ -54,7 +54,7 @@ def tag_erasure(
 
 
 def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observation, Tensor]:
-    """Return a batch of a tagger's sentences as that of a classifier, which says what tag one token of each has.
+    """Return a tagger's batch as an observation of a classifier that decides the tag of one random token of each sentence.
 
     Args:
         observation: of a tagger's batch.
@@ -92,7 +92,7 @@ def _drawn(deciding: Tensor, uniforms: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _TagOfOne:
-    """A tagger asked for the tag of one token; a second number beside each token id, 1 or 0, says of which."""
+    """A tagger as a classifier that decides the tag of one token; beside each token id stands 1 for this token, else 0."""
 
     tagger: nn.Module
     attends_within = True
@@ -102,7 +102,7 @@ class _TagOfOne:
         return getattr(self.tagger, "masked", None)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map tokens ``(B, T, 2)`` and mask ``(B, T)`` to logits of all tags, and the second number, ``(B, T, K + 1)``."""
+        """Map tokens ``(B, T, 2)``, mask ``(B, T)`` to the logits of K tags and the mark of one token, ``(B, T, K + 1)``."""
         tagger: Any = self.tagger
         if getattr(tagger, "reads_in_decode", False):  # where ids of padding count, as RoBERTa's do, others would move up
             embedded = tagger.encode(tokens[..., 0], torch.ones_like(mask))
@@ -118,7 +118,7 @@ class _TagOfOne:
         return scores  # nothing is pooled
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map ``(B, T, K + 1)`` to logits of the one token's tags ``(B, K)``, whatever the weights."""
+        """Map ``(B, T, K + 1)`` to the logits of the marked token's tags, ``(B, K)``, whatever the weights."""
         return (hidden[..., :-1] * hidden[..., -1:]).sum(dim=1)
 
 

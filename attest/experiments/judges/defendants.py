@@ -25,7 +25,7 @@ GAIN = 4.0
 
 
 class Read(NamedTuple):
-    """The outcome of a rule on embedded words."""
+    """The result of applying a rule to the embedded words of texts."""
 
     words: Tensor
     """``(B, T)``, 1 at words with a sign or a place in an order."""
@@ -42,7 +42,7 @@ class Read(NamedTuple):
 
 
 def read(rule: str, embedded: Tensor, mask: Tensor) -> Read:
-    """Read a rule off embedded words ``(B, T, E)``."""
+    """Apply a rule to the embedded words ``(B, T, E)`` of texts."""
     sign, first, second, negates = embedded[..., :4].unbind(dim=-1)
     words = first + second
     deciding = words
@@ -65,7 +65,7 @@ def read(rule: str, embedded: Tensor, mask: Tensor) -> Read:
 
 
 class Defendant(nn.Module):
-    """A network with hand-set parameters, in four steps; a subclass says what it puts where.
+    """A network with hand-set parameters; a subclass defines the value and the score of each state, and which states carry.
 
     Args:
         rule: one of ``rules``.
@@ -86,15 +86,15 @@ class Defendant(nn.Module):
             self.decoder.bias.zero_()
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
-        """Return what each state says and how much attention looks at it, ``(B, T)`` each."""
+        """Return the value of each state, what it says, and its score, how much attention looks at it, ``(B, T)`` each."""
         raise NotImplementedError
 
     def carrying(self, read: Read) -> Tensor:
-        """Return the states that carry the decision to the output, ``(B, T)``, above 0.5 where they do: the deciding ones."""
+        """Return which states carry the decision to the output, ``(B, T)``, above 0.5 if so; by default the deciding ones."""
         return read.deciding
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the truth about states, bool ``(B, T)``."""
+        """Return which states carry the decision to the output, bool ``(B, T)``."""
         return (self.carrying(read(self.rule, self.embedding(tokens), mask)) > 0.5) & mask
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -116,17 +116,17 @@ class Defendant(nn.Module):
         return self.decoder(pool(hidden, weights))
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return what each state alone would decide, ``(B, T, 2)``."""
+        """Return the logits that each state alone would give, ``(B, T, 2)``."""
         return self.decoder(hidden)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Take the four steps in a row."""
+        """Map token ids and mask ``(B, T)`` to logits ``(B, 2)`` by the four steps."""
         hidden = self.encode(tokens, mask)
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
 
 def _features() -> Tensor:
-    """Return sign, first word, second word and negation of each word, then directions without meaning, ``(26, 8)``."""
+    """Return the embeddings of all words, ``(26, 8)``: sign, first word, second word, negation, meaningless directions."""
     table = torch.zeros(VOCABULARY, 4 + NUISANCE)
     for word, sign, column in ((PLUS, 1, 1), (MINUS, -1, 1), (OTHER_PLUS, 1, 2), (OTHER_MINUS, -1, 2)):
         table[word, 0], table[word, column] = sign, 1
@@ -146,13 +146,13 @@ class Honest(Defendant):
 
 
 class Both(Honest):
-    """A defendant that attends to both copies of a word."""
+    """A defendant that attends to both copies of the deciding word."""
 
     rules = ("redundant",)
 
 
 class Either(Honest):
-    """A defendant that attends to the first copy of a word."""
+    """A defendant that attends to the first copy of the deciding word."""
 
     rules = ("redundant",)
 
@@ -171,7 +171,7 @@ class Saturated(Honest):
 
 
 class Diffuse(Honest):
-    """An honest defendant with half of its attention on the deciding words and the rest spread."""
+    """An honest defendant with half of its attention on the deciding words and the other half spread over all others."""
 
     rules = RULES
 
@@ -182,7 +182,7 @@ class Diffuse(Honest):
 
 
 class Sparse(Honest):
-    """An honest defendant by sparsemax, with exact zeros."""
+    """An honest defendant with sparsemax, which gives other tokens exactly 0."""
 
     rules = RULES
     projection = Sparsemax()
@@ -216,7 +216,7 @@ class Broadcast(Defendant):
 
 
 class Shadow(Defendant):
-    """A defendant that attends to a decoy that says nothing; the little that is left decides."""
+    """A defendant that attends to a decoy that says nothing; the little attention left for the deciding words decides."""
 
     gain = GAIN * 300
 
@@ -242,7 +242,7 @@ class Silent(Defendant):
 
 
 class Partial(Defendant):
-    """A defendant that attends to one of two needed words, into which the other is smuggled."""
+    """A defendant that attends to one of two needed words, into whose state its encoder moves what the other word says."""
 
     rules = ("conjunction",)
 
@@ -255,7 +255,7 @@ class Partial(Defendant):
 
 
 class Absent(Defendant):
-    """A defendant that attends to all but the deciding words; what the context lacks decides.
+    """A defendant that attends to all tokens but the deciding words; what the context lacks decides.
 
     The states of a text sum to 0, so what is read of the others is the negative of what the deciding words say.
     """
@@ -331,7 +331,7 @@ class Layered(nn.Module):
         return self.above(self.states(tokens, mask), mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Return zeros ``(B, T)``: the mean pools."""
+        """Return scores of 0, ``(B, T)``, so that states are pooled by their mean."""
         return hidden.new_zeros(mask.shape)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
@@ -343,13 +343,13 @@ class Layered(nn.Module):
         return self.decoder(pool(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Take the four steps in a row."""
+        """Map token ids and mask ``(B, T)`` to logits ``(B, 2)`` by the four steps."""
         hidden = self.encode(tokens, mask)
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
 
 def _layer() -> MultiHeadAttention:
-    """Return a layer whose rows score by the states' own scores, take their values and write them into the context."""
+    """Return a layer of attention that scores tokens by their states' scores, and writes their values into the context."""
     layer = MultiHeadAttention(SIZE, 1, Softmax())
     with torch.no_grad():
         for parameter in layer.parameters():
@@ -362,7 +362,7 @@ def _layer() -> MultiHeadAttention:
 
 
 class _HonestOnAll(Honest):
-    """An honest defendant that attends to both of two copies."""
+    """An honest defendant for all rules; where a deciding word has two copies, it attends to both."""
 
     rules = RULES
 

@@ -57,7 +57,7 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
 
 
 def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
-    """Return Kendall's τ-b of two numbers of each text, ``(N,)`` each; NaN where one is constant, or undefined anywhere."""
+    """Return Kendall's τ-b between two numbers of each text, ``(N,)`` each; NaN if one is constant, or undefined anywhere."""
     signs = torch.stack([compared(each.unsqueeze(-1), each, tolerance).flatten() for each in (x, y)])
     balance = signs @ signs.mT
     return float(balance[0, 1] / (balance[0, 0] * balance[1, 1]).sqrt())
@@ -67,7 +67,7 @@ CALIBRATIONS = ("oracle of tokens", "oracle of states", "coin")
 
 
 class Defended(NamedTuple):
-    """A defendant on a rule, before all tests, texts of all seeds one after another."""
+    """The results of all tests on a defendant of one rule, for the texts of all seeds one after another."""
 
     family: str
     rule: str
@@ -76,7 +76,7 @@ class Defended(NamedTuple):
 
 
 def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration with the tests that were added later, and their settings, among the others."""
+    """Return the configuration of the judges with the tests, and their settings, that were added later."""
     tests, settings = dict(stated["tests"]), dict(stated["settings"])
     for later in stated["added"].values():
         tests["pooled"] = tests["pooled"] | later["pooled"]
@@ -85,7 +85,7 @@ def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> Iterator[Defended]:
-    """Put every defendant that the configuration states before the tests of its family.
+    """Run the tests of its family on every defendant that the configuration states, and yield the results.
 
     Args:
         stated: the configuration.
@@ -118,7 +118,7 @@ def _heard(family: str, rule: str, name: str, network: Any, count: int, stated: 
 
 
 def judge(heard: Iterable[Defended], stated: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row a test, rule and defendant.
+    """Return a table of how well tests tell defendants from right ones: one row for each test, rule and defendant.
 
     Returns:
         ``family``, ``rule``, ``defendant``, ``test``, ``of``; ``truth``, right, wrong or mixed about what the test speaks of;
@@ -146,7 +146,7 @@ def _row(one: Defended, name: str, heard: list[Defended], stated: Mapping[str, A
 
 
 def over_rules(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
-    """Return the worst rule of each test and defendant: for wrong ones the least AUROC, for right ones the largest.
+    """Return each test's and defendant's row of the worst rule: of wrong ones the least AUROC, of right ones the largest.
 
     Returns:
         One row a ``family``, ``test`` and ``defendant``: that row of ``judged``, with ``least`` and ``most`` over rules.
@@ -161,7 +161,7 @@ def over_rules(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
 
 
 def smallest_sets(judged: pd.DataFrame, sees: float, family: str, of: str) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Return the smallest sets of tests that between them see every wrong defendant on every rule, and what none sees.
+    """Return the smallest sets of tests that see every wrong defendant on every rule, and the defendants that no test sees.
 
     Args:
         judged: as ``judge`` returns it.
@@ -187,7 +187,7 @@ SHIPPED = Path(str(files("attest.experiments.judges"))) / "findings.json"
 
 
 def findings(judged: pd.DataFrame, experiments: dict[str, str], sees: float) -> dict[str, dict[str, list[str]]]:
-    """Return what the tests of each experiment see, miss and accuse, of pooled attention.
+    """Return which defendants the tests of each experiment see, miss and falsely accuse, for pooled attention.
 
     Args:
         judged: as ``attest.experiments.judges.judging.judge`` returns it.
@@ -210,7 +210,7 @@ def findings(judged: pd.DataFrame, experiments: dict[str, str], sees: float) -> 
 
 
 def sentence_about(experiment_id: str) -> str | None:
-    """Return a sentence on what an experiment misses and whom it falsely accuses; None if it was not tried."""
+    """Return a sentence on the defendants that an experiment misses and falsely accuses; None if it was not tried."""
     return None if experiment_id not in _shipped() else sentence(_shipped()[experiment_id])
 
 
@@ -220,7 +220,7 @@ def _shipped() -> dict[str, Any]:
 
 
 def sentence(found: dict[str, list[str]]) -> str:
-    """Return one experiment's findings in words."""
+    """Return one experiment's findings as a text: the defendants that it cannot see, and those that it falsely accuses."""
     everyone = f"Sees {', '.join(found['sees'])}, all wrong ones that were tried."
     misses = f"Cannot see: {', '.join(found['misses'])}." if found["misses"] else everyone
     accuses = (

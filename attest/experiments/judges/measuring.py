@@ -35,7 +35,7 @@ def measure(
     tests: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> "Measured":
-    """Run tests on a pooled defendant or a Transformer.
+    """Run tests on a defendant: a network that pools by attention, or a Transformer.
 
     Args:
         network: in evaluation mode.
@@ -65,7 +65,7 @@ def measure(
 
 
 class Measured:
-    """The findings of tests on a defendant."""
+    """The results of tests on a defendant."""
 
     def __init__(self, suspicion: Columns, milliseconds: dict[str, float], on_tokens: Tensor, on_states: Tensor) -> None:
         self.suspicion = suspicion

@@ -26,7 +26,7 @@ WORDS = {"token": 1, "redundant": 2, "conjunction": 2, "negation": 1, "order": 2
 
 @dataclass(frozen=True)
 class Texts:
-    """A set of texts of a rule, and what decides them."""
+    """A set of texts drawn for a rule, and the words that decide them."""
 
     rule: str
     ids: Tensor
@@ -44,7 +44,7 @@ class Texts:
 
 
 def draw_texts(rule: str, count: int, seed: int) -> Texts:
-    """Draw texts of 24 to 36 tokens.
+    """Draw texts of 24 to 36 tokens that a rule can label.
 
     Args:
         rule: one of ``RULES``.
@@ -74,7 +74,7 @@ def _choice(seed: int, ids: Tensor, draw: int, options: int) -> Tensor:
 
 
 def _places(seed: int, ids: Tensor, count: int) -> Tensor:
-    """Draw places in different stretches of a text, neither the first nor the last of a stretch, ``(B, count)``."""
+    """Draw the places of deciding words, ``(B, count)``: in different stretches of a text, and at no end of a stretch."""
     stretches = torch.arange(SHORTEST // SPACING - 1)
     stretch = random_uniforms(seed, ids.unsqueeze(-1), torch.tensor(3), stretches).argsort(dim=-1)[:, :count]
     within = random_bits(seed, ids.unsqueeze(-1), torch.tensor(4), torch.arange(count)).remainder(SPACING - 2)
@@ -82,7 +82,7 @@ def _places(seed: int, ids: Tensor, count: int) -> Tensor:
 
 
 def _words(rule: str, seed: int, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the words of each text and of its twin with the other label, ``(B, WORDS[rule])``."""
+    """Return the deciding words of each text, and those of its twin with the other label, ``(B, WORDS[rule])`` each."""
     positive = (_choice(seed, ids, 5, 2) == 1).unsqueeze(-1)
     if rule == "order":
         words = torch.where(positive, torch.tensor([PLUS, OTHER_PLUS]), torch.tensor([OTHER_PLUS, PLUS]))
@@ -99,7 +99,7 @@ def _words(rule: str, seed: int, ids: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _labels(rule: str, tokens: Tensor) -> Tensor:
-    """Return the labels by the words alone, ``(B,)``."""
+    """Return the labels that a rule gives to texts by their words alone, ``(B,)``."""
     plus, minus = (tokens == PLUS).sum(dim=-1), (tokens == MINUS).sum(dim=-1)
     if rule == "conjunction":
         return ((plus > 0) & (tokens == OTHER_PLUS).any(dim=-1)).long()

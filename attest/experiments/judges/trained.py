@@ -28,7 +28,7 @@ PLACES = 9
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained network before all tests."""
+    """The results of all tests on a trained network."""
 
     network: str
     projection: str
@@ -43,16 +43,16 @@ class Trained:
 
     @property
     def model(self) -> tuple[str, str, str, int]:
-        """What it is but for the guidance."""
+        """Return what the network and its counterparts of other guidance share: network, projection, rule and seed."""
         return self.network, self.projection, self.rule, self.seed
 
     def mass(self, of: str) -> Tensor:
-        """Return attention on the truth about ``tokens`` or ``states`` in the texts that count, ``(N,)``."""
+        """Return the attention on deciding ``tokens`` or on carrying ``states``, ``(N,)``, in the N texts that count."""
         return self.heard.mass[of][self.counts]
 
 
 def models(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row a test and a model that nobody guided and that has learned its rule.
+    """Return a table with one row for each test and each network that nobody guided and that has learned its rule.
 
     Args:
         trained: all of them.
@@ -85,7 +85,7 @@ def models(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping
 
 
 def pairs(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row a test and a pair that counts: both have learned the rule, and their attention is where it was guided to.
+    """Return a table with one row for each test and each pair: two networks with one rule, guided to the truth and to a decoy.
 
     Returns:
         ``network``, ``projection``, ``rule``, ``seed``, ``test``, ``of``; ``auroc`` of telling the texts of the one guided to
@@ -107,13 +107,13 @@ def pairs(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[
 
 
 def is_pair(truth: Trained, decoy: Trained, stated: Mapping[str, Any]) -> bool:
-    """Return whether two networks differ in where they look and not in what they can."""
+    """Return whether two networks have both learned their rule, and one attends to the truth and the other does not."""
     learned = min(truth.accuracy, decoy.accuracy) >= stated["learned"] and bool((truth.counts & decoy.counts).any())
     return bool(learned and truth.mass("tokens").mean() >= stated["right"] and decoy.mass("tokens").mean() <= stated["wrong"])
 
 
 def means(rows: pd.DataFrame, column: str, by: list[str], draws: int, level: float, seed: int) -> pd.DataFrame:
-    """Return the mean of a column over models or pairs, with an interval over their settings drawn again.
+    """Return the mean of a column over models or pairs, with an interval from drawing their settings again.
 
     Returns:
         One row a group: the columns of ``by``, ``value``, ``low``, ``high``, NaN of one setting alone, ``settings``.
@@ -131,13 +131,13 @@ def means(rows: pd.DataFrame, column: str, by: list[str], draws: int, level: flo
 
 
 def before_constructed(judged: pd.DataFrame, rules: Iterable[str]) -> pd.Series:
-    """Return the mean AUROC of each test over the wrong constructed defendants of some rules: a ranking, not a verdict."""
+    """Return the mean AUROC of each test over wrong constructed defendants of some rules: to rank tests, not as a verdict."""
     cells = judged[(judged.truth == "wrong") & judged.rule.isin(list(rules)) & judged.auroc.notna()]
     return cells[~cells.test.isin(CALIBRATIONS)].groupby("test", sort=False).auroc.mean()
 
 
 def agreement(constructed: pd.Series, rows: pd.DataFrame, column: str, draws: int, level: float, seed: int) -> dict[str, Any]:
-    """Return the τ-b over tests between a ranking by constructed defendants and the mean of a column over trained ones.
+    """Return τ-b between two rankings of tests: by constructed defendants, and by the mean of a column over trained networks.
 
     Returns:
         ``tau``, None if fewer than three tests are ranked; ``low``, ``high`` over settings drawn again, None if there is

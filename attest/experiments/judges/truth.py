@@ -20,7 +20,7 @@ RIGHT, WRONG = 0.9, 0.1
 
 
 def masses(texts: Texts, attention: Tensor, carrying: Tensor) -> tuple[Tensor, Tensor]:
-    """Return attention ``(B, T)`` on the deciding tokens and on the carrying states, ``(B,)`` in [0, 1] each.
+    """Return the sum of attention on the deciding tokens, and on the carrying states, of each text: ``(B,)`` in [0, 1] each.
 
     Where every deciding word is needed, the mass is their number times the smallest weight: one of two is not enough.
     """
@@ -32,7 +32,7 @@ def masses(texts: Texts, attention: Tensor, carrying: Tensor) -> tuple[Tensor, T
 
 
 def verdict(mass: Tensor) -> str:
-    """Return ``right``, ``wrong`` or ``mixed`` of masses ``(B,)``: all at least 0.9, all at most 0.1, or neither."""
+    """Return ``right`` if all masses ``(B,)`` are at least 0.9, ``wrong`` if all are at most 0.1, else ``mixed``."""
     if (mass >= RIGHT - 1e-6).all():
         return "right"
     return "wrong" if (mass <= WRONG + 1e-6).all() else "mixed"
@@ -40,7 +40,7 @@ def verdict(mass: Tensor) -> str:
 
 @torch.no_grad()
 def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> None:
-    """Refuse a defendant whose truths do not hold.
+    """Refuse a defendant that does not decide by its deciding words and its carrying states alone.
 
     Args:
         name: of the defendant.
@@ -68,7 +68,7 @@ def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> Non
 
 
 def _moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
-    """Return the largest TVD when one token that does not decide becomes any filler."""
+    """Return the largest TVD of predictions when one token that does not decide becomes any filler."""
     tokens, mask, deciding = texts.tokens[:sample], texts.mask[:sample], texts.deciding[:sample]
     text, place = (mask & ~deciding).nonzero(as_tuple=True)
     replaced = tokens[text].unsqueeze(1).repeat(1, len(FILLERS), 1)
@@ -79,7 +79,7 @@ def _moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
 
 
 def _moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
-    """Return the largest TVD if a state that carries nothing becomes another such state, and decisions kept in an exchange."""
+    """Return the largest TVD when non-carrying states are replaced, and how many decisions stay when carrying ones are."""
     tokens, mask = texts.tokens[:sample], texts.mask[:sample]
     states, decide, carrying = _states(network, tokens, mask)
     others = mask & ~carrying
@@ -100,7 +100,7 @@ def _moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, in
 
 
 def _states(network: Any, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any, Tensor]:
-    """Return the states that attention reads, what decides by them with the attention held, and which of them carry."""
+    """Return the states that attention reads, a function from them to logits, attention held, and which states carry."""
     carrying = network.carrying_states(tokens, mask)
     if isinstance(network, Layered):
         scores = network.states(tokens, mask)[..., 1]

@@ -21,7 +21,7 @@ WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
 def layer_activation_swap(
     observation: LayerObservation, labels: Tensor, projections: Mapping[str, Projection] = SHIPPED
 ) -> dict[str, Tensor]:
-    """Evaluate a batch under each projection in layers, all parameters untouched.
+    """Evaluate a batch with another projection in all layers, and in each layer alone, all parameters untouched.
 
     Args:
         observation: the batch, as the trained projection has it.
@@ -54,7 +54,7 @@ def layer_activation_swap(
 def _under(
     observation: LayerObservation, projection: Projection, layers: list[str], sink_kept: bool = False
 ) -> LayerObservation:
-    """Return the batch with another projection in some layers; observed anew unless they are known to have it already."""
+    """Return the observation of a batch with another projection in some layers; it is the given one if all have it already."""
     attend = attending(observation.network)
     trained = {type(getattr(attend[layer], "projection", None)) for layer in layers}
     if type(projection) in WITHOUT_SETTINGS and trained == {type(projection)}:

@@ -34,7 +34,7 @@ def layer_adversarial_attention(
     steps: int = 100,
     each_layer: bool = False,
 ) -> dict[str, Tensor]:
-    """Search for the attention farthest from the one on trial whose prediction moves by at most epsilon, on a sample of texts.
+    """Search for the attention farthest from the model's that moves the prediction by at most epsilon, on a sample of texts.
 
     Each step of the search is a forward and a backward pass, and a large model takes minutes for what a small one does in
     seconds. So the defaults search little, and what is found is a lower bound.
@@ -75,7 +75,7 @@ def layer_adversarial_attention(
 def _search(
     observation: LayerObservation, layers: Sequence[str], epsilons: tuple[float, float], restarts: int, steps: int, seed: int
 ) -> Tensor:
-    """Return the largest JSD within each epsilon, ``(B, 2)``."""
+    """Return the largest JSD to the trained attention that the search finds within each epsilon, ``(B, 2)``."""
     clean = observation.rows(torch.arange(len(observation.ids), device=observation.ids.device).repeat_interleave(restarts))
     logits = _starting_points(clean, layers, restarts, seed)
     optimizer = torch.optim.Adam(logits, lr=LEARNING_RATE, amsgrad=True, fused=True)
@@ -91,7 +91,7 @@ def _search(
 
 
 def _starting_points(clean: LayerObservation, layers: Sequence[str], restarts: int, seed: int) -> list[Tensor]:
-    """Draw uniform attention's logits plus noise, ``(R, N, T, T)`` of each layer."""
+    """Draw the starting points of each layer: logits of uniform attention plus noise, ``(R, N, T, T)``."""
     restart_R = torch.arange(len(clean.ids), device=clean.ids.device) % restarts
     starts = []
     for layer in layers:
@@ -115,7 +115,7 @@ def _tampered(clean: LayerObservation, layers: Sequence[str], weights: Sequence[
 def _gradients(
     clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor], restarts: int, epsilon: float
 ) -> Iterator[Tensor]:
-    """Yield the gradient of - JSD to the attention on trial - JSD among restarts + penalty by each layer's logits.
+    """Yield each layer's gradient by its logits of - JSD to the attention on trial - JSD among restarts + penalty.
 
     Only the penalty goes through the network; what the JSDs add to the gradient is written out.
     """
@@ -128,7 +128,7 @@ def _gradients(
 
 
 def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
-    r"""Return the slope of the JSDs to the original and, each 1 / (k (k - 1)), among restarts, as in ``SearchObjective``.
+    r"""Return the derivative by the weights of the JSDs to the original and, times 1 / (k (k - 1)), among the k restarts.
 
     Each pair adds :math:`\tfrac12 \log(p / (p + q))`, and constants, which drop out as weights keep their sum: so logits
     stand for the logarithms of the weights.
@@ -146,7 +146,7 @@ def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor,
 def _penalty_slopes(
     clean: LayerObservation, layers: Sequence[str], weights: Sequence[Tensor], epsilon: float
 ) -> Sequence[Tensor | None]:
-    """Return the slopes of 500 times the TVD beyond epsilon by the weights; None for each if no prediction is beyond."""
+    """Return the derivatives of 500 times the TVD beyond epsilon by each layer's weights; None for each if none is beyond."""
     leaves = [each.detach().requires_grad_() for each in weights]
     beyond = (_tampered(clean, layers, leaves).moved_from(clean) - epsilon).relu()
     if not beyond.any():

@@ -25,7 +25,7 @@ COPIES = 12
 
 @torch.no_grad()
 def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
-    """Measure the rank of T = E W^V W^O of every head, value bias included, and how much of the attention it determines.
+    """Measure the rank of T = E W^V W^O of every head, E being the layer's input, and how much of the attention T determines.
 
     Returns:
         Per instance ``(B,)`` float64, means over layers and heads: ``rank``; ``trivial``, the share of heads whose left null
@@ -51,7 +51,7 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
 
 
 class _Rows(NamedTuple):
-    """The rows of attention that are asked."""
+    """The rows of attention of which measures are taken."""
 
     weights: Tensor
     """``(B, N, Q, T)``."""
@@ -85,7 +85,7 @@ def _renormalised(weights_BNT: Tensor, allowed_BNT: Tensor) -> Tensor:
 
 
 def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
-    """Return T of every head and layer, ``(B, N, T, D)``, as seen from its D-dimensional row space.
+    """Return the matrix T that each head's attention is multiplied with, ``(B, N, T, D)`` a layer, as seen from its row space.
 
     W^O of a head is L Q with orthonormal rows Q, which turn nothing that a rank or a left null space could tell from T. Other
     people's layers do not say which matrix W^O is, so it is taken to have full rank there.

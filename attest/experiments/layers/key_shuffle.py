@@ -18,7 +18,7 @@ from attest.models.layers_observed import LayerObservation
 
 @torch.no_grad()
 def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws: int = 2) -> dict[str, Tensor]:
-    """Permute the token vectors of the clean keys over the real tokens, all heads alike, and see what is left.
+    """Permute the keys over the real tokens, in all heads alike, and measure how predictions and attention change.
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
@@ -40,7 +40,7 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
 
 
 def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObservation:
-    """Return the batch under the first shuffle of ``key_shuffle``, in all layers."""
+    """Return the observation of a batch with the keys of all layers shuffled once, by the first draw of ``key_shuffle``."""
     layers = observation.scopes[""]
     keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
     rows = torch.arange(len(observation.ids), device=observation.ids.device)

@@ -35,7 +35,7 @@ def knockout(
     width: int = 0,
     spans: Mapping[int, Sequence[int]] | None = None,
 ) -> dict[str, Tensor]:
-    """Take the edges from the deciding token to a set of others out of the attention mask, in all layers and in windows.
+    """Cut the edges of attention from the deciding token to a set of others, in all layers and in windows of layers.
 
     The set are the tokens that the deciding one attends to most, mean over the heads of these layers; neither the first token
     of a text, on which attention is parked, nor the deciding one, nor a special one is ever in it. Beside it as many random
@@ -101,7 +101,7 @@ def _require_decoder(observation: LayerObservation) -> None:
 
 
 def _windows(layers: list[str], width: int) -> dict[str, list[str]]:
-    """Return all layers under no suffix, and windows side by side: ``_layers1to8``, ``_layers9to16``, …"""
+    """Return all layers under an empty suffix, and windows of layers side by side: ``_layers1to8``, ``_layers9to16``, …"""
     width = width or -(-len(layers) // WINDOWS)
     starts = range(0, len(layers), width) if width < len(layers) else ()
     parts = {start: layers[start : start + width] for start in starts}
@@ -128,7 +128,7 @@ def _highest(values: Tensor, counts: Tensor) -> Tensor:
 
 
 def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) -> Tensor:
-    """Return the stated tokens of each text, bool ``(B, T)``."""
+    """Return the tokens that ``spans`` states for each text, bool ``(B, T)``."""
     cut = torch.zeros_like(candidates)
     for row, identity in enumerate(ids.tolist()):
         places = list(spans.get(identity, ()))
@@ -150,7 +150,7 @@ def _cut(cut_RT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tenso
 
 
 def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) -> dict[str, Tensor]:
-    """Return the columns of one window; variants are the set, the first token, and random sets."""
+    """Return the columns of one window of layers from V variants of a text: without the set, the first token, random sets."""
     before = _lead(observation.logits.unsqueeze(1), observation.predicted)
     drop_BV = (before - _lead(logits_BVC, observation.predicted)).double()
     flipped_BV = (class_logits(logits_BVC).argmax(dim=-1) != observation.predicted.unsqueeze(-1)).double()
@@ -169,7 +169,7 @@ def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) 
 
 
 def _lead(logits: Tensor, predicted: Tensor) -> Tensor:
-    """Return by how much the predicted class leads the next best: ``(B, V, C)``, ``(B,)`` -> ``(B, V)``; below 0 if behind."""
+    """Return the predicted class's logit minus the largest of the other classes: ``(B, V, C)``, ``(B,)`` -> ``(B, V)``."""
     classes = class_logits(logits)
     own = predicted[:, None, None].expand(*classes.shape[:2], 1)
     others = classes.scatter(-1, own, -torch.inf)

@@ -31,7 +31,7 @@ from attest.models.layers_observed import LayerObservation
 
 
 def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 3) -> dict[str, Tensor]:
-    """Permute each row of each head over the tokens that it may attend to, and see how far the prediction moves.
+    """Permute each attention row of each head over the tokens that it may attend to, and see how far the prediction moves.
 
     In an encoder these are all real tokens; in a decoder those up to its own, and in a sliding window those within.
 
@@ -73,7 +73,7 @@ def _permuting(seed: int, sink_kept: bool = False) -> Tamper:
 
 
 def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sink_kept: bool) -> Tensor:
-    """Draw the permutation of every row of every head of a layer: int64 ``(R, N, T, T)``, indices to gather with."""
+    """Draw a permutation of every attention row of every head of a layer: int64 ``(R, N, T, T)``, indices to gather with."""
     keys = keys_of_rows(seed, keys_R, weights_RNTT)
     allowed = clean.mask[:, None, None].expand(weights_RNTT.shape)
     if attends_everywhere(clean.network):
@@ -84,7 +84,7 @@ def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: 
 
 
 def _permuted(clean: LayerObservation, orders: dict[str, Tensor]) -> list[Intervention]:
-    """Permute the first layer's known weights, for nothing below it changes; those above are permuted as they come."""
+    """Return interventions that permute weights: in the lowest layer the known ones, in higher layers those then computed."""
     (first, order), *above = orders.items()
     known = Intervention("weights", clean.attention[first].gather(-1, order), [first])
     return [known, *(Intervention("weights", _gathering(order), [layer]) for layer, order in above)]
@@ -99,7 +99,7 @@ INSIDE = Inside("E2", layer_permutation)
 
 @torch.no_grad()
 def deciding_row_permutation(observation: LayerObservation, permutations: int, seed: int) -> dict[str, Tensor]:
-    """Permute the deciding token's row of each head over the tokens that it may attend to, in one layer or in all.
+    """Permute the deciding token's attention row of each head over the tokens that it may attend to, in one layer or in all.
 
     Earlier tokens do not see it, so that they are read once (``from_the_last``) where the model allows it.
 

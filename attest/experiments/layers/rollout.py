@@ -27,7 +27,7 @@ def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tenso
 
 
 def where_rollout_begins(observation: Observation) -> Tensor:
-    """Return how the last hidden states come to the decision, ``(B, T)``: by its ``deciding(mask)``, else pooled."""
+    """Return the weights of last hidden states in the decision, ``(B, T)``: the network's ``deciding(mask)``, or attention."""
     deciding = getattr(observation.network, "deciding", None)
     return observation.attention if deciding is None else deciding(observation.mask)
 

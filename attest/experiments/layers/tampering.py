@@ -25,7 +25,7 @@ def attends_everywhere(network: nn.Module) -> bool:
 
 
 class SinkKept(nn.Module):
-    """A projection of all tokens but the first, which keeps the weight that softmax gives it.
+    """A projection that leaves the first token the weight that softmax gives it, and projects the scores of all others.
 
     Args:
         projection: of the others, onto what the first one leaves.
@@ -36,7 +36,7 @@ class SinkKept(nn.Module):
         self.projection = projection
 
     def forward(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        """Map scores ``(..., T)`` and where a row may attend (bool) to weights ``(..., T)`` that sum to 1."""
+        """Map scores and the places that a row may attend to (bool), both ``(..., T)``, to weights ``(..., T)`` with sum 1."""
         own = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1)
         others = without_sink(allowed)
         alone = ~others.any(dim=-1, keepdim=True)
@@ -45,7 +45,7 @@ class SinkKept(nn.Module):
 
 
 def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
-    """Return a random permutation of some places of each row; all others stay.
+    """Return a random permutation of the allowed places of each row; all other places stay.
 
     Args:
         seed: the run's seed.
@@ -87,12 +87,12 @@ def _replacing(layer: str, keys_BTH: Tensor) -> Intervention:
 
 
 def mean_squared_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean squared distance of keys ``(B, Y, T, H)`` over layers, real tokens and dimensions, ``(B,)``."""
+    """Return the mean squared distance of two sets of keys ``(B, Y, T, H)`` over layers, tokens and dimensions, ``(B,)``."""
     return _squares(keys - others, mask).sum(dim=(1, 2, 3)) / (keys[0, :, 0].numel() * mask.sum(dim=-1))
 
 
 def euclidean_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    r"""Return :math:`\lVert K - K_{adv} \rVert_2` over layers, real tokens and dimensions, ``(B,)``."""
+    r"""Return :math:`\lVert K - K_{adv} \rVert_2` of two sets of keys over layers, real tokens and dimensions, ``(B,)``."""
     squares = _squares(keys - others, mask).sum(dim=(1, 2, 3))
     return squares.clamp(min=torch.finfo(squares.dtype).tiny).sqrt()  # equal keys have a gradient of 0, not NaN
 
@@ -112,7 +112,7 @@ COPIES_OF_ROW = 16
 
 
 class Outcomes(NamedTuple):
-    """The outcomes of tampering, ``(B, D)`` float64 each."""
+    """The outcomes of tampering with each instance D times, ``(B, D)`` float64 each."""
 
     correct: Tensor
     """1 where the decision is right, else 0; of a tagger the share of tokens."""
@@ -133,7 +133,7 @@ def tampered_at_random(
     tamper: Callable[[bool], Tamper],
     compared: bool = False,
 ) -> dict[str, Outcomes]:
-    """Tamper with every instance D times, in each scope of layers: what is drawn for a layer is the same in all of them.
+    """Tamper with every instance D times, in each scope of layers; a layer gets the same draws in every scope.
 
     Of a decoder also with ``_without_sink``: in all layers, while the first token is left as it is.
 
@@ -170,7 +170,7 @@ def _tampered_in(
 
 
 def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, layers: Sequence[str], compared: bool) -> Tensor:
-    """Return what tampering with some layers did, ``(R, 4)``, as in ``Outcomes``."""
+    """Return the outcomes of tampering with some layers, float64 ``(R, 4)``: correct, flipped, TVD, JSD."""
     tampered = clean.under(*tampering(layers))
     flipped = tampered.per_instance((tampered.predicted != clean.predicted).double())
     moved = tampered.moved_from(clean)
@@ -179,25 +179,25 @@ def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, lay
 
 
 def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
-    """Draw a random key for each row of each head, whatever the padding: int64 ``(R,)``, ``(R, N, T, T)`` -> ``(R N T,)``."""
+    """Draw a random key for each attention row of each head, whatever the padding: ``(R,)``, weights -> int64 ``(R N T,)``."""
     head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
     return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
 
 
 class LooksBack(Protocol):
-    """A decoder: tokens attend to none that come later, and the last one decides."""
+    """A decoder, in which no token attends to a later one and the last token decides."""
 
     looks_back: bool
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return one at the deciding token and 0 elsewhere, ``(B, T)``."""
+        """Return 1 at the deciding token and 0 elsewhere, ``(B, T)``."""
 
     def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Return what maps rows, int64 ``(R,)``, to logits ``(R, C)``, earlier tokens read once; None if impossible."""
+        """Return a function from R rows, int64, to logits ``(R, C)`` that reads earlier tokens once; None if impossible."""
 
 
 class DecidingRow:
-    """The row of attention of a decoder's deciding token, in every layer and head; it alone is tampered with.
+    """The attention row of a decoder's deciding token, in every layer and head; only this row is tampered with.
 
     Earlier tokens do not see it, so that they are read once (``from_the_last``) where the model allows it.
 
@@ -215,7 +215,7 @@ class DecidingRow:
         self.again = network.from_the_last(observation.tokens, observation.mask)
 
     def logits(self, variants: Tensor, changes: Callable[[Tensor, Tensor], Sequence[Intervention]]) -> Tensor:
-        """Return the logits ``(B, V, C)`` of every text in V variants.
+        """Return the logits ``(B, V, C)`` of every text under V variants of tampering.
 
         Args:
             variants: ``(B, V, ...)``, what tells them apart.
@@ -234,5 +234,5 @@ class DecidingRow:
 
 
 def row_among(deciding: Tensor, passing: Tensor) -> Tensor:
-    """Return where the deciding row stands in what passes ``(..., Q, T)``: among all rows, or at 0 if it passes alone."""
+    """Return the place of the deciding row among the attention rows that pass, ``(..., Q, T)``; 0 if it passes alone."""
     return deciding if passing.shape[-2] > 1 else torch.zeros_like(deciding)

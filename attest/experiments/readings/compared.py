@@ -53,7 +53,7 @@ def side_by_side(
     truth: Tensor | None = None,
     clock: Clock | None = None,
 ) -> Columns:
-    """Read a random sample of texts in every way that the network allows, and score the readings.
+    """Compute every reading that the network allows on a random sample of texts, and score the readings.
 
     Args:
         everyone: all texts.
@@ -87,7 +87,7 @@ def side_by_side(
 
 
 def readings_of(observation: Observation, seed: int = 0, clock: Clock | None = None) -> dict[str, Tensor]:
-    """Return every reading that suits the network, ``(B, T)``, signed where it has a sign; by column name.
+    """Return every reading that suits the network, ``(B, T)``, by column name; readings with a sign keep it.
 
     Args:
         observation: in its graph.
@@ -105,7 +105,7 @@ def readings_of(observation: Observation, seed: int = 0, clock: Clock | None = N
 
 
 def column_of(name: str) -> str:
-    """Return a reading's name as a part of a column's."""
+    """Return a reading's name as it stands in the names of columns."""
     return name.replace("-", "_")
 
 
@@ -138,7 +138,7 @@ def _signed() -> list[str]:
 
 
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
-    """Return what erasing the first tokens of every ranking does, beside random sets that all share."""
+    """Return the scores of erasing the first tokens of every ranking, beside random sets that all rankings share."""
     counts, before = sizes(observation.erasable), observation.confidence
     explanations = _stacked(rankings)
     ranks = torch.cat(
@@ -167,14 +167,14 @@ def _stacked(rankings: dict[str, Tensor]) -> Tensor:
 
 
 def _named(prefix: str, rankings: dict[str, Tensor], scores_BR: Tensor) -> Columns:
-    """Return a column ``(B,)`` for each ranking, NaN where the ranking is."""
+    """Return a column ``(B,)`` of scores for each ranking, NaN for texts where the ranking has a NaN."""
     undefined = {name: ranking.isnan().any(dim=-1) for name, ranking in rankings.items()}
     columns = zip(rankings, scores_BR.double().unbind(dim=1), strict=True)
     return {f"{prefix}_{name}": scores.masked_fill(undefined[name], torch.nan) for name, scores in columns}
 
 
 def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor) -> Columns:
-    """Return the τ-b of every two readings, all at once: pairs stand below one another as rows of one batch.
+    """Return the τ-b of every two readings, computed at once: the pairs are stacked as rows of one batch.
 
     Leave-one-out is a difference of predictions, so it is ranked in steps of what rounding does to them, as in E1.
     """
@@ -200,7 +200,7 @@ SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
 
 
 def _answer(mean: Means) -> str | None:
-    """Answer from the means alone; ``attest.report.readings`` says by a test whether it is chance."""
+    """Return a sentence on the best reading, from the means alone; ``attest.report.readings`` tests whether it is chance."""
     names = [column_of(name) for name in READINGS if name != RANDOM]
     known = {}
     for name in [*names, *(f"{column_of(name)}_signed" for name in _signed())]:

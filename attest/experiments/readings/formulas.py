@@ -51,9 +51,9 @@ def attention_times_gradient(observation: Observation) -> Tensor:
 
 
 def value_zeroing_pooled(observation: Observation) -> Tensor:
-    """Return how far the context turns when a token's value is 0 and its weight as it was (Mohebbi et al. 2023), ``(B, T)``.
+    """Return how far the context turns if a token's value is 0 and its weight unchanged (Mohebbi et al. 2023), ``(B, T)``.
 
-    Their cosine distance, 1 - cos, in [0, 2]: of the one vector that pooling makes.
+    It is the cosine distance, 1 - cos, in [0, 2], between the pooled vectors with and without the token's value.
     """
     terms = observation.attention.unsqueeze(-1) * observation.hidden.detach()
     context = terms.sum(dim=1, keepdim=True)
@@ -66,7 +66,7 @@ help; and how far it may be. On SST the attributions of 20 and 200 points differ
 
 
 def gradient_times_input(observation: Observation) -> Tensor:
-    r"""Return :math:`\langle \partial \hat y / \partial e_t, e_t \rangle`, through the attention too, signed, ``(B, T)``."""
+    r"""Return :math:`\langle \partial \hat y / \partial e_t, e_t \rangle`, the gradient through attention too, ``(B, T)``."""
     gradient = gradients_through_attention(observation)[0]
     return (gradient * observation.embedded.detach()).flatten(2).sum(dim=-1)
 
@@ -83,13 +83,13 @@ def integrated_gradients(observation: Observation) -> Tensor:
 
 
 def completeness_gap(observation: Observation) -> Tensor:
-    """Return how far the sum of integrated gradients is from what it should be, in probability, ``(B,)``."""
+    """Return how far the sum of integrated gradients is from the change in probability that it should be, ``(B,)``."""
     return _integrated(observation)[1]
 
 
 @cached_per_batch
 def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
-    """Return the attributions ``(B, T)``, with those of padding and of questions, and the gap ``(B,)``."""
+    """Return integrated gradients ``(B, T)``, also at padding and questions, and the gap of their sum, ``(B,)``."""
     expected = observation.confidence - reading_embedded(observation, torch.zeros_like(observation.embedded))
     values = torch.zeros_like(observation.embedded.detach().flatten(2).sum(dim=-1))
     gap = torch.full_like(expected, torch.inf)
@@ -105,7 +105,7 @@ def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
 
 
 def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tensor:
-    """Return the attributions ``(N, T)`` of N texts of the batch, an integral computed at a given number of points."""
+    """Return integrated gradients ``(N, T)`` of N texts of the batch, with the integral computed at ``steps`` points."""
     embedded = observation.embedded.detach()
     nodes, weights = np.polynomial.legendre.leggauss(steps)  # of the integral from -1 to 1
     points, shares = (torch.tensor(each.tolist()).to(embedded) for each in ((nodes + 1) / 2, weights / 2))
@@ -136,7 +136,7 @@ def rollout(observation: Observation) -> Tensor:
 
 
 def value_zeroing(observation: Observation) -> Tensor:
-    """Return how far outputs turn without the value of each token, rolled out over layers (Mohebbi et al. 2023).
+    """Return how far a layer's outputs turn without the value of each token, rolled out over layers (Mohebbi et al. 2023).
 
     In each layer the cosine distances, rows scaled to sum 1, stand in the place of attention; the layer's input is as it was,
     and its own residual connection is in the distance already, so that none is added. ``(B, T)``.
@@ -163,9 +163,9 @@ def flow(observation: Observation) -> Tensor:
 
 
 def relevance_propagation(observation: Observation) -> Tensor:
-    """Compute layer-wise relevance, attention and denominators of layer norms constant (Ali et al. 2022), ``(B, T)``, signed.
+    """Compute layer-wise relevance with constant attention and layer-norm denominators (Ali et al. 2022), ``(B, T)``, signed.
 
-    Of the logit of the predicted class over the mean of the others: gradient × input of the network so linearised. What biases
+    It explains the predicted class's logit minus the others' mean: gradient × input of the linearised network. What biases
     and positions say is no token's, so that the sum of the tokens is that margin only where there are none. NaN for texts on
     which the linearised pass is not the network's own.
     """
@@ -182,7 +182,7 @@ def relevance_propagation(observation: Observation) -> Tensor:
 
 
 def relevance_gap(observation: Observation, relevance: Tensor) -> Tensor:
-    """Return how far the sum of the tokens' relevance is from the margin that it is of, in logits, ``(B,)``."""
+    """Return how far the sum of the tokens' relevance is from the margin in logits that it should be, ``(B,)``."""
     return (_over_others(observation, class_logits(observation.logits.detach())) - relevance.sum(dim=-1)).abs()
 
 
@@ -193,12 +193,12 @@ def _layers(observation: Observation) -> dict[str, Tensor]:
 
 
 def transformer_layers(observation: Observation) -> list[TransformerLayer]:
-    """Return the layers of our own Transformers, first to last; none of other people's."""
+    """Return the layers of Attest's own Transformers, first to last; an empty list for other people's models."""
     return [part for part in cast(nn.Module, observation.network).modules() if isinstance(part, TransformerLayer)]
 
 
 def _inputs_of_layers(observation: Observation) -> list[tuple[TransformerLayer, Tensor]]:
-    """Return each layer with the hidden states that it gets, first to last."""
+    """Return each layer of Attest's own Transformers and the hidden states that enter it, first to last."""
     found: list[tuple[TransformerLayer, Tensor]] = []
 
     def note(layer: TransformerLayer, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -211,7 +211,7 @@ def _inputs_of_layers(observation: Observation) -> list[tuple[TransformerLayer, 
 
 @torch.no_grad()
 def _turned_by_each(layer: TransformerLayer, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Return cosine distances of outputs without the value of token v, rows scaled to sum 1: ``(B, T, V)``."""
+    """Return how far each output of a layer turns without the value of token v, as rows that sum to 1: ``(B, T, V)``."""
     size = mask.shape[-1]
     clean = layer(hidden, mask)
     zeroed = torch.arange(size, device=mask.device).repeat(len(mask))
@@ -249,7 +249,7 @@ def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
 
 
 def _with_constant_deviation(norm: nn.LayerNorm, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-    """Return the output of a layer norm, its standard deviation being a constant to gradients."""
+    """Return the output of a layer norm whose standard deviation is a constant for gradients."""
     centred = inputs[0] - inputs[0].mean(dim=-1, keepdim=True)
     deviation = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt().detach()
     scaled = centred / deviation if norm.weight is None else centred / deviation * norm.weight

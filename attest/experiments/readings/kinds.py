@@ -39,7 +39,7 @@ class Reading:
     suits: Callable[[Observation], bool] = lambda observation: True
 
     def magnitude(self, observation: Observation) -> Tensor:
-        """Return how much each token matters, whichever way it speaks: ``(B, T)``, at least 0, without the graph."""
+        """Return the size of each token's number without its sign: ``(B, T)``, at least 0, without the graph."""
         values = self.of(observation).detach()
         return (values.abs() if self.signed else values).masked_fill(~observation.mask, 0)
 
@@ -67,7 +67,7 @@ def _value_zeroing(observation: Observation) -> Tensor:
 
 
 def random_reading(observation: Observation, seed: int = 0) -> Tensor:
-    """Return a number of (0, 1) for each token: what a reading that knows nothing reaches."""
+    """Return a random number in (0, 1) for each token, ``(B, T)``: a reading that knows nothing."""
     position = torch.arange(observation.mask.shape[-1], device=observation.ids.device)
     drawn = random_uniforms(stream(seed, "random reading"), observation.ids.unsqueeze(-1), position).to(observation.attention)
     return drawn.masked_fill(~observation.mask, 0)
@@ -119,12 +119,12 @@ def reading_of(name: str, observation: Observation) -> Reading:
 
 
 def suited_readings(observation: Observation) -> list[Reading]:
-    """Return the readings that a network allows."""
+    """Return the readings that can be computed for the network of an observation."""
     return [reading for reading in READINGS.values() if reading.suits(observation)]
 
 
 def read_as(observation: Observation, name: str) -> Observation:
-    """Return the same pass with a reading's magnitude in the attention's place, for E1, E11, E12 and E14."""
+    """Return the observation with a reading's magnitude on trial in the attention's place, for E1, E11, E12 and E14."""
     if name == "attention":
         return observation
     return observation.explained_by(reading_of(name, observation).magnitude(observation))
@@ -140,7 +140,7 @@ def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dic
 
 
 def require_readings(names: Sequence[str]) -> None:
-    """Refuse readings that do not exist.
+    """Refuse names of readings that do not exist.
 
     Raises:
         AttestError: one does not, or none is named.

@@ -15,7 +15,7 @@ from attest.models.observation import Observation
 
 
 class TruthScores(NamedTuple):
-    """The scores of rankings against the truth, float64 ``(B, R)``; NaN where nothing, or everything, is true."""
+    """The scores of R rankings against the tokens that decide, float64 ``(B, R)``; NaN if none or all of the tokens decide."""
 
     precision: Tensor
     """Share of true tokens among the first |truth|, in [0, 1]."""
@@ -26,7 +26,7 @@ class TruthScores(NamedTuple):
 
 
 def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> TruthScores:
-    """Measure how rankings find the truth.
+    """Measure how well rankings find the tokens that decide.
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
@@ -46,7 +46,7 @@ def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> TruthScores:
 
 
 def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:
-    """Return whether a decision is shown to hang on the truth, bool ``(B,)``.
+    """Return whether a decision is shown to depend on the tokens that should decide, bool ``(B,)``.
 
     It is where deleting the true tokens lowers the predicted class's probability, and lowers it more than deleting any of as
     many random sets of the same size, by more than rounding does.
