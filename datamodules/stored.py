@@ -125,7 +125,7 @@ class StoredDataModule(TextDataModule):
         return self.documents(table["id"], table["text"].combine_chunks(), table["label"], tokeniser)
 
     def documents(self, ids: Any, texts: pa.Array, labels: Any, tokeniser: Tokeniser | None = None) -> Documents:
-        """Return the texts as documents, cut into sentences if ``sentences`` is set; the tokens are the same."""
+        """Return the texts as documents of the same tokens with or without ``sentences``, which cuts texts into sentences."""
         tokeniser = tokeniser or self.tokenise
         if not self.sentences:
             return Documents.of(ids, tokeniser(texts), label=labels)

@@ -140,7 +140,7 @@ class LayerObservation:
         return self.mean_over_rows(lambda layer: self.attention[layer].amax(dim=-1), layers)
 
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
-        """Return the mean ``(B,)`` of a measure ``(B, N, T)`` of layers over all of these and the real tokens; without NaN."""
+        """Return the mean ``(B,)`` of ``measure(layer)``, ``(B, N, T)``, over layers, heads and real tokens, without NaN."""
         return torch.stack([mean_over_rows(measure(layer), self.mask) for layer in layers]).nanmean(dim=0)
 
 

@@ -32,7 +32,7 @@ Columns = TypeVar("Columns", Tensor, dict[str, Tensor])
 
 
 class Network(Protocol):
-    """A network that can be put on trial: an ``nn.Module`` with these four steps.
+    """A network that can be put on trial: an ``nn.Module`` with the steps encode, score, project and decode.
 
     A network may also offer, and is then asked for:
 

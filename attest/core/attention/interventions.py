@@ -203,7 +203,7 @@ def _headwise(trained: Projecting, other: Projecting, heads: Sequence[int]) -> P
 
 @dataclass(frozen=True)
 class Readout:
-    """An affine map of hidden states ``(N, H)`` to A features, and a function that turns these into F numbers."""
+    """An affine map of hidden states ``(N, H)`` to A features, and a function that turns the A features into F numbers."""
 
     weight: Tensor
     """``(A, H)``."""

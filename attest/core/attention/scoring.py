@@ -35,7 +35,7 @@ class AdditiveScoring(nn.Module):
         self.query = nn.Linear(self.projection.in_features, self.projection.out_features)
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
-        """Score float hidden states ``(B, T, H)``, with queries ``(B, H)`` where these are taken; returns ``(B, T)``."""
+        """Map hidden states ``(B, T, H)`` to scores ``(B, T)``, with queries ``(B, H)`` if the function expects them."""
         projected = self.projection(hidden)
         if self.query is not None:
             projected = projected + self.query(query).unsqueeze(1)
@@ -72,7 +72,7 @@ class DotScoring(nn.Module):
         self.query = None
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
-        """Score float hidden states ``(B, T, H)``, with queries ``(B, H)`` where these are taken; returns ``(B, T)``."""
+        """Map hidden states ``(B, T, H)`` to scores ``(B, T)``, with queries ``(B, H)`` if the function expects them."""
         scores = hidden @ cast(Tensor, query).unsqueeze(-1) if self.query is None else self.query(hidden)
         return scores.squeeze(-1) / hidden.shape[-1] ** 0.5
 

@@ -28,7 +28,7 @@ class Paired(NamedTuple):
 
     @property
     def differing(self) -> int:
-        """Return the number of instances on which one of the two is better."""
+        """Return the number of instances on which either model, or either column, is better."""
         return self.only_first + self.only_second
 
 

@@ -67,7 +67,7 @@ def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, T
 
 
 def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a basis of one unit vector a real token, F at most, and whether the rows of these surely are independent."""
+    """Return a basis of one unit vector a real token, F at most, and whether the tokens' rows are surely independent."""
     width = min(real.shape[1:])
     first = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
     rows = real.gather(1, first.unsqueeze(-1).expand(-1, -1, real.shape[-1]))

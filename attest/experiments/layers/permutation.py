@@ -84,7 +84,7 @@ def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: 
 
 
 def _permuted(clean: LayerObservation, orders: dict[str, Tensor]) -> list[Intervention]:
-    """Return interventions that permute weights: in the lowest layer the known ones, in higher layers those then computed."""
+    """Return interventions that permute weights: the lowest layer's known weights, and higher layers' as they are computed."""
     (first, order), *above = orders.items()
     known = Intervention("weights", clean.attention[first].gather(-1, order), [first])
     return [known, *(Intervention("weights", _gathering(order), [layer]) for layer, order in above)]

@@ -32,7 +32,7 @@ def norm_weighted(observation: Observation) -> Tensor:
 
 
 def margin(observation: Observation) -> Tensor:
-    """Return what a token adds to the margin of the predicted class over the mean of the others, α m, ``(B, T)``, signed.
+    """Return what a token adds to the predicted class's logit minus the other classes' mean logit, α m, ``(B, T)``, signed.
 
     For decoders that are linear; of two classes it is their log-odds that the terms add up to.
     """

@@ -82,7 +82,7 @@ class _WithoutContext(nn.Module):
     """An encoder in which tokens do not interact."""
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what a readout makes of the hidden states of a text without each token, ``(B, T, T, F)``: always the same."""
+        """Return what a readout makes of a text's hidden states, repeated for each missing token: ``(B, T, T, F)``."""
         return without_context(readout(self(tokens, mask)))
 
 

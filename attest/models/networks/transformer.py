@@ -69,7 +69,7 @@ class TransformerEncoder(nn.Module):
         return self.resume(hidden_BTH, mask, 0)
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Map hidden states ``(B, T, H)`` that enter a layer, counted from 0, to those that leave the last, ``(B, T, H)``."""
+        """Map hidden states ``(B, T, H)`` that enter a layer, counted from 0, to the last hidden states, ``(B, T, H)``."""
         for each in self.layers[layer:]:
             hidden = each(hidden, mask)
         return hidden
