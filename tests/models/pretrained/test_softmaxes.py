@@ -149,12 +149,12 @@ class Own(nn.Module):
         return None
 
 
-class Windowed(Own):
-    """Its tokens see none that is far away."""
+class Hiding(Own):
+    """Its first token is seen by itself alone."""
 
     def hidden(self, tokens):
         places = torch.arange(tokens.shape[1])
-        return (places - places.unsqueeze(-1)).abs() > 3
+        return (places == 0) & (places.unsqueeze(-1) > 0)
 
 
 class WithoutMask(Own):
@@ -202,7 +202,7 @@ class WordsOfOne(nn.Module):
 
 @pytest.mark.parametrize(
     "model",
-    [Own(), Own(at_padding=True), Own(decides="first"), Own(decides="tokens"), WithoutMask(), Routed(), Windowed()],
+    [Own(), Own(at_padding=True), Own(decides="first"), Own(decides="tokens"), WithoutMask(), Routed(), Hiding()],
     ids=lambda model: f"{type(model).__name__}-{model.decides}-{model.at_padding}",
 )
 def test_a_transformer_of_ones_own_is_what_it_is(model):
@@ -215,7 +215,7 @@ def test_a_transformer_of_ones_own_is_what_it_is(model):
     for found in (network(tokens, mask), network.itself(tokens, mask), four):
         torch.testing.assert_close(found[real], own[real], rtol=0, atol=1e-5)
     assert (network.tags, len(network.calls)) == (model.decides == "tokens", 2)
-    assert network.attends_everywhere is not isinstance(model, Windowed)
+    assert network.attends_everywhere is not isinstance(model, Hiding)
     assert network.decides_by == ("first" if model.decides == "first" else "all")
     assert {"E9", "E13"} <= {*suited(network)}
     layers = observe_layers(network, None, tokens, mask)
