@@ -54,7 +54,7 @@ def is_plain(model: Any) -> bool:
 
 
 def plain(
-    model: nn.Module, tokenizer: Any, encode: Encode | None, words: Words | None
+    model: nn.Module, tokenizer: Any, encode: Encode | None, words: Words | None, texts: bool = True
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None]:
     """Return a network of somebody's own module, with the functions that encode texts and show tokens.
 
@@ -62,20 +62,22 @@ def plain(
         model: maps token ids, and perhaps a mask, to logits.
         tokenizer: of the library transformers; None if batches of token ids or ``encode`` are given.
         encode, words: as in ``trial``; what is given here is returned.
+        texts: as in ``read_by``.
     Raises:
         AttestError: the module cannot be put on trial, or the tokenizer is not a fast one.
     """
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.plain import PlainNetwork
-
-    padding, masked = (getattr(tokenizer, name, None) for name in ("pad_token_id", "mask_token_id"))
-    network = PlainNetwork(model, padding or 0, masked)
-    require_as_it_is(network)
-    if tokenizer is None:
-        return network, encode, words
     from attest.models.pretrained.texts import Encoder
 
-    reads = Encoder(model, tokenizer)
+    padding, masked = (getattr(tokenizer, name, None) for name in ("pad_token_id", "mask_token_id"))
+    reads = None if tokenizer is None else Encoder(model, tokenizer)
+    segments = reads.segments if reads is not None and encode is None and texts else 1
+    network = PlainNetwork(model, padding or 0, masked, segments)
+    require_as_it_is(network)
+    if reads is None:
+        return network, encode, words
+    reads.rows, reads.tagging = network.rows if segments > 1 else 0, network.tags
     return network, encode or reads, reads.words if words is None else words
 
 

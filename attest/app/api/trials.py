@@ -170,12 +170,12 @@ def trial(
     require_bounds({"seed": seed, "batch_size": batch_size, "processes": processes, "until": until})
     texts = given = read_once(data)
     model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
+    batched = any(isinstance(each, Mapping) for each in texts)
     if foreign := is_of_transformers(model):
         asked = prompt_of(prompt, answers)
-        batched = any(isinstance(each, Mapping) for each in texts)
         model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked, not batched)
     elif foreign := is_plain(model):
-        model, encode, words = plain(model, tokenizer, encode, words)
+        model, encode, words = plain(model, tokenizer, encode, words, not batched)
     network = network_of(model)
     names = names_of(label_names or getattr(data, "label_names", None))
     if foreign and any({"token_ids", "token_type_ids"} <= {*each} for each in texts if isinstance(each, Mapping)):

@@ -29,20 +29,27 @@ class PlainNetwork(PretrainedNetwork):
             is True at real tokens or at padding is found out by a padded text.
         padding: the token id at padding.
         masked: the token id that stands where a token is erased by a mask; None for what our own data have there.
+        segments: how many token types it is told as ``token_type_ids``, which then stand in the ids; 1 if it is told none.
     Raises:
         AttestError: it cannot be called so, its attention cannot be reached, or a padded text is decided otherwise than alone.
     """
 
     def itself(self, tokens: Tensor, mask: Tensor, **_given: Tensor) -> Tensor:
         """Return logits of the module as its owner runs it, ``(B, C)`` or ``(B, T, K)``."""
-        return self._own_logits(mask, input_ids=tokens.where(mask, self.padding))
+        inputs = {"input_ids": self._plain(tokens).where(mask, self.padding)}
+        if self.segments > 1:
+            inputs["token_type_ids"] = (tokens // self.rows).where(mask, 0)
+        return self._own_logits(mask, **inputs)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Decode as ``PretrainedNetwork`` does; every token outside the mask has the id of padding."""
         mask = weights > 0
+        tokens = torch.where(mask, self._plain_ids[0], self.padding)
+        if self._noted:
+            hidden, tokens = hidden[..., :-1], tokens + self.rows * hidden[..., -1].long()
         replacing = self.embeddings.register_forward_hook(self._in_place_of_what_is_looked_up(hidden))
         try:
-            return self.logits_of(mask, input_ids=torch.where(mask, self._plain_ids[0], self.padding))
+            return self.logits_of(mask, input_ids=tokens)
         finally:
             replacing.remove()
 
@@ -51,10 +58,10 @@ class PlainNetwork(PretrainedNetwork):
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        return self._called(inputs["input_ids"], mask)
+        return self._called(inputs.pop("input_ids"), mask, **inputs)
 
-    def _called(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        options = {} if self._mask_name is None else {self._mask_name: self._mask_as(mask)}
+    def _called(self, tokens: Tensor, mask: Tensor, **others: Tensor) -> Tensor:
+        options = others if self._mask_name is None else others | {self._mask_name: self._mask_as(mask)}
         found = self.model(tokens, **options)
         logits = getattr(found, "logits", found)
         if not isinstance(logits, Tensor) or logits.ndim not in (2, 3) or logits.shape[:-1] != tokens.shape[: logits.ndim - 1]:
@@ -69,6 +76,7 @@ class PlainNetwork(PretrainedNetwork):
     def _explore(self) -> None:
         """Find out how the module is called, whether it decides tokens, and where its attention is."""
         name = type(self.model).__name__
+        _require_one_class(self.model)
         self._mask_name, self._mask_as = _mask_parameter(self.model), MASKS[0]
         with in_evaluation_mode(self.model):
             tokens = self.some_tokens()
@@ -126,6 +134,23 @@ def _device(model: nn.Module) -> torch.device:
 def _half(tokens: Tensor) -> Tensor:
     """Return a mask ``(B, T)``, True at the first half: whatever True means, some tokens are real."""
     return (torch.arange(tokens.shape[-1], device=tokens.device) < tokens.shape[-1] // 2).expand(tokens.shape)
+
+
+def _require_one_class(model: nn.Module) -> None:
+    """Refuse a module around a model of transformers that says a number, or several labels at once.
+
+    Raises:
+        AttestError: its configuration says so.
+    """
+    for part in model.modules():
+        config, name = getattr(part, "config", None), type(part).__name__
+        problem = getattr(config, "problem_type", None)
+        number = name.endswith("ForSequenceClassification") and getattr(config, "num_labels", None) == 1
+        if number or problem in ("multi_label_classification", "regression"):
+            raise AttestError(
+                f"{type(model).__name__} is a module around a {name} that gives a number or several labels at once "
+                f"(problem_type {problem}), and a module's logits choose one class; expected the model, without the module."
+            )
 
 
 def _mask_parameter(model: nn.Module) -> str | None:
