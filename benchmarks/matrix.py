@@ -5,7 +5,7 @@
 
 Models are tiny and random. A cell makes one, tries it on a few texts, and holds the probabilities in the trial's table against
 those of the model as its owner runs it, one text at a time. Of every architecture each value is walked alone, everything else
-as in the first of each list, and then in combinations until all pairs of two values have been walked once.
+as in the first of each list. Then values that are taken alone are walked together, until each pair has been walked once.
 """
 
 import logging
@@ -200,11 +200,11 @@ def formed(model: Any, cell: Cell, reads: PreTrainedTokenizerFast, folder: Path)
     """
     if cell.form == "LoRA":
         of_torch = isinstance(model, Own)
-        # all-linear would reach into the head of a DistilBERT, which peft keeps whole
-        by_name: dict[str, Any] = {"nn.TransformerEncoder": ["linear1", "head"], "DistilBERT": ["q_lin", "v_lin"]}
-        where = by_name.get(cell.architecture, "all-linear")
-        task = {} if of_torch else {"task_type": "TOKEN_CLS" if cell.head == "tagger" else "SEQ_CLS"}
-        model = peft.get_peft_model(model, peft.LoraConfig(r=2, init_lora_weights=False, target_modules=where, **task)).eval()
+        settings: dict[str, Any] = {"target_modules": ["linear1", "head"] if of_torch else "all-linear"}
+        if not of_torch:  # whose head peft keeps whole
+            settings |= {"exclude_modules": ".*(classifier|score|logits_proj).*"}
+            settings |= {"task_type": "TOKEN_CLS" if cell.head == "tagger" else "SEQ_CLS"}
+        model = peft.get_peft_model(model, peft.LoraConfig(r=2, init_lora_weights=False, **settings)).eval()
     elif cell.form == "compiled":
         torch.compiler.reset()
         model = torch.compile(model, backend="aot_eager", dynamic=True)
@@ -292,9 +292,8 @@ def alone(architecture: str) -> list[Cell]:
     return [first, *(first._replace(**{axis: value}) for axis, values in AXES.items() for value in values[1:])]
 
 
-def paired(architectures: Iterable[str]) -> list[Cell]:
-    """Return cells in which every pair of two values stands at least once: each time the cell with most new pairs."""
-    every = [Cell(*values) for values in product(architectures, *AXES.values())]
+def paired(every: Sequence[Cell]) -> list[Cell]:
+    """Return some cells in which every pair of two values stands that stands in any: each time the one with most new pairs."""
     wanted = {pair for cell in every for pair in _pairs(cell)}
     chosen = []
     while wanted:
@@ -330,9 +329,7 @@ def page(outcomes: Outcomes) -> str:
     ]
     single = {cell for name in architectures for cell in alone(name)}
     combined = {cell: found for cell, found in outcomes.items() if cell not in single}
-    agree = sum(kind == "agrees" for kind, _ in combined.values())
-    new = [cell for cell in combined if combined[cell][0] != "agrees" and not _expected(cell, outcomes)]
-    surprises = [f"* {', '.join(cell)}: {mark(cell)}" for cell in new]
+    others = [f"* {', '.join(cell)}: {mark(cell)}" for cell, (kind, _) in combined.items() if kind != "agrees"]
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "peft"))
     kinds = [kind for kind, _ in outcomes.values()]
     listed = [f"{number}. {_shown(reason)}" for reason, number in reasons.items()]
@@ -357,19 +354,18 @@ def page(outcomes: Outcomes) -> str:
         "",
         "## Several values changed",
         "",
-        f"{len(combined)} more cells walk the pairs of two values that the table does not: {agree} agree. "
-        + ("The others have a value that the table above does not take either." if not surprises else
-           "Of the others all have a value that the table above does not take either, but:"),
-        *(["", *surprises] if surprises else []),
+        f"{len(combined)} more cells walk all pairs of two values that an architecture takes alone. "
+        f"{len(combined) - len(others)} agree{'; the others do not:' if others else '.'}",
+        *(["", *others] if others else []),
         "",
         "## Reasons", "", *listed, "",
     ])  # fmt: skip
 
 
 def _expected(cell: Cell, outcomes: Outcomes) -> bool:
-    """Return whether one value of a cell is not taken alone."""
-    base = Cell(cell.architecture)
-    return any(outcomes[base._replace(**{axis: getattr(cell, axis)})][0] != "agrees" for axis in AXES)
+    """Return whether each value of a cell is taken alone."""
+    first = Cell(cell.architecture)
+    return all(outcomes[first._replace(**{axis: getattr(cell, axis)})][0] == "agrees" for axis in AXES)
 
 
 def _shown(reason: str) -> str:
@@ -380,9 +376,16 @@ def _shown(reason: str) -> str:
 def walked(architectures: Sequence[str], told: Callable[[str], None]) -> Outcomes:
     """Walk all cells of some architectures; ``told`` gets a line about each."""
     outcomes: Outcomes = {}
-    for cell in dict.fromkeys([*(cell for name in architectures for cell in alone(name)), *paired(architectures)]):
-        outcomes[cell] = outcome(cell)
-        told(f"{', '.join(cell)}: {': '.join(outcomes[cell])}")
+
+    def walk(cells: Iterable[Cell]) -> None:
+        for cell in cells:
+            if cell not in outcomes:
+                outcomes[cell] = outcome(cell)
+                told(f"{', '.join(cell)}: {': '.join(outcomes[cell])}")
+
+    walk(cell for name in architectures for cell in alone(name))
+    every = (Cell(*values) for values in product(architectures, *AXES.values()))
+    walk(paired([cell for cell in every if _expected(cell, outcomes)]))
     return outcomes
 
 

@@ -4,6 +4,7 @@ Whatever the precision of the file, a model is loaded in float32: evidence compa
 """
 
 import json
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -66,6 +67,12 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     tagging = decides_tokens(config) and not prompted
     model, missing = _model(adapter.base if adapter else name, config, "next" if prompted else _decided(tagging))
     if adapter is not None:
+        if missing and _file(name, "config.json") is None:
+            warnings.warn(
+                f"{name} does not say what its {model.config.num_labels} classes are called, nor whether several are given at "
+                "once; it is taken to choose one. model.config.save_pretrained(folder) writes this beside the adapter.",
+                stacklevel=2,
+            )
         model, missing = adapter.applied_to(model, missing)
     if missing and prompted:
         raise AttestError(f"{name} has no weights for {', '.join(missing[:3])}; expected a language model with all of them.")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 
 import pytest
 import torch
@@ -168,7 +169,11 @@ def written(folder, tokenizer, name="bert", task="SEQ_CLS", classes=4, head=Fals
 def test_a_folder_is_read_with_the_base_that_it_names(name, task, settings, tokenizer, tmp_path):
     """The number of classes is the head's, which lies in the adapter; the tokenizer is the base's."""
     model = written(tmp_path, tokenizer, name, task, **settings)
-    found, read = load(str(tmp_path / "adapter"), prompted=task == "CAUSAL_LM")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found, read = load(str(tmp_path / "adapter"), prompted=task == "CAUSAL_LM")
+    of_classes = any("does not say what its 4 classes are called" in str(each.message) for each in told)
+    assert of_classes == (task != "CAUSAL_LM" and "head" not in settings)
     tokens, mask = batch()
     given = {"input_ids": tokens.clamp(max=len(WORDS) - 1), "attention_mask": mask.long()}
     with torch.no_grad():
