@@ -61,8 +61,9 @@ def test_the_page_shows_a_mark_or_a_reason_in_each_place():
     row = next(line for line in shown.splitlines() if line.startswith("| BERT"))
     assert row.count("✓") == 14
     assert "– [1](#reasons)" in row
-    assert "* BERT, tagger, float16, plain, eager: – [2](#reasons)" in shown
-    assert "1. no pairs\n2. no &lt;tags>\n" in shown
+    assert "* BERT, pair, float16, plain, eager: – [2](#reasons)" in shown
+    assert "* BERT, tagger, float16, plain, eager: – [3](#reasons)" in shown
+    assert "1. no pairs\n2. no pairs of halves\n3. no &lt;tags>\n" in shown
 
 
 def test_the_written_page_is_whole():

@@ -79,8 +79,14 @@ class PlainNetwork(PretrainedNetwork):
         _require_one_class(self.model)
         self._mask_name, self._mask_as = _mask_parameter(self.model), MASKS[0]
         with in_evaluation_mode(self.model):
-            tokens = self.some_tokens()
-            self.tags = self._called(tokens, _half(tokens)).ndim == 3
+            for self._mask_as in MASKS:  # of which some modules cannot compute with one, 1 - mask with bool for example
+                try:
+                    tokens = self.some_tokens()
+                    self.tags = self._called(tokens, _half(tokens)).ndim == 3
+                    break
+                except AttestError:
+                    if self._mask_as is MASKS[-1]:
+                        raise
             self._find_out_mask(tokens)
             self._find_softmaxes(tokens)
         if not self.calls:

@@ -171,6 +171,13 @@ class PaddingCounts(Own):
         return super().forward(tokens, torch.ones_like(tokens))
 
 
+class Subtracts(Own):
+    """It counts with its mask, which is no bool then."""
+
+    def forward(self, tokens, mask):
+        return super().forward(tokens, (1 - mask) == 0)
+
+
 class Routed(Own):
     """A softmax of the shape of attention where a text has as many tokens as there are experts, and one over the tokens."""
 
@@ -202,14 +209,18 @@ class WordsOfOne(nn.Module):
 
 @pytest.mark.parametrize(
     "model",
-    [Own(), Own(at_padding=True), Own(decides="first"), Own(decides="tokens"), WithoutMask(), Routed(), Hiding()],
+    [
+        *(Own(), Own(at_padding=True), Own(decides="first"), Own(decides="tokens")),
+        *(WithoutMask(), Routed(), Hiding(), Subtracts()),
+    ],
     ids=lambda model: f"{type(model).__name__}-{model.decides}-{model.at_padding}",
 )
 def test_a_transformer_of_ones_own_is_what_it_is(model):
     network = PlainNetwork(model)
     require_as_it_is(network)
     tokens, mask = batch()
-    own = model(tokens) if isinstance(model, WithoutMask) else model(tokens, ~mask if model.at_padding else mask)
+    given = mask.long() if isinstance(model, Subtracts) else ~mask if model.at_padding else mask
+    own = model(tokens) if isinstance(model, WithoutMask) else model(tokens, given)
     real = mask if network.tags else slice(None)
     four = network.decode(network.encode(tokens, mask), mask.float())
     for found in (network(tokens, mask), network.itself(tokens, mask), four):
