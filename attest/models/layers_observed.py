@@ -234,7 +234,7 @@ def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.dev
 
 @contextmanager
 def entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
-    """Collect the hidden states that enter modules inside the block, by the names of the modules."""
+    """Collect the hidden states that enter modules as long as the ``with`` block runs, by the names of the modules."""
     inputs: dict[str, Tensor] = {}
 
     def keep(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:

@@ -126,7 +126,7 @@ def _sha256(said: str) -> str:
 
 
 def known_digests(folder: RunFolder) -> dict[str, str]:
-    """Return the digests that were kept when the run was trained; empty if the run has none."""
+    """Return the digests of a run's files, by file, as they were kept when it was trained; empty if there are none."""
     return read_json(folder.identity).get(DIGESTS, {}) if folder.identity.is_file() else {}
 
 

@@ -349,7 +349,7 @@ class Layered(nn.Module):
 
 
 def _layer() -> MultiHeadAttention:
-    """Return a layer of attention that scores tokens by their states' scores, and writes their values into the context."""
+    """Return attention that reads the scores and values of tokens from two places of their states, and writes into a third."""
     layer = MultiHeadAttention(SIZE, 1, Softmax())
     with torch.no_grad():
         for parameter in layer.parameters():

@@ -205,7 +205,7 @@ NOTHING_PUBLISHED = {
 
 @dataclass(frozen=True)
 class NumberOverSeeds:
-    """A number over seeds and its origin.
+    """One number of a table over the seeds of its runs, and whether it was read now or kept from an earlier time.
 
     Args:
         ours: the number over seeds.
