@@ -8,35 +8,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from attest import datamodules
 from attest.core.errors import AttestError
 from attest.core.labels import by_name
-from attest.datamodules.agnews import AgNewsDataModule
-from attest.datamodules.babi import BabiDataModule
-from attest.datamodules.cnnqa import CnnQaDataModule
-from attest.datamodules.conll2000 import Conll2000DataModule
 from attest.datamodules.corpus import missing, sample
-from attest.datamodules.imdb import ImdbDataModule
 from attest.datamodules.instances import FileOptions, read_instances
-from attest.datamodules.newsgroups import NewsgroupsDataModule
 from attest.datamodules.notice import say, typed_plainly
 from attest.datamodules.rows import UTF_8
-from attest.datamodules.snli import SnliDataModule
-from attest.datamodules.sst import SstDataModule
+from attest.datamodules.sources import CATALOGUE
 from attest.datamodules.stored import QuestionDataModule
 
-STORED_CORPORA: dict[str, type[Any]] = {
-    "sst": SstDataModule,
-    "imdb": ImdbDataModule,
-    "20news": NewsgroupsDataModule,
-    "agnews": AgNewsDataModule,
-    "conll2000": Conll2000DataModule,
-    "babi": BabiDataModule,
-    "snli": SnliDataModule,
-    "cnn-qa": CnnQaDataModule,
-}
+_OF_FOLDERS = {getattr(each, "folder", ""): each for each in (getattr(datamodules, name) for name in datamodules.__all__)}
+STORED_CORPORA: dict[str, type[Any]] = {name: _OF_FOLDERS[name] for name in CATALOGUE}
 """By name, as in ``DATA=``."""
-
-
 CORPORA = {name: module for name, module in STORED_CORPORA.items() if not issubclass(module, QuestionDataModule)}
 """By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
 

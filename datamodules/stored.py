@@ -63,6 +63,11 @@ class StoredDataModule(TextDataModule):
     @property
     def hub(self) -> str:
         """Return the name of the repository on the Hugging Face Hub."""
+        if self.folder not in CATALOGUE:
+            raise AttestError(
+                f"the corpus {self.folder} has no public source; expected {DATA_VARIABLE} set to a folder with it, or its "
+                "entry in CATALOGUE of datamodules/sources.py."
+            )
         return CATALOGUE[self.folder].hub
 
     def tables(self) -> Tables:

@@ -34,6 +34,7 @@ from attest.core.places import configs_folder
 from attest.report.tracking.loggers import declare_base
 from attest.runs.asked import as_argument, asked, digest, identity
 from attest.runs.choices import expand
+from attest.runs.comparison import require_comparable
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.identity import RunIdentity, identity_of
 
@@ -108,6 +109,8 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
         dependent: its description.
         own: options of ``attest fit`` for this run alone.
     """
+    if dependent.comparisons:
+        require_comparable(base.settings)
     settings = deepcopy(base.settings)
     settings.pop("config", None)
     settings["run"].pop("force")  # which ``own`` may set

@@ -31,7 +31,7 @@ def described(
     """
     model = network.model
     yield "model", f"{type(model).__name__}, {sum(each.numel() for each in model.parameters()):,} parameters"
-    yield "classes", ", ".join(classes)
+    yield "labels" if network.labels else "classes", ", ".join(classes)
     yield from _asked(prompt, tokenizer) if prompt is not None else ()
     heads = ", ".join(dict.fromkeys(str(call.heads) for call in network.calls))
     yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
