@@ -9,16 +9,20 @@ SECONDS, BATCHES = 10, 5
 
 
 class Forecast:
-    """A forecast of the remaining time of some work, which begins when the forecast is made; it is told once."""
+    """A forecast of the remaining time of some work, which begins when the forecast is made; it is told once.
 
-    def __init__(self) -> None:
-        self.batches = 0
+    Args:
+        least: the number of batches that must be finished before.
+    """
+
+    def __init__(self, least: int = BATCHES) -> None:
+        self.batches, self._least = 0, least
         self._started, self._told = time.perf_counter(), False
 
     def due(self) -> bool:
         """Count a finished batch, and return whether the remaining time can be told now."""
         self.batches += 1
-        return not self._told and self.batches >= BATCHES and time.perf_counter() - self._started >= SECONDS
+        return not self._told and self.batches >= self._least and time.perf_counter() - self._started >= SECONDS
 
     def remaining(self, times: float) -> str | None:
         """Return the remaining time in words; None if only a few seconds are left.
@@ -28,4 +32,7 @@ class Forecast:
         """
         self._told = True
         seconds = times * (time.perf_counter() - self._started)
-        return f"about {duration(seconds)}, judging by the first {self.batches} batches" if seconds >= SECONDS else None
+        if seconds < SECONDS:
+            return None
+        judged = "batch" if self.batches == 1 else f"{self.batches} batches"
+        return f"about {duration(seconds)}, judging by the first {judged}"

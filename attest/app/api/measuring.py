@@ -194,7 +194,7 @@ class Measuring:
         shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._within_budget(batches, turns.processes), key=work_of, reverse=True)
         works = [work_of(batch) for batch in ordered]
-        forecast = Forecast()
+        forecast = Forecast(least=1)  # a batch is many passes, and its work is known by its texts' lengths
         with Progress(console=console, transient=True, disable=not shown) as bar:
             task = bar.add_task("", total=sum(works))
             for place in turns.of(len(ordered)):
