@@ -114,6 +114,7 @@ class ConfiguredRun(LightningCLI):
     Args:
         command: ``fit``, ``test`` or ``validate``.
         words: choices, configuration files and options, as they were typed; kept with the run.
+        arguments: the words with each choice replaced by its files, if ``expand`` has done so already.
     Raises:
         AttestError: an option is not known, or its value is not allowed.
     """
@@ -121,10 +122,10 @@ class ConfiguredRun(LightningCLI):
     needs_data = True
     """Whether the command reads the splits, and not only the vocabulary and the classes."""
 
-    def __init__(self, command: str, words: Sequence[str]) -> None:
+    def __init__(self, command: str, words: Sequence[str], arguments: Sequence[str] | None = None) -> None:
         quieten()
         self.typed = tuple(words)
-        settings, options = merged_files(expand(words))
+        settings, options = merged_files(expand(words) if arguments is None else arguments)
         self.asked = with_options(settings, options)
         files = [CONFIG + json.dumps(settings)] if settings else []
         super().__init__(

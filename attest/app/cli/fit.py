@@ -61,12 +61,12 @@ def _filled(choice: str, text: str) -> str:
 def main(arguments: list[str]) -> int:
     """Run the command and return the exit code."""
     command, *words = arguments
-    expand(words)  # a mistyped choice is told before the imports below, which take seconds
+    expanded = expand(words)  # a mistyped choice is told before the imports below, which take seconds
     if {"-h", "--help"} & {*words}:
         print(choices_help(command), flush=True)
     from attest.app.configured import ConfiguredRun
     from attest.app.training import score, train
 
-    run = ConfiguredRun(command, words)
+    run = ConfiguredRun(command, words, expanded)
     train(run) if command == "fit" else score(run)
     return 0
