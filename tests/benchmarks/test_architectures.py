@@ -17,7 +17,8 @@ from benchmarks.architectures import main, outcome
         ("minimax", "refused by name", "attention 1 times"),
         ("diffllama", "refused by name", "computes attention 4 times"),
         ("bart", "refused by name", "an encoder and a decoder"),
-        ("squeezebert", "refused by name", "AttentionInterface"),
+        ("squeezebert", "agrees", "from its own probabilities"),
+        ("longformer", "refused by name", "no softmax in it gives every token a row of weights"),
         ("fnet", "refused by name", "is not supported"),
     ],
 )
@@ -28,5 +29,5 @@ def test_a_model_is_itself_or_gets_a_sentence(name, kind, found):
 
 
 def test_counts_are_told(capsys):
-    assert main(["deberta"]) == 0
-    assert "refused by name 1" in capsys.readouterr().out.splitlines()[-1]
+    assert main(["deberta", "longformer"]) == 0
+    assert "agrees 1, refused by name 1" in capsys.readouterr().out.splitlines()[-1]
