@@ -180,14 +180,14 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
         added = torch.tensor(encode.tokenizer("")["input_ids"], dtype=torch.int64)
         return [{"special": torch.isin(batch["token_ids"].cpu(), added)} | batch for batch in batches]
     known = [[texts[row] for row in batch["id"].tolist()] for batch in batches]
-    with_words = [
+    worded = [
         batch | {"word": _padded([*map(encode.word_of, given)], -1)} for batch, given in zip(batches, known, strict=True)
     ]
     if not all(map(is_pair, texts)):
-        return with_words
+        return worded
     return [
         batch | {"text_of_pair": _padded([*map(encode.text_of, given)], -1)}
-        for batch, given in zip(with_words, known, strict=True)
+        for batch, given in zip(worded, known, strict=True)
     ]
 
 

@@ -187,8 +187,8 @@ def trial(
     if tags:
         given, labels = tagged_batches(given, labels, encode, batch_size, names), None
     several = bool(getattr(network, "labels", 0))
-    every = labels_of(labels, len(given), names) if several else None
-    batches = batches_of(given, encode, None if several else labels, words, batch_size, names)
+    every = labels_of(labels, len(given), names) if several and not batched else None
+    batches = batches_of(given, encode, labels if every is None else None, words, batch_size, names)
     if every is not None:
         batches = [batch | {"label": every[batch["id"]]} for batch in batches]
     if foreign:

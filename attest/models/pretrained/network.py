@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 UNREACHED = "no softmax in it gives every token a row of weights over the tokens of its text"
+DIGIT = 128
+"""The base in which token types and labels are written beside embeddings: bfloat16 counts to 256 without gaps."""
 LENGTH = 5
 """Of the text that a model is looked at with."""
 COPIES, LONGER = 3, (1, 2, 3)
@@ -94,10 +96,13 @@ class PretrainedNetwork(nn.Module):
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``.
 
-        Where token types or labels stand in the ids, a last column says which.
+        Where token types or labels stand in the ids, two last columns say which, as digits that bfloat16 holds exactly.
         """
         embedded = self.embeddings(self._plain(tokens).where(mask, self.padding))
-        return torch.cat([embedded, (tokens // self.rows).unsqueeze(-1).to(embedded)], dim=-1) if self._noted else embedded
+        if not self._noted:
+            return embedded
+        beside = tokens // self.rows
+        return torch.cat([embedded, torch.stack([beside % DIGIT, beside // DIGIT], dim=-1).to(embedded)], dim=-1)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)`` to zeros ``(B, T)``: every token is there alike."""
@@ -114,15 +119,19 @@ class PretrainedNetwork(nn.Module):
         scales otherwise, where it is given embeddings alone.
         """
         mask = weights > 0
-        ends = last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
-        tokens = torch.where(ends, self.padding, self._plain_ids[0])
+        tokens = torch.where(self._has_padding(mask), self.padding, self._plain_ids[0])
         if self._noted:
-            hidden, tokens = hidden[..., :-1], tokens + self.rows * hidden[..., -1].long()
+            low, high = hidden[..., -2:].long().unbind(dim=-1)
+            hidden, tokens = hidden[..., :-2], tokens + self.rows * (low + DIGIT * high)
         replacing = self.embeddings.register_forward_hook(self._in_place_of_what_is_looked_up(hidden))
         try:
             return self.logits_of(mask, input_ids=tokens)
         finally:
             replacing.remove()
+
+    def _has_padding(self, mask: Tensor) -> Tensor:
+        """Return where the token id of padding stands, bool ``(B, T)``: behind the last token that is attended to."""
+        return last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
 
     def _in_place_of_what_is_looked_up(self, hidden: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
         """Return a forward hook of the table of tokens, which gives embeddings ``(B, T, H)`` in place of its own.

@@ -41,17 +41,9 @@ class PlainNetwork(PretrainedNetwork):
             inputs["token_type_ids"] = (tokens // self.rows).where(mask, 0)
         return self._own_logits(mask, **inputs)
 
-    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Decode as ``PretrainedNetwork`` does; every token outside the mask has the id of padding."""
-        mask = weights > 0
-        tokens = torch.where(mask, self._plain_ids[0], self.padding)
-        if self._noted:
-            hidden, tokens = hidden[..., :-1], tokens + self.rows * hidden[..., -1].long()
-        replacing = self.embeddings.register_forward_hook(self._in_place_of_what_is_looked_up(hidden))
-        try:
-            return self.logits_of(mask, input_ids=tokens)
-        finally:
-            replacing.remove()
+    def _has_padding(self, mask: Tensor) -> Tensor:
+        """Return where the token id of padding stands: wherever the mask is False, since some modules read it from the ids."""
+        return ~mask
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits ``(B, C)`` or ``(B, T, K)``, arbitrary at padding."""

@@ -9,6 +9,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
 from attest.core.errors import AttestError
+from attest.models.pretrained.network import PretrainedNetwork
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
 NAMES = ["joy", "anger", "fear"]
@@ -98,6 +99,24 @@ def test_without_labels_those_that_the_model_gives_are_asked_about(several, toke
 def test_labels_that_are_no_lists_or_not_known_are_refused(several, tokenizer, labels, said):
     with pytest.raises(AttestError, match=said):
         attest.trial(several, TEXTS, {"E2": QUICK["E2"]}, tokenizer=tokenizer, labels=labels, progress=False)
+
+
+def test_labels_beside_batches_are_refused(several):
+    batch = {"token_ids": torch.tensor([[2, 5, 3]]), "mask": torch.ones(1, 3, dtype=torch.bool)}
+    with pytest.raises(AttestError, match="labels= goes with a list of texts"):
+        attest.trial(several, [batch], {"E2": QUICK["E2"]}, labels=[["joy"]], progress=False)
+    found = attest.trial(several, [batch | {"label": torch.tensor([[1, 0, 1]])}], {"E2": QUICK["E2"]}, progress=False)
+    assert {(0, "joy", 1), (0, "fear", 1)} <= {*found.table()[["text", "asked", "label"]].itertuples(index=False)}
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_many_labels_are_told_apart_in_half_precision(kind):
+    """The label that is asked about goes through the steps as a number, and bfloat16 has gaps above 256."""
+    network = PretrainedNetwork(tiny("bert", num_labels=700, problem_type="multi_label_classification").to(kind), 0, 4, 2, 700)
+    tokens = torch.tensor([[2, 5, 6, 3]]).expand(700, -1) + torch.arange(700).unsqueeze(-1) * network.rows * 2
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    own = network.model(tokens[:1] % network.rows).logits[0].unsqueeze(-1)
+    torch.testing.assert_close(network.decode(network.encode(tokens, mask), mask.to(kind)), own, rtol=0.02, atol=0.02)
 
 
 def test_pairs_and_labels_stand_in_the_ids_together(several, tokenizer):

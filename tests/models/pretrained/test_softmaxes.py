@@ -234,6 +234,13 @@ def test_a_transformer_of_ones_own_is_what_it_is(model):
     torch.testing.assert_close(sums, torch.ones_like(sums), rtol=0, atol=1e-6)
 
 
+def test_a_token_that_none_attends_to_is_padding_of_a_module_without_a_mask():
+    network, (tokens, mask) = PlainNetwork(WithoutMask()), batch()
+    left = mask & (torch.arange(mask.shape[-1]) != 2)
+    found = network.decode(network.encode(tokens, mask), left.float())
+    torch.testing.assert_close(found, network.model(tokens.where(left, 0)), rtol=0, atol=1e-5)
+
+
 REFUSED = [
     (PaddingCounts(), "decides otherwise where a text is padded than where it is alone"),
     (Convolved(), "lets tokens meet outside its attention"),
