@@ -32,6 +32,16 @@ class Resuming(Protocol):
         """Return the logits of a pass that begins with ``hidden (B, T, H)`` at a layer; layers with heads count from 0."""
 
 
+class Sided(Protocol):
+    """A network whose attention is not one map from every token to every token of a text; no network has to offer this."""
+
+    def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return which rows, bool ``(B, G, Q)``, and which places, bool ``(B, G, S)``, of G groups of heads are real."""
+
+    def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
+        """Return what its attention says of each token, ``(B, T)``, sums to 1; ``predicted`` are classes, int64 ``(B,)``."""
+
+
 class Skipping(Protocol):
     """A network whose own pass can leave out its first layers while it still gets the tokens: somebody else's model."""
 
@@ -54,7 +64,8 @@ class LayerObservation:
     mask: Tensor
     """bool ``(B, T)``: True at real tokens, which come first in each row."""
     attention: Mapping[str, Tensor]
-    """float ``(B, N, T, T)`` of each layer, by name, first to last; rows of padding are arbitrary."""
+    """float ``(B, N, T, T)`` of each layer, by name, first to last; rows of padding are arbitrary. Of a network with ``sides``
+    ``(B, N, Q, S)``: Q rows of weights over S places."""
     logits: Tensor
     """float ``(B, C)``, of a tagger ``(B, T, K)``."""
     labels: Tensor | None = None
@@ -132,8 +143,9 @@ class LayerObservation:
 
     def support(self, layers: Sequence[str]) -> Tensor:
         """Return the share of real tokens with weight in an attention row, ``(B,)``, mean over layers, heads and tokens."""
-        lengths = self.mask.sum(dim=-1)[:, None, None]
-        return self.mean_over_rows(lambda layer: (self.attention[layer] > 0).sum(dim=-1) / lengths, layers)
+        return self.mean_over_rows(
+            lambda layer: (self.attention[layer] > 0).sum(dim=-1) / self.places(self.attention[layer]).sum(dim=-1), layers
+        )
 
     def largest(self, layers: Sequence[str]) -> Tensor:
         """Return the largest weight in a row of attention, ``(B,)`` in (0, 1], mean over layers, heads and real tokens."""
@@ -141,7 +153,38 @@ class LayerObservation:
 
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
         """Return the mean ``(B,)`` of ``measure(layer)``, ``(B, N, T)``, over layers, heads and real tokens, without NaN."""
-        return torch.stack([mean_over_rows(measure(layer), self.mask) for layer in layers]).nanmean(dim=0)
+        means = [
+            measure(layer).masked_fill(~self.rows_that_count(self.attention[layer]), torch.nan).flatten(1).nanmean(dim=-1)
+            for layer in layers
+        ]
+        return torch.stack(means).nanmean(dim=0)
+
+    def rows_that_count(self, weights: Tensor) -> Tensor:
+        """Return which rows of weights ``(B, N, Q, S)`` are those of real tokens, bool ``(B, N, Q)``."""
+        return _of_heads(self._sides[0], weights).expand(weights.shape[:-1])
+
+    def places(self, weights: Tensor) -> Tensor:
+        """Return which places of weights ``(B, N, Q, S)`` hold real tokens, bool ``(B, N, 1, S)``."""
+        return _of_heads(self._sides[1], weights).unsqueeze(2)
+
+    @cached_property
+    def _sides(self) -> tuple[Tensor, Tensor]:
+        sides = getattr(unwrapped(self.network), "sides", None)
+        return (self.mask.unsqueeze(1),) * 2 if sides is None else sides(self.mask)
+
+
+def weights_a_head(network: nn.Module, mask: Tensor) -> int:
+    """Return how many weights of attention a head has for each text of a batch, with mask ``(B, T)``: T times T as a rule."""
+    sides = getattr(unwrapped(network), "sides", None)
+    if sides is None:
+        return mask.shape[-1] ** 2
+    rows, places = sides(mask)
+    return rows.shape[1] * rows.shape[2] * places.shape[2]
+
+
+def _of_heads(side: Tensor, weights: Tensor) -> Tensor:
+    """Return a side of attention, bool ``(B, G, T)``, for each of the N heads, which are G groups, ``(B, N, T)``."""
+    return side.repeat_interleave(weights.shape[1] // side.shape[1], dim=1)
 
 
 def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:

@@ -174,7 +174,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
     """Return remarks on the data: texts that are copies of others, and texts sampled by an older method."""
     if not folder.data.is_file():
-        return []
+        return list((settings.get(TRIAL) or {}).get("remarks", ()))
     record = read_json(folder.data)
     cut = ((settings.get("data") or {}).get("init_args") or {}).get("texts")
     old = [SPACED.format(texts=cut)] if cut and record.get("sampling", "spaced") == "spaced" else []

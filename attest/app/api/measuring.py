@@ -33,12 +33,12 @@ from attest.core.processes import Turns, can_fork, together
 from attest.core.version import __version__
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
-from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
+from attest.experiments.layers import LayerObservation, observe_layers, read_from_layers
 from attest.experiments.registry import ConfiguredExperiment, Context
 from attest.experiments.rows import BETWEEN, between_texts, joined, rows_of, tag_columns, text_columns
 from attest.experiments.stopping import EarlyTable, read_until
 from attest.models.contract import require_finite_logits
-from attest.models.layers_observed import self_attending
+from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_json, write_text
@@ -182,7 +182,7 @@ class Measuring:
         heads = sum(layer.heads or 0 for layer in attending(self.network).values())
         parts = []
         for batch in batches:
-            size = WEIGHTS_HELD * heads * attended(batch).shape[-1] ** 2
+            size = WEIGHTS_HELD * heads * weights_a_head(self.network, attended(batch))
             rows = rows_at_once(size, memory_budget() // processes) if heads else len(batch["id"])
             texts = texts_of(batch) if len(batch["id"]) > rows else []
             parts += [batch_of(texts[start : start + rows]) for start in range(0, len(texts), rows)] or [batch]
@@ -212,8 +212,7 @@ class Measuring:
         label = self._label(batch, observation)
         layers = self._layers(observation)
         if layers is not None:
-            rollout = attention_rollout(layers.attention, where_rollout_begins(observation))
-            observation = observation.explained_by(rollout)
+            observation = observation.explained_by(read_from_layers(observation, layers.attention))
         decided = observation.predicted if label is None and layers is not None else label
         context = self._context(decided, observation, everyone)
         known = {} if label is None else {"label": label}

@@ -25,6 +25,13 @@ from attest.app.api.foreign import (
     tell_of_cuts,
     with_words,
 )
+from attest.app.api.long_texts import (
+    in_windows,
+    require_own_windows,
+    require_readable,
+    require_suited,
+    tell_of_windows,
+)
 from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, shown_class, tagged_batches
 from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.run import Outcome, Run, open_run
@@ -127,6 +134,9 @@ def trial(
     until: float | None = None,
     prompt: str | None = None,
     answers: Mapping[str, str] | None = None,
+    window: int | None = None,
+    stride: int = 0,
+    pooled: str = "mean",
 ) -> Trial:
     """Put the attention of a model on trial, on texts of the caller.
 
@@ -163,11 +173,18 @@ def trial(
         prompt: what a causal language model of transformers is asked about each text, with ``{text}`` in it once.
         answers: what stands for each label after the prompt, by label, in class order: ``{"bad": " bad", "good": " good"}``.
             The model decides between the labels by the logits of the tokens that these begin with.
+        window: the most tokens of a window, special ones included, in which a longer text is read; None where a text that is
+            longer than the model reads is cut, with a warning that counts them.
+        stride: how many tokens a window shares with the next, as ``stride`` of tokenizers.
+        pooled: how windows decide together, as your own code does it: ``mean`` of their logits, ``max``, the largest logit of
+            each class, or ``mean-of-probabilities``.
     Raises:
         AttestError: the model, the data or an experiment is not as it should be.
     """
     label_names = names_of(label_names)
     require_bounds({"seed": seed, "batch_size": batch_size, "processes": processes, "until": until})
+    if window is None and (stride, pooled) != (0, "mean"):
+        raise AttestError("stride and pooled are of windows, and no window was given; expected window= with the most tokens.")
     texts = given = read_once(data)
     model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
     batched = any(isinstance(each, Mapping) for each in texts)
@@ -177,6 +194,9 @@ def trial(
     elif foreign := is_plain(model):
         model, encode, words = plain(model, tokenizer, encode, words, not batched)
     network = network_of(model)
+    reads = encode if foreign else None
+    windowed = None if window is None else in_windows(network, reads, texts, window, stride, pooled)
+    network = windowed or network
     names = names_of(label_names or getattr(data, "label_names", None))
     if foreign and any({"token_ids", "token_type_ids"} <= {*each} for each in texts if isinstance(each, Mapping)):
         raise AttestError(
@@ -193,18 +213,26 @@ def trial(
         batches = [batch | {"label": every[batch["id"]]} for batch in batches]
     if foreign:
         require_known_ids(network, tokenizer, *(batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches))
+        if batched:
+            require_readable(network, tokenizer, batches)
         batches = with_words(batches, encode, given)
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
     inside = not getattr(network, "pools_by_attention", True)
     device = device_of(network)
     drawn_from = None if background is None else _background(background, encode).to(device)
     measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags)
+    about: dict[str, Any] = {}
+    if windowed is not None:
+        require_suited(measures, windowed)
+        about = {"window": window, "stride": stride, "pooled": pooled, "remarks": [tell_of_windows(windowed, batches)]}
     with in_evaluation_mode(network):
         batches, scores = asked_of(network, batches, batch_size) if several else (batches, {})
     measuring = (TaggedMeasuring if tags else Measuring)(network, measures, DECISIONS if several else names, seed, drawn_from)
     measuring.labels, measuring.scores = (names, scores) if several else ((), {})
     with budget_kept(), in_evaluation_mode(network):
         for batch in _batches_to_check(batches, network):
+            if windowed is not None:
+                require_own_windows(windowed, encode, texts, batch)
             told = everything_of(encode, texts, batch["text" if several else "id"].tolist()) if foreign else {}
             ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
             require_itself(network, ids, tokens, mask, {name: each.to(device) for name, each in told.items()})
@@ -212,7 +240,7 @@ def trial(
         measuring.all_of(batches, progress, processes, until, batch_size)
     result = Trial(shown_class(network).__name__)
     limits = {"memory_gib": memory_gib, "max_tokens": max_tokens} | ({} if until is None else {"until": until})
-    measuring.write(result.folder, limits)
+    measuring.write(result.folder, limits | about)
     return result
 
 

@@ -37,6 +37,10 @@ LABELS = (
     "the labels in the order of the model's classes, if their names differ: negative,positive; with --prompt the answer for "
     'each label: positive=" good",negative=" bad"'
 )
+POOLED = (
+    "what decides of a text in windows: the mean of their logits (mean, the default), the largest logit of each class (max), "
+    "or the mean of their probabilities (mean-of-probabilities); take what your own code does"
+)
 PROMPT = r"the question to a causal language model, with {text} in it; \n is a new line"
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
@@ -96,6 +100,7 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     torch.set_num_threads(1)  # one process a core instead
     model, tokenizer, options = _loaded(typed, data)
     processes = typed.processes or min(cores(), processes_that_fit())
+    options |= {"window": typed.window, "stride": typed.stride, "pooled": typed.pooled}
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
     tried = trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
     kept = tried.write_into(folder)
@@ -166,6 +171,11 @@ def _parser() -> CommandParser:
     parser.add_argument(
         "--on-bad-rows", choices=("refuse", "skip"), default="refuse", help="refuse bad rows, or leave them out"
     )
+    parser.add_argument(
+        "--window", type=int, help="read longer texts in windows of so many tokens, special ones included; else they are cut"
+    )
+    parser.add_argument("--stride", type=int, default=0, help="tokens that a window shares with the next; by default 0")
+    parser.add_argument("--pooled", default="mean", help=POOLED)
     parser.add_argument("--labels", help=LABELS)
     parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument(

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from attest.core.attention.rollout import attention_rollout
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.erasure.four_operators import erasure
 from attest.experiments.erasure.operators import Background
-from attest.experiments.layers.rollout import attention_rollout
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation

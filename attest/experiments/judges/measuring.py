@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from attest.core.attention import Sparsemax
+from attest.core.attention.rollout import attention_rollout
 from attest.core.errors import AttestError, said_by
 from attest.core.randomness import random_uniforms
 from attest.experiments import feature_importance, observe
 from attest.experiments.judges.texts import Texts
 from attest.experiments.judges.truth import masses
-from attest.experiments.layers.rollout import attention_rollout
 from attest.experiments.registry import Context, chosen
 from attest.models.layers_observed import observe_layers
 

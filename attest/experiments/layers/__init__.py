@@ -10,7 +10,7 @@ from attest.experiments.layers.adversarial_search import layer_adversarial_atten
 from attest.experiments.layers.identifiability import layer_identifiability
 from attest.experiments.layers.key_shuffle import key_shuffle, with_shuffled_keys
 from attest.experiments.layers.permutation import layer_permutation
-from attest.experiments.layers.rollout import attention_maps, attention_rollout, where_rollout_begins
+from attest.experiments.layers.rollout import attention_maps, attention_rollout, read_from_layers, where_rollout_begins
 from attest.experiments.layers.tampering import clean_keys, replacing_keys
 from attest.models.layers_observed import LayerObservation, observe_layers
 
@@ -25,6 +25,7 @@ __all__ = [
     "layer_identifiability",
     "layer_permutation",
     "observe_layers",
+    "read_from_layers",
     "replacing_keys",
     "where_rollout_begins",
     "with_shuffled_keys",

@@ -103,8 +103,8 @@ def _starting_points(clean: LayerObservation, layers: Sequence[str], restarts: i
 
 
 def _weights(clean: LayerObservation, logits: Sequence[Tensor]) -> list[Tensor]:
-    softmax, mask = Softmax(), clean.mask[:, None, None]
-    return [softmax(each, mask) for each in logits]
+    softmax = Softmax()
+    return [softmax(each, clean.places(each)) for each in logits]
 
 
 def _tampered(clean: LayerObservation, layers: Sequence[str], weights: Sequence[Tensor]) -> LayerObservation:
@@ -122,7 +122,7 @@ def _gradients(
     weights = _weights(clean, logits)
     slopes = _penalty_slopes(clean, layers, weights, epsilon)
     for layer, logit, weight, slope in zip(layers, logits, weights, slopes, strict=True):
-        apart = _jsd_slope(weight, logit, clean.attention[layer], restarts).mul_(clean.mask[:, None, :, None])
+        apart = _jsd_slope(weight, logit, clean.attention[layer], restarts).mul_(clean.rows_that_count(weight).unsqueeze(-1))
         total = apart.neg_() if slope is None else slope - apart
         yield total.sub_((weight * total).sum(dim=-1, keepdim=True)).mul_(weight)  # through the softmax
 

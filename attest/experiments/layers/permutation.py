@@ -75,7 +75,7 @@ def _permuting(seed: int, sink_kept: bool = False) -> Tamper:
 def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sink_kept: bool) -> Tensor:
     """Draw a permutation of every attention row of every head of a layer: int64 ``(R, N, T, T)``, indices to gather with."""
     keys = keys_of_rows(seed, keys_R, weights_RNTT)
-    allowed = clean.mask[:, None, None].expand(weights_RNTT.shape)
+    allowed = clean.places(weights_RNTT).expand(weights_RNTT.shape)
     if attends_everywhere(clean.network):
         return random_permutations(seed, keys, 1, allowed.flatten(0, 2)).view_as(weights_RNTT)
     allowed = allowed & (weights_RNTT > 0)  # a weight of 0 is one that the mask forbids

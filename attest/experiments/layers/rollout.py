@@ -1,35 +1,33 @@
-"""Attention rollout (Abnar & Zuidema 2020): which tokens the attention of all layers together leads back to."""
+"""The explanation that is read off the attention inside layers: rollout, or what a network reads of its own maps."""
 
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
+from attest.core.attention.rollout import attention_rollout
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
-
-
-def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tensor:
-    r"""Follow attention from the pooled text down to its tokens, :math:`w^\top \tilde A_n \cdots \tilde A_1`.
-
-    :math:`\tilde A = \tfrac12 (\bar A + I)`, the mean over heads and as much for the residual connection (their eq. 1).
-
-    Args:
-        attention: ``(B, N, T, T)`` of each layer, first to last; of no layer, rollout is the pooling itself.
-        pooling: w ``(B, T)``, how the last hidden states are pooled: uniform weights for a mean, else pooled attention.
-    Returns:
-        An explanation like attention: ``(B, T)``, sums to 1 over real tokens, 0 at padding.
-    """
-    rollout_B1T = pooling.unsqueeze(1).to(next(iter(attention.values()), pooling))
-    for weights_BNTT in reversed(list(attention.values())):
-        rollout_B1T = 0.5 * (rollout_B1T @ weights_BNTT.mean(dim=1) + rollout_B1T)
-    return rollout_B1T.squeeze(1)
 
 
 def where_rollout_begins(observation: Observation) -> Tensor:
     """Return the weights of last hidden states in the decision, ``(B, T)``: the network's ``deciding(mask)``, or attention."""
     deciding = getattr(observation.network, "deciding", None)
     return observation.attention if deciding is None else deciding(observation.mask)
+
+
+def read_from_layers(observation: Observation, attention: Mapping[str, Tensor]) -> Tensor:
+    """Return what the attention inside layers says of each token, ``(B, T)``: at least 0, sums to 1.
+
+    It is attention rollout, unless a network whose maps are not of every token over every token says by ``explained``.
+
+    Args:
+        attention: of each layer, first to last, as in ``LayerObservation``.
+    """
+    explained = getattr(observation.network, "explained", None)
+    if explained is not None:
+        return explained(attention, observation.tokens, observation.mask, observation.predicted)
+    return attention_rollout(attention, where_rollout_begins(observation))
 
 
 def attention_maps(conditions: Mapping[str, LayerObservation]) -> dict[str, Tensor]:

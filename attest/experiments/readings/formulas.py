@@ -20,7 +20,7 @@ from attest.core.memory import by_rows
 from attest.experiments.erasure.read_anew import hooked, logits_of, reading_embedded
 from attest.experiments.erasure_until_flip import attention_gradient
 from attest.experiments.importance import ACTIVATIONS, gradients_through_attention
-from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
+from attest.experiments.layers.rollout import read_from_layers, where_rollout_begins
 from attest.models.layers_observed import observe_layers
 from attest.models.networks.transformer import TransformerLayer
 from attest.models.observation import Observation, cached_per_batch
@@ -132,7 +132,7 @@ CAPACITY = 1_000_000
 
 def rollout(observation: Observation) -> Tensor:
     """Compute attention rollout from the weights that pool down to the tokens (Abnar & Zuidema 2020), ``(B, T)``."""
-    return attention_rollout(_layers(observation), where_rollout_begins(observation))
+    return read_from_layers(observation, _layers(observation))
 
 
 def value_zeroing(observation: Observation) -> Tensor:

@@ -52,6 +52,10 @@ def _has_layers(observation: Observation) -> bool:
     return attends_within(observation.network)
 
 
+def _has_one_map(observation: Observation) -> bool:
+    return _has_layers(observation) and not hasattr(observation.network, "sides")
+
+
 def _zeroes_values(observation: Observation) -> bool:
     # layers of others do not say where their hidden states come in
     return not _has_layers(observation) or bool(formulas.transformer_layers(observation))
@@ -92,7 +96,7 @@ READINGS: dict[str, Reading] = {
         Reading("leave-one-out", "Leave-one-out", leave_one_out_inputs),
         Reading("value-zeroing", "Value zeroing", _value_zeroing, needs=OUR_LAYERS, suits=_zeroes_values),
         Reading("rollout", "Attention rollout", formulas.rollout, needs=LAYERS, suits=_has_layers),
-        Reading("flow", "Attention flow", formulas.flow, needs=LAYERS, suits=_has_layers),
+        Reading("flow", "Attention flow", formulas.flow, needs=LAYERS, suits=_has_one_map),
         Reading("lrp", "LRP", formulas.relevance_propagation, signed=True, needs=LAYER_NORMS, suits=_has_layer_norms),
         Reading(RANDOM, "Random", random_reading),
     )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.attention import Softmax
-from attest.core.attention.interventions import HookedModule
+from attest.core.attention.interventions import HookedModule, HookPoint
 from attest.core.errors import AttestError
 from attest.core.rounding import rounding
 
@@ -42,6 +42,8 @@ class AttentionCall(HookedModule):
     """Whether none may attend to a later one."""
     shows_values = True
     """Whether keys and values are seen, and not its softmax alone."""
+    windows = 1
+    """How many windows of each text are in the batch, one after the other; to interventions their heads are of one text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,6 +53,13 @@ class AttentionCall(HookedModule):
         self._seen = 0
         self._written_out = False
         """Whether outputs as we write them out have been held against the model's own."""
+
+    def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
+        """Return the value that leaves a hook point; of windows, interventions see ``(B W, N, …)`` as ``(B, W N, …)``."""
+        if self.windows == 1 or point == "projection" or all(where != point for where, _ in self.replacements):
+            return super().hook(point, value, mask)
+        whole = super().hook(point, value.unflatten(0, (-1, self.windows)).flatten(1, 2), mask)
+        return whole.unflatten(1, (self.windows, -1)).flatten(0, 1)
 
     def attend(
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,

@@ -7,21 +7,23 @@ from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from attest.core.errors import AttestError
 
 Batch = dict[str, Any]
 
 
-def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
+def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> int:
     """Return how many tokens of a text, special ones included, a model reads at most; of a module, what its tokenizer says."""
+    told = VERY_LARGE_INTEGER if tokenizer is None else tokenizer.model_max_length
     if not isinstance(model, PreTrainedModel):
-        return tokenizer.model_max_length
+        return told
     config = model.config.get_text_config()
-    positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    positions = getattr(config, "max_position_embeddings", None) or told
     padding = getattr(config, "pad_token_id", None) or 0
     kept = padding + 1 if _counts_from_padding(model) else 0
-    return min(int(positions) - kept, tokenizer.model_max_length)
+    return min(int(positions) - kept, told)
 
 
 def _counts_from_padding(model: nn.Module) -> bool:
@@ -123,6 +125,6 @@ class Encoder:
         if self.cut:
             warnings.warn(
                 f"{self.cut} of {texts} texts are longer than the {self.longest} tokens that the model reads; "
-                f"{side_cut(self.tokenizer)}.",
+                f"{side_cut(self.tokenizer)}. window= (--window) reads whole texts.",
                 stacklevel=2,
             )

@@ -1,0 +1,101 @@
+"""Texts that are longer than their model reads: read in windows, or refused where nothing cuts them."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from attest.app.api.batches import Batch
+from attest.core.errors import AttestError
+from attest.datamodules.notice import say
+from attest.experiments.registry import INSIDE, suited
+
+if TYPE_CHECKING:
+    from attest.models.pretrained.windows import WindowedNetwork
+
+WHOLE = 1 << 30
+"""Tokens that an encoder reads of a text which is read in windows: all."""
+
+
+def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, stride: int, pooled: str) -> "WindowedNetwork":
+    """Return a network that reads texts in windows, and let the encoder read whole texts.
+
+    Args:
+        network: of a model of transformers or of somebody's own module.
+        encode: the ``Encoder`` of its tokenizer.
+        texts: what is tried.
+        window, stride, pooled: as in ``attest.trial``.
+    Raises:
+        AttestError: there is no tokenizer, texts are no single strings, a prompt is asked; or as in
+            ``attest.models.pretrained.windows.windowed``.
+    """
+    from attest.models.pretrained.prompted import PromptEncoder
+    from attest.models.pretrained.texts import Encoder
+    from attest.models.pretrained.windows import windowed
+
+    if isinstance(encode, PromptEncoder):
+        raise AttestError("a prompt asks at its end, and a window has no such end; expected a classifier. Leave window out.")
+    if not isinstance(encode, Encoder) or not all(isinstance(text, str) for text in texts):
+        raise AttestError(
+            "texts are read in windows where each is one string and a tokenizer of transformers reads it; expected a list of "
+            "texts and tokenizer=tokenizer. Leave window out for pairs, batches and an encode of your own."
+        )
+    found = windowed(network, encode.tokenizer, encode.longest, window, stride, pooled)
+    encode.longest = WHOLE
+    return found
+
+
+def require_suited(names: Iterable[str], network: Any) -> None:
+    """Refuse experiments that are asked for and not had where texts are read in windows.
+
+    Raises:
+        AttestError: there is one.
+    """
+    for name in names:
+        if name in INSIDE and not INSIDE[name].suits(network):
+            raise AttestError(
+                f"{name} asks about keys, values or the last token of a text, and a text in windows has these once in each; "
+                f"expected some of {', '.join(suited(network))}."
+            )
+
+
+def tell_of_windows(network: "WindowedNetwork", batches: Iterable[Batch]) -> str:
+    """Print and return a sentence on how many texts are read in several windows."""
+    windows, lengths = network.windows, [length for batch in batches for length in batch["mask"].sum(dim=-1).tolist()]
+    numbers = [windows.of(length) for length in lengths]
+    several = sum(number > 1 for number in numbers)
+    told = (
+        f"{several} of {len(numbers)} texts are longer than a window of {windows.window} tokens and are read in up to "
+        f"{max(numbers)} windows, which share {windows.stride} tokens with the next; {network.decides}."
+    )
+    say(told)
+    return told
+
+
+def require_own_windows(network: "WindowedNetwork", encode: Any, texts: Sequence[str], batch: Batch) -> None:
+    """Refuse a batch whose windows are not those that the tokenizer itself makes of its texts.
+
+    Raises:
+        AttestError: a window has other tokens.
+    """
+    from attest.models.pretrained.windows import require_own_windows as require
+
+    asked = batch["text" if "text" in batch else "id"].tolist()
+    require(network, encode.tokenizer, [texts[row] for row in asked], batch["token_ids"], batch["mask"])
+
+
+def require_readable(network: Any, tokenizer: Any, batches: Iterable[Batch]) -> None:
+    """Refuse batches of token ids that are longer than a model of transformers reads; texts are cut by their tokenizer.
+
+    Raises:
+        AttestError: a text is longer.
+    """
+    from attest.models.pretrained.texts import longest_read
+
+    longest = longest_read(network.model, tokenizer)
+    most = max(int(torch.as_tensor(batch["mask"]).sum(dim=-1).max()) for batch in batches)
+    if most > longest:
+        raise AttestError(
+            f"the longest text has {most} tokens, and {type(network.model).__name__} reads at most {longest}; expected "
+            "shorter texts. Give texts, tokenizer= and window= to read longer ones in windows."
+        )

@@ -1,0 +1,22 @@
+"""Attention rollout (Abnar & Zuidema 2020): which tokens the attention of all layers together leads back to."""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+
+def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tensor:
+    r"""Follow attention from the pooled text down to its tokens, :math:`w^\top \tilde A_n \cdots \tilde A_1`.
+
+    :math:`\tilde A = \tfrac12 (\bar A + I)`, the mean over heads and as much for the residual connection (their eq. 1).
+
+    Args:
+        attention: ``(B, N, T, T)`` of each layer, first to last; of no layer, rollout is the pooling itself.
+        pooling: w ``(B, T)``, how the last hidden states are pooled: uniform weights for a mean, else pooled attention.
+    Returns:
+        An explanation like attention: ``(B, T)``, sums to 1 over real tokens, 0 at padding.
+    """
+    rollout_B1T = pooling.unsqueeze(1).to(next(iter(attention.values()), pooling))
+    for weights_BNTT in reversed(list(attention.values())):
+        rollout_B1T = 0.5 * (rollout_B1T @ weights_BNTT.mean(dim=1) + rollout_B1T)
+    return rollout_B1T.squeeze(1)

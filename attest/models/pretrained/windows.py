@@ -1,0 +1,325 @@
+"""A text that is longer than its model reads, in windows that overlap: one decision, and evidence about the whole text.
+
+Windows are those of the tokenizers of transformers (``return_overflowing_tokens``, ``stride``): each begins and ends with the
+special tokens of a text. What is done to a token is done to it in every window.
+
+Legend: B batch, W windows, N heads, T tokens of a text, L tokens of a window, H hidden, C logits.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attest.core.attention import Uniform
+from attest.core.attention.interventions import attending
+from attest.core.attention.rollout import attention_rollout
+from attest.core.errors import AttestError
+from attest.core.measures import probabilities
+from attest.models.pretrained.calls import AttentionCall, last_real
+from attest.models.pretrained.network import PretrainedNetwork
+
+Pooled = Literal["mean", "max", "mean-of-probabilities"]
+POOLED = ("mean", "max", "mean-of-probabilities")
+"""How windows decide together: by the mean of their logits, by the largest logit of each class, or by the mean of their
+probabilities. The largest probability of each class is none of them: those do not sum to 1."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows in which a text is read.
+
+    Args:
+        window: the most tokens of a window, special ones included.
+        stride: how many tokens a window shares with the next, special ones not counted, as tokenizers have it.
+        before, after: how many special tokens a text begins and ends with.
+    Raises:
+        AttestError: a window has no place for more tokens than it shares with the next.
+    """
+
+    window: int
+    stride: int
+    before: int = 0
+    after: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.stride < self.body:
+            raise AttestError(
+                f"the stride is {self.stride} and the window {self.window} tokens, of which {self.before + self.after} are "
+                f"special; expected a stride from 0 and below {max(self.body, 1)}. A window shares so many with the next."
+            )
+
+    @property
+    def body(self) -> int:
+        """Return the most tokens of a window that are not special."""
+        return self.window - self.before - self.after
+
+    def of(self, tokens: int) -> int:
+        """Return how many windows a text of so many tokens has."""
+        rest = max(0, tokens - self.before - self.after - self.body)
+        return 1 + -(-rest // (self.body - self.stride))
+
+    def places(self, mask: Tensor) -> "Places":
+        """Return where the tokens of each window stand in the texts, whose tokens are real where ``mask (B, T)`` says so."""
+        size = mask.shape[-1]
+        length = (last_real(mask) + 1)[:, None, None]
+        start = (torch.arange(self.of(size), device=mask.device) * (self.body - self.stride)).unsqueeze(-1)
+        there = (start == 0) | (start + self.stride < length - self.before - self.after)
+        start = torch.where(there, start, 0)  # one that a shorter text does not have is its first window again
+        last = torch.minimum(start + self.body, (length - self.before - self.after).clamp(min=0)) + self.before
+        place = torch.arange(min(size, self.window), device=mask.device)
+        own = torch.where(place < self.before, place, start + place)
+        tokens = torch.where(start + place < last, own, length - last + start + place - self.after)
+        inside = (place < self.before) | (start + place < last + self.after)
+        tokens = tokens.where(inside, 0).clamp(min=0, max=size - 1)
+        real = mask.unsqueeze(1).expand(-1, tokens.shape[1], -1).gather(-1, tokens) & inside
+        return Places(tokens, real, there.squeeze(-1))
+
+
+class Places(NamedTuple):
+    """The places of windows in the texts of a batch."""
+
+    tokens: Tensor
+    """int64 ``(B, W, L)``: where each token of a window stands in its text."""
+    real: Tensor
+    """bool ``(B, W, L)``: whether it is a real one."""
+    there: Tensor
+    """bool ``(B, W)``: whether a text has so many windows; the others are its first one again."""
+
+
+class WindowedNetwork(nn.Module):
+    """A network of texts that reads longer ones in windows. To experiments the heads of all windows are heads of one layer.
+
+    Args:
+        network: reads a window.
+        windows: in which texts are read.
+        pooled: how they decide together, one of ``POOLED``.
+    Raises:
+        AttestError: ``pooled`` is not known, or the network decides about each token.
+    """
+
+    pools_by_attention = False
+    attends_within = True
+    reads_in_decode = True
+    holds_a_model = True
+    tags = False
+    looks_back = False
+    moves_keys = False
+    """Keys are those of a window, and no experiment knows in which it moves them."""
+    shows_values = False
+
+    def __init__(self, network: PretrainedNetwork, windows: Windows, pooled: Pooled = "mean") -> None:
+        super().__init__()
+        if pooled not in POOLED:
+            raise AttestError(f"pooled is {pooled!r}; expected one of {', '.join(POOLED)}.")
+        if network.tags:
+            raise AttestError(
+                f"{type(network.model).__name__} gives every token a class, and a token of two windows would get two; "
+                "expected a model that classifies texts. Leave window out."
+            )
+        if network.decides_by == "last":
+            raise AttestError(
+                f"{type(network.model).__name__} decides at the last token of a window, so that erasing this token would move "
+                "the place of the decision; expected an encoder. Leave window out."
+            )
+        self.network, self.windows, self.pooled = network, windows, pooled
+        self.padding, self.masked, self.segments = network.padding, network.masked, network.segments
+
+    @property
+    def decides(self) -> str:
+        """Return what decides, in words."""
+        return {
+            "mean": "the mean of their logits decides",
+            "max": "the largest logit of each class decides",
+            "mean-of-probabilities": "the mean of their probabilities decides",
+        }[self.pooled]
+
+    @property
+    def model(self) -> nn.Module:
+        """Return the model that reads the windows."""
+        return self.network.model
+
+    @property
+    def embeddings(self) -> nn.Embedding:
+        """Return what tokens are looked up in."""
+        return self.network.embeddings
+
+    @property
+    def labels(self) -> int:
+        """Of how many labels it decides each by itself; 0 if it chooses one class."""
+        return self.network.labels
+
+    @property
+    def rows(self) -> int:
+        """How many token ids there are."""
+        return self.network.rows
+
+    @property
+    def attends_everywhere(self) -> bool:
+        """Whether tokens may attend to one another in every layer, within a window."""
+        return self.network.attends_everywhere
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``, of whole texts."""
+        return self.network.encode(tokens, mask)
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Map embeddings ``(B, T, H)`` to zeros ``(B, T)``: every token is there alike."""
+        return self.network.score(hidden, mask)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Map any scores ``(B, T)`` to one over the number of real tokens, ``(B, T)``."""
+        return Uniform()(scores, mask)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Map embeddings ``(B, T, H)``, attended to where weights ``(B, T)`` are above 0, to logits ``(B, C)``."""
+
+        def of_windows(places: Places) -> Tensor:
+            rows = torch.arange(len(hidden), device=hidden.device)[:, None, None]
+            return self.network.decode(hidden[rows, places.tokens].flatten(0, 1), places.real.flatten(0, 1).to(weights))
+
+        return self._together(weights > 0, of_windows)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
+        return self._together(mask, self._reading(tokens, self.network))
+
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        """Return the logits ``(B, C)`` of the model on windows, by its own attention, as in ``PretrainedNetwork``."""
+
+        def of_windows(places: Places) -> Tensor:
+            told = {name: self._in_windows(each, places) for name, each in given.items()}
+            return self.network.itself(self._in_windows(tokens, places), places.real.flatten(0, 1), **told)
+
+        return self._together(mask, of_windows)
+
+    def all_labels(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the logit of every label, ``(B, L)``, of a model that decides each by itself."""
+        return self._together(mask, self._reading(tokens, self.network.all_labels))
+
+    def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
+        """Return other token ids in the places of tokens, as in ``PretrainedNetwork``."""
+        return self.network.written_over(tokens, others)
+
+    def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return which rows and places of each window's attention are real tokens of it, bool ``(B, W, L)`` twice."""
+        places = self.windows.places(mask)
+        real = places.real & places.there.unsqueeze(-1)
+        return real, places.real
+
+    def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
+        """Return attention rollout of the windows, each as much as it has in the decision, joined by token: ``(B, T)``.
+
+        In a mean that is one over their number; of the largest logits it is the window that the predicted class has its own
+        from. A token that several windows read has the sum of what they give, as its gradient has.
+
+        Args:
+            attention: ``(B, W N, L, L)`` of each layer.
+            tokens, mask: of the texts.
+            predicted: classes, int64 ``(B,)``.
+        """
+        places = self.windows.places(mask)
+        maps = {name: each.unflatten(1, (places.there.shape[1], -1)).flatten(0, 1) for name, each in attention.items()}
+        begins = self.network.deciding(places.real.flatten(0, 1)) * self._shares(tokens, mask, places, predicted).view(-1, 1)
+        found = attention_rollout(maps, begins).unflatten(0, places.there.shape)
+        joined = found.new_zeros(mask.shape)
+        return joined.scatter_add_(-1, places.tokens.flatten(1), found.where(places.real, 0).flatten(1))
+
+    @torch.no_grad()
+    def _shares(self, tokens: Tensor, mask: Tensor, places: Places, predicted: Tensor) -> Tensor:
+        """Return how much each window has in the decision, ``(B, W)``, sum 1."""
+        if self.pooled != "max":
+            return places.there / places.there.sum(dim=-1, keepdim=True)
+        logits = self._reading(tokens, self.network)(places).unflatten(0, places.there.shape)
+        one = logits.shape[-1] == 1  # of a sigmoid, which both classes have in common
+        asked = torch.zeros_like(predicted) if one else predicted
+        own = logits.gather(-1, asked[:, None, None].expand(-1, logits.shape[1], 1)).squeeze(-1)
+        largest = own.masked_fill(~places.there, -torch.inf).argmax(dim=-1)
+        return functional.one_hot(largest, places.there.shape[1]).to(torch.get_default_dtype())
+
+    def _reading(self, tokens: Tensor, reads: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Places], Tensor]:
+        return lambda places: reads(self._in_windows(tokens, places), places.real.flatten(0, 1))
+
+    def _in_windows(self, values: Tensor, places: Places) -> Tensor:
+        """Return what each token of the texts has, ``(B, T)``, for the tokens of each window, ``(B W, L)``."""
+        return values.unsqueeze(1).expand(-1, places.tokens.shape[1], -1).gather(-1, places.tokens).flatten(0, 1)
+
+    def _together(self, mask: Tensor, of_windows: Callable[[Places], Tensor]) -> Tensor:
+        """Return the logits ``(B, C)`` of texts from those of their windows ``(B W, C)``."""
+        places = self.windows.places(mask)
+        with self._side_by_side(places.there.shape[1]):
+            logits = of_windows(places).unflatten(0, places.there.shape)
+        there = places.there.unsqueeze(-1)
+        if self.pooled == "max":
+            return logits.masked_fill(~there, -torch.inf).amax(dim=1)
+        if self.pooled == "mean":
+            return logits.where(there, 0).sum(dim=1) / there.sum(dim=1)
+        mean = probabilities(logits).where(there, 0).sum(dim=1) / there.sum(dim=1)
+        least = torch.finfo(mean.dtype).tiny
+        logarithms = mean.clamp(min=least).log()
+        return logarithms[..., 1:] - logarithms[..., :1] if logits.shape[-1] == 1 else logarithms
+
+    @contextmanager
+    def _side_by_side(self, windows: int) -> Iterator[None]:
+        """Let the windows of a text pass hook points side by side, as if their heads were of one text."""
+        calls = [cast(AttentionCall, call) for call in attending(self.network).values()]
+        try:
+            for call in calls:
+                call.windows = windows
+            yield
+        finally:
+            for call in calls:
+                call.windows = 1
+
+
+def windowed(
+    network: PretrainedNetwork, tokenizer: Any, longest: int, window: int, stride: int, pooled: Any
+) -> WindowedNetwork:
+    """Return a network that reads texts in windows.
+
+    Args:
+        network: reads a window.
+        tokenizer: of the texts, a fast one.
+        longest: how many tokens the model reads at most.
+        window, stride: as in ``Windows``.
+        pooled: as in ``WindowedNetwork``.
+    Raises:
+        AttestError: the window is longer than the model reads; or as in ``Windows`` and ``WindowedNetwork``.
+    """
+    if window > longest:
+        raise AttestError(
+            f"the window has {window} tokens, and {type(network.model).__name__} reads at most {longest}; expected a window "
+            f"of at most {longest}."
+        )
+    of_text = [each is not None for each in tokenizer("a", verbose=False).sequence_ids()]
+    before, after = of_text.index(True), of_text[::-1].index(True)
+    return WindowedNetwork(network, Windows(window, stride, before, after), pooled)
+
+
+def require_own_windows(network: WindowedNetwork, tokenizer: Any, texts: list[str], tokens: Tensor, mask: Tensor) -> None:
+    """Refuse texts whose windows are not those that their tokenizer makes.
+
+    Args:
+        texts: B texts.
+        tokens, mask: their token ids ``(B, T)``.
+    Raises:
+        AttestError: a window has other tokens.
+    """
+    windows = network.windows
+    places = windows.places(mask)
+    rows = torch.arange(len(tokens))[:, None, None]
+    plain = (tokens % network.rows)[rows, places.tokens].tolist()
+    for text, ids, real, there in zip(texts, plain, places.real.tolist(), places.there.tolist(), strict=True):
+        told = tokenizer(text, truncation=True, max_length=windows.window, stride=windows.stride,
+                         return_overflowing_tokens=True, verbose=False)["input_ids"]  # fmt: skip
+        ours = [[id for id, is_real in zip(row, kept, strict=True) if is_real]
+                for row, kept, is_there in zip(ids, real, there, strict=True) if is_there]  # fmt: skip
+        if told != ours:
+            raise AttestError(
+                f"the text {text[:20]!r} has other windows by its tokenizer than one after the other from its beginning; "
+                f"expected truncation_side 'right', found {tokenizer.truncation_side!r}."
+            )
