@@ -8,6 +8,7 @@ from typing import Any
 
 from attest.app.dependent import Base, Dependent, overlay, train_base, train_dependent
 from attest.core.errors import AttestError
+from attest.runs.asked import AskedRun
 from attest.runs.capabilities import (
     is_sparse,
     pools_by_attention,
@@ -189,7 +190,7 @@ def controls(
 
 
 def _training(typed: Sequence[str], *more: str) -> Callable[[], RunFolder]:
-    return lambda: train_base([*typed, *more]).folder
+    return lambda: train_base(AskedRun.of([*typed, *more])).folder
 
 
 def without_sense(base: Settings) -> Iterator[tuple[str, str]]:

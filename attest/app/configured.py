@@ -3,12 +3,11 @@
 ``training.py`` trains it.
 """
 
-import json
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import torch
 import yaml
@@ -34,9 +33,9 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.tracking.loggers import ContinuedLog, EpochAxes, grouping, point_loggers, without_deprecated
-from attest.runs.asked import identity, merged_files, run_path, with_options
+from attest.runs.asked import AskedRun, identity, run_path
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
-from attest.runs.choices import CONFIG, expand, plain_help
+from attest.runs.choices import plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings, differing_keys
@@ -66,7 +65,7 @@ HELP = "`attest fit --help` lists the options."
 class Parser(LightningArgumentParser):
     """A parser of LightningCLI that raises its errors instead of printing them."""
 
-    def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         said = message.strip()  # that of a class within another holds the sentence already
         raise AttestError(said if HELP in said else f"{said}\n{HELP}") from ex
 
@@ -113,8 +112,7 @@ class ConfiguredRun(LightningCLI):
 
     Args:
         command: ``fit``, ``test`` or ``validate``.
-        words: choices, configuration files and options, as they were typed; kept with the run.
-        arguments: the words with each choice replaced by its files, if ``expand`` has done so already.
+        asked: what was typed; kept with the run.
     Raises:
         AttestError: an option is not known, or its value is not allowed.
     """
@@ -122,12 +120,9 @@ class ConfiguredRun(LightningCLI):
     needs_data = True
     """Whether the command reads the splits, and not only the vocabulary and the classes."""
 
-    def __init__(self, command: str, words: Sequence[str], arguments: Sequence[str] | None = None) -> None:
+    def __init__(self, command: str, asked: AskedRun) -> None:
         quieten()
-        self.typed = tuple(words)
-        settings, options = merged_files(expand(words) if arguments is None else arguments)
-        self.asked = with_options(settings, options)
-        files = [CONFIG + json.dumps(settings)] if settings else []
+        self.asked = asked
         super().__init__(
             LightningModule,
             LightningDataModule,
@@ -140,7 +135,7 @@ class ConfiguredRun(LightningCLI):
             parser_kwargs={"prog": "attest", "description": DESCRIPTION, "parser_mode": PARSER_MODE},
             auto_configure_optimizers=False,
             load_from_checkpoint_support=False,
-            args=[command, *files, *options],
+            args=[command, *asked.arguments],
         )
 
     def _set_seed(self) -> None:
@@ -189,7 +184,7 @@ class ConfiguredRun(LightningCLI):
         """Set the attributes ``settings``, ``run`` and ``folder`` from the parsed configuration."""
         self.settings = self.resolved(self.config)
         self.run = self.config[self.subcommand].run
-        path = run_path(self.asked, self.settings["run"], self.run.root, self.settings["seed_everything"])
+        path = run_path(self.asked.settings, self.settings["run"], self.run.root, self.settings["seed_everything"])
         self.folder = RunFolder(path)
 
     def expected_evidence(self) -> list[str]:
@@ -277,7 +272,7 @@ class ConfiguredRun(LightningCLI):
             with self.folder.claimed():
                 self.folder.remove()
         self._held.enter_context(self.folder.claimed())
-        self._identity().store(self.folder, self.typed)
+        self._identity().store(self.folder, self.asked.typed)
         self._write_settings(self.settings)
         if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
             write_json(self.folder.data, self.datamodule.record.plain())

@@ -8,7 +8,7 @@ FORCE=1) is as in ``attest fit``.
 A new kind of dependent run is a ``Dependent``: its folder, its name, and the settings that differ from those of its base,
 usually another LightningModule. That module gets the network of the base from ``take_base``:
 
-    base = train_base(["DATA=sst", "MODEL=transformer-dr"])
+    base = train_base(AskedRun.of(["DATA=sst", "MODEL=transformer-dr"]))
     train_dependent(base, Dependent("keys", "adversarial", overlay("keys")))
 
 The network of the base is built from ``model.init_args.base_network``, which the dependent module has as an argument.
@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 import torch
@@ -32,7 +32,7 @@ from attest.app.training import train
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
 from attest.report.tracking.loggers import declare_base
-from attest.runs.asked import as_argument, asked, digest, identity
+from attest.runs.asked import AskedRun, as_argument, asked_settings, digest, identity
 from attest.runs.choices import expand
 from attest.runs.comparison import require_comparable
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
@@ -88,14 +88,14 @@ def overlay(name: str, changes: Settings | None = None) -> Settings:
     return _laid_over(read_yaml(configs_folder() / "dependent" / f"{name}.yaml"), changes or {})
 
 
-def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = lambda settings: None) -> Base:
-    """Train the base that the arguments describe, as ``attest fit`` does, unless it is trained already; return the base.
+def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda settings: None) -> Base:
+    """Train the base that was asked for, as ``attest fit`` does, unless it is trained already; return the base.
 
     Args:
-        arguments: what would follow ``attest fit``.
+        asked: the base, as ``attest fit`` would take it.
         accept: raises AttestError if nothing can depend on such a base; called before anything is trained.
     """
-    run = _BaseRun(arguments, accept)
+    run = _BaseRun(asked, accept)
     folder = train(run)
     wandb.finish()  # the next run of this process must not write into this one's file
     return Base(folder, run.settings)
@@ -135,9 +135,9 @@ def _laid_over(settings: Settings, changes: Settings) -> Settings:
 class _BaseRun(ConfiguredRun):
     """A run of ``attest fit`` on which another run can depend."""
 
-    def __init__(self, typed: Sequence[str], accept: Callable[[Settings], None]) -> None:
+    def __init__(self, asked: AskedRun, accept: Callable[[Settings], None]) -> None:
         self.accept = accept
-        super().__init__("fit", typed)
+        super().__init__("fit", asked)
 
     def locate(self) -> None:
         super().locate()
@@ -156,9 +156,8 @@ class DependentRun(ConfiguredRun):
     def __init__(self, base: Base, dependent: Dependent, configuration: str, own: Sequence[str]) -> None:
         self.base, self.dependent = base, dependent
         self.read = dependent.reads or base.folder
-        super().__init__("fit", [configuration, *own])
-        self.typed = tuple(own)
-        self.own = asked([argument for argument in expand([configuration, *own]) if argument != configuration])
+        super().__init__("fit", replace(AskedRun.of([configuration, *own]), typed=tuple(own)))
+        self.own = asked_settings([argument for argument in expand([configuration, *own]) if argument != configuration])
         """The settings that were asked for beside those of the base and of the description."""
 
     def locate(self) -> None:

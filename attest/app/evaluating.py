@@ -32,7 +32,7 @@ from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Conte
 from attest.experiments.stopping import ALL, READ
 from attest.report.page import write_report
 from attest.report.summary import summarise_run
-from attest.runs.asked import as_argument, evidence_digest
+from attest.runs.asked import AskedRun, as_argument, evidence_digest
 from attest.runs.belonging import other_version, outdated_tables
 from attest.runs.choices import config_file, default_choices
 from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_table, read_yaml, write_json
@@ -172,7 +172,7 @@ class _TrainedRun(ConfiguredRun):
 
     def __init__(self, words: Sequence[str], trained: RunFolder | None) -> None:
         self.on_trial = trained
-        super().__init__("test", words)
+        super().__init__("test", AskedRun.of(words))
 
     def _believed(self) -> list[RunFolder]:
         return [] if self.on_trial is None else [self.on_trial]

@@ -2,7 +2,7 @@
 
 The name of a run follows from the files and options that were typed, merged, and not from the defaults of the classes that
 they name: a new default, a new experiment or another module of a class never makes a finished run another run. The price is
-that an option which is typed with its default value gives a run of another name. Start at ``asked`` and ``run_path``.
+that an option which is typed with its default value gives a run of another name. Start at ``AskedRun.of`` and ``run_path``.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,31 @@ OWN_CLASS = re.compile(r"attest(?:\.\w+)*\.(\w+)")
 """The path of a class of Attest: what a run is depends on the name of the class and not on its module."""
 
 
+@dataclass(frozen=True)
+class AskedRun:
+    """A run as it was asked for."""
+
+    typed: tuple[str, ...]
+    """Choices, configuration files and options, as they were typed."""
+    arguments: list[str]
+    """What LightningCLI parses: all files as one configuration, then the options."""
+    settings: Settings
+    """The configuration that files and options ask for together."""
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> "AskedRun":
+        """Return the run that choices, configuration files and options ask for.
+
+        Args:
+            words: what follows ``attest fit``.
+        Raises:
+            AttestError: a choice does not exist, or a file cannot be read.
+        """
+        files, options = merged_files(expand(words))
+        configuration = [as_argument(files)] if files else []
+        return cls(tuple(words), [*configuration, *options], with_options(files, options))
+
+
 def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
     """Return the configuration of all configuration files, merged in their order, and all other arguments.
 
@@ -64,7 +89,14 @@ def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
 
 def as_argument(settings: Settings) -> str:
     """Return a configuration as the argument ``--config={…}``, which has the effect of a configuration file."""
-    return CONFIG + yaml.safe_dump(settings, sort_keys=False, default_flow_style=True, width=math.inf)
+    return CONFIG + yaml.dump(settings, Dumper=_Quoting, sort_keys=False, default_flow_style=True, width=math.inf)
+
+
+class _Quoting(yaml.SafeDumper):
+    """A writer of YAML that puts every text in quotation marks, since readers differ in which words are numbers."""
+
+
+_Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
 def _sections(file: str) -> Settings:
@@ -92,7 +124,7 @@ def merged(first: Any, second: Any) -> Any:
     return {**first, **{name: merged(first[name], value) if name in first else value for name, value in second.items()}}
 
 
-def asked(arguments: Sequence[str]) -> Settings:
+def asked_settings(arguments: Sequence[str]) -> Settings:
     """Return the configuration that files and options ask for together.
 
     Args:
@@ -130,7 +162,7 @@ def identity(settings: Settings) -> Settings:
     """Return the settings that decide what a run computes, without its seed, its experiments and the settings of the machine.
 
     Args:
-        settings: as ``asked`` returns them, or those of a run.
+        settings: as ``asked_settings`` returns them, or those of a run.
     """
     parts = {name: value for name, value in settings.items() if name not in NO_PART}
     for section, names in OF_THE_MACHINE.items():
@@ -193,7 +225,7 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
 def _of_choices(run: Mapping[str, Any]) -> Settings | None:
     """Return the identity that follows from the choices in the name of a run alone; None if a choice has no shipped file."""
     try:
-        return identity(asked(choice_arguments({part.upper(): run[part] for part in ("data", *NAME_PARTS)})))
+        return identity(asked_settings(choice_arguments({part.upper(): run[part] for part in ("data", *NAME_PARTS)})))
     except AttestError:
         return None
 
@@ -204,6 +236,6 @@ def folder_of_words(words: Sequence[str]) -> Path:
     Args:
         words: what follows ``attest fit``.
     """
-    settings = asked(expand(list(words)))
+    settings = AskedRun.of(words).settings
     run = asdict(RunSettings()) | settings.get("run", {})
     return run_path(settings, run, run["root"], settings.get("seed_everything", 0))

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from attest.app.cli.main import main
 from attest.app.dependent import Dependent, train_base, train_dependent
 from attest.lightning_modules import Classifier
+from attest.runs.asked import AskedRun
 from attest.runs.folder import read_json
 from tests.conftest import BEST_FIRST
 
@@ -62,7 +63,7 @@ def test_the_scores_are_those_of_the_best_checkpoint(best_first_run, capsys):
 
 def test_dependents_read_the_best_checkpoint(best_first_run, tmp_path):
     shutil.copytree(best_first_run.path.parents[2], tmp_path, dirs_exist_ok=True)
-    base = train_base([*BEST_FIRST, f"--run.root={tmp_path}"])
+    base = train_base(AskedRun.of([*BEST_FIRST, f"--run.root={tmp_path}"]))
     run = train_dependent(base, Dependent("keeping", "it", OVERLAY))
     best, last = (weights_in(checkpoint) for checkpoint in (best_first_run.best, best_first_run.last))
     assert not same(best, last)

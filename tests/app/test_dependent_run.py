@@ -14,6 +14,7 @@ from attest.app.dependent import Dependent, train_base, train_dependent
 from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier
 from attest.models.networks import PoolingClassifier
+from attest.runs.asked import AskedRun
 from attest.runs.belonging import keep_digests
 from attest.runs.choices import split_arguments
 from attest.runs.folder import RunFolder, read_json, write_table
@@ -56,7 +57,7 @@ def root(small_run, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def base(root):
-    return train_base([*SMALL_RUN, f"--run.root={root}"])
+    return train_base(AskedRun.of([*SMALL_RUN, f"--run.root={root}"]))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def run(base):
 def another(base, run, tmp_path):
     """A copy of base and run that may be changed."""
     shutil.copytree(base.folder.path.parents[2], tmp_path, dirs_exist_ok=True)
-    return train_base([*SMALL_RUN, f"--run.root={tmp_path}"])
+    return train_base(AskedRun.of([*SMALL_RUN, f"--run.root={tmp_path}"]))
 
 
 def test_it_lies_inside_its_base_and_says_what_it_read(base, run):
@@ -99,7 +100,7 @@ def test_the_base_is_not_trained_again_and_the_run_not_done_again(base, run, cap
 
 
 def test_a_missing_base_is_trained_first(tmp_path):
-    base = train_base([*SMALL_RUN, "--trainer.max_epochs=1", f"--run.root={tmp_path}", "EXPERIMENTS=none"])
+    base = train_base(AskedRun.of([*SMALL_RUN, "--trainer.max_epochs=1", f"--run.root={tmp_path}", "EXPERIMENTS=none"]))
     assert base.folder.trained
     assert base.folder.path == only_folder(tmp_path).path
 
@@ -109,7 +110,7 @@ def test_a_base_that_cannot_be_depended_on_is_refused_before_training(tmp_path):
         raise AttestError("no")
 
     with pytest.raises(AttestError, match="no"):
-        train_base([*SMALL_RUN, f"--run.root={tmp_path / 'runs'}"], refuse)
+        train_base(AskedRun.of([*SMALL_RUN, f"--run.root={tmp_path / 'runs'}"]), refuse)
     assert not (tmp_path / "runs").exists()
 
 

@@ -13,6 +13,7 @@ from torch.nn import functional
 from attest.app.configured import ConfiguredRun
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
+from attest.runs.asked import AskedRun
 from attest.runs.choices import choice_arguments
 from attest.runs.naming import RunSettings
 
@@ -29,7 +30,7 @@ TAGS = ("O", "B-NP", "I-NP")
 @cache
 def parser() -> Any:
     """The parser of ``attest fit``; making it takes a second."""
-    return ConfiguredRun("fit", []).parser
+    return ConfiguredRun("fit", AskedRun.of([])).parser
 
 
 def compose(**choices: str) -> Namespace:

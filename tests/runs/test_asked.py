@@ -10,7 +10,17 @@ from attest.app.cli.main import main
 from attest.app.configured import ConfiguredRun
 from attest.app.reproduce.plan import make_plan
 from attest.core.errors import AttestError
-from attest.runs.asked import asked, digest, evidence_digest, folder_of_words, identity, merged
+from attest.runs.asked import (
+    AskedRun,
+    as_argument,
+    asked_settings,
+    digest,
+    evidence_digest,
+    folder_of_words,
+    identity,
+    merged,
+    merged_files,
+)
 from attest.runs.belonging import DIGESTS
 from attest.runs.choices import choice_arguments, expand
 from attest.runs.folder import RunFolder, read_json, write_json
@@ -79,7 +89,7 @@ def test_what_was_typed_last_counts():
 
 def test_a_model_of_ones_own_always_has_a_hash(tmp_path):
     config = tmp_path / "mine.yaml"
-    config.write_text(yaml.safe_dump(asked(expand(["DATA=sst"]))))
+    config.write_text(yaml.safe_dump(asked_settings(expand(["DATA=sst"]))))
     assert name_of(f"--config={config}") == PLAIN
     assert name_of(f"--config={config}", "--run.model=mine").startswith("jw-mine-additive-softmax-")
 
@@ -113,7 +123,7 @@ def test_the_settings_of_all_tables_have_a_name_each():
 
 def test_a_plan_and_a_run_have_one_folder():
     for words in (["DATA=sst", "PROJECTION=entmax:1.3"], ["DATA=imdb", "MODEL=han", "--trainer.max_epochs=2", "SEED=4"]):
-        run = ConfiguredRun("fit", words)
+        run = ConfiguredRun("fit", AskedRun.of(words))
         run.locate()
         assert run.folder.path == folder_of_words(words)
 
@@ -121,17 +131,17 @@ def test_a_plan_and_a_run_have_one_folder():
 def test_files_are_merged_as_the_parser_merges_them():
     """Parsed one after the other by jsonargparse, and merged by us and parsed once, they are the same settings."""
     arguments = choice_arguments({"DATA": "sst", "MODEL": "transformer-dr", "PROJECTION": "sparsemax"})
-    run = ConfiguredRun("fit", arguments)
+    run = ConfiguredRun("fit", AskedRun.of(arguments))
     theirs = run.parser.parse_args(["fit", *arguments])
     assert run.resolved(theirs) == run.resolved(run.config)
 
 
 def test_a_configuration_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(AttestError, match=r"nowhere\.yaml does not exist; expected a configuration file"):
-        asked(["--config=nowhere.yaml"])
+        asked_settings(["--config=nowhere.yaml"])
     (tmp_path / "list.yaml").write_text("- a")
     with pytest.raises(AttestError, match=r"list\.yaml holds a list; expected sections"):
-        asked([f"--config={tmp_path / 'list.yaml'}"])
+        asked_settings([f"--config={tmp_path / 'list.yaml'}"])
 
 
 def test_settings_differ_where_both_have_a_value():
@@ -219,3 +229,16 @@ def test_another_reading_lies_apart_and_leaves_the_runs_own_tables(kept, capsys)
     assert "E2 is about attention itself; expected some of E1, E11, E12, E14" in capsys.readouterr().err
     assert main(["evidence", "--run", str(kept.path), "--reading", "nrom"]) != 0
     assert "norm" in capsys.readouterr().err
+
+
+def test_a_text_of_a_file_reaches_the_parser_as_it_stands_there(tmp_path):
+    file = tmp_path / "mine.yaml"
+    for text in ("reviews 😀.csv", "1e3", "2026-01-01"):
+        file.write_text(yaml.safe_dump({"data": {"init_args": {"train": text}}}, allow_unicode=True), encoding="utf-8")
+        parsed = ConfiguredRun("fit", AskedRun.of(["DATA=files", "--data.init_args.test=t.csv", f"--config={file}"]))
+        assert str(parsed.config.fit.data.init_args.train) == text
+
+
+def test_an_argument_holds_the_configuration_as_it_is():
+    settings = {"a": 1e-05, "b": "1e-05", "c": [None, "null", True, "😀 \n"], "d": {"e": {}}}
+    assert merged_files([as_argument(settings)]) == (settings, [])

@@ -23,6 +23,7 @@ from attest.report.explained import ExplainedText
 from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.report.templating import render
+from attest.runs.asked import AskedRun
 from attest.runs.belonging import require_together
 from attest.runs.folder import INSTANCES, RunFolder
 from attest.runs.versions import quieten
@@ -296,7 +297,7 @@ def train(
     options = [*([] if root is None else [f"--run.root={root}"]), *(["FORCE=1"] if force else [])]
     typed = [*words, *options, *arguments]
     with as_a_command():
-        return Run(train_configured(ConfiguredRun("fit", typed)))
+        return Run(train_configured(ConfiguredRun("fit", AskedRun.of(typed))))
 
 
 @contextmanager

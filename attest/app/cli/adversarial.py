@@ -14,7 +14,8 @@ gets a table and a figure.
 
 from collections.abc import Sequence
 
-from attest.runs.choices import expand, split_arguments
+from attest.runs.asked import AskedRun
+from attest.runs.choices import split_arguments
 from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import RunFolder
 
@@ -26,14 +27,14 @@ def main(arguments: list[str]) -> int:
     """Run the command and return the exit code."""
     choices, rest = take_adversaries(arguments)
     typed, own = split_arguments(rest)
-    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
+    asked = AskedRun.of(typed)  # a mistyped choice is told before the imports below, which take seconds
     from lightning_utilities.core.rank_zero import rank_zero_only  # what follows takes seconds
 
     from attest.app.adversaries import adversary, lambdas_of, require_adversary
     from attest.app.dependent import train_base, train_dependent
     from attest.report.related_pages import write_sweep
 
-    base = train_base(typed, lambda settings: require_adversary(choices, settings))
+    base = train_base(asked, lambda settings: require_adversary(choices, settings))
     lambdas = lambdas_of(choices, base.settings)
     runs = []
     for place, lam in enumerate(lambdas, start=1):

@@ -17,7 +17,8 @@ exist are not trained again.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attest.runs.choices import expand, split_arguments
+from attest.runs.asked import AskedRun
+from attest.runs.choices import split_arguments
 from attest.runs.dependent_names import AdversaryChoices, parse_adversary, take_adversaries, take_controls
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ def main(arguments: list[str]) -> int:
     typed, own = split_arguments(rest)
     if guided_by is not None and guided_by != "base":
         parse_adversary(guided_by)  # refused before anything is trained
-    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
+    asked = AskedRun.of(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.app.adversaries import require_controls, require_guides, train_guide  # takes seconds
     from attest.app.dependent import train_base
 
-    base = train_base(typed, require_controls if guided_by is None else require_guides)
+    base = train_base(asked, require_controls if guided_by is None else require_guides)
     if guided_by is not None:
         train_guide(base, own, guided_by)
     else:

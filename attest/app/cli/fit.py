@@ -2,7 +2,8 @@
 
 import textwrap
 
-from attest.runs.choices import default_choices, expand, file_choices, takes_parameter, values_of
+from attest.runs.asked import AskedRun
+from attest.runs.choices import default_choices, file_choices, takes_parameter, values_of
 
 MEANING = {
     "DATA": "the corpus",
@@ -61,12 +62,12 @@ def _filled(choice: str, text: str) -> str:
 def main(arguments: list[str]) -> int:
     """Run the command and return the exit code."""
     command, *words = arguments
-    expanded = expand(words)  # a mistyped choice is told before the imports below, which take seconds
+    asked = AskedRun.of(words)  # a mistyped choice is told before the imports below, which take seconds
     if {"-h", "--help"} & {*words}:
         print(choices_help(command), flush=True)
     from attest.app.configured import ConfiguredRun
     from attest.app.training import score, train
 
-    run = ConfiguredRun(command, words, expanded)
+    run = ConfiguredRun(command, asked)
     train(run) if command == "fit" else score(run)
     return 0

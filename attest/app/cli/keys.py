@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from attest.app.cli.evidence import main as gather_evidence
 from attest.core.errors import AttestError, unknown_choice
+from attest.runs.asked import AskedRun
 from attest.runs.capabilities import attends_within, predicts
-from attest.runs.choices import expand, split_arguments, take_words
+from attest.runs.choices import split_arguments, take_words
 from attest.runs.identity import KEYS
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ def main(arguments: list[str]) -> int:
     for attack in attacks:
         if attack not in ATTACKS:
             raise unknown_choice("ATTACK", attack, ATTACKS, "make keys DATA=sst MODEL=transformer-dr ATTACK={}")
-    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
+    asked = AskedRun.of(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.app.dependent import train_base, train_dependent  # takes seconds
 
-    base = train_base(typed, _require_self_attention)
+    base = train_base(asked, _require_self_attention)
     for attack in attacks:
         if attack == SHUFFLE:
             gather_evidence(["--run", str(base.folder.path), "E9", *own])

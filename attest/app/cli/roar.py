@@ -10,7 +10,8 @@ takes. The models are in ``roar/`` of the base, which is trained first if it is 
 again. Options after a lone -- go to these models only.
 """
 
-from attest.runs.choices import expand, split_arguments, take_words
+from attest.runs.asked import AskedRun
+from attest.runs.choices import split_arguments, take_words
 
 
 def main(arguments: list[str]) -> int:
@@ -18,7 +19,7 @@ def main(arguments: list[str]) -> int:
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("READING", "STEPS"))
     readings, steps = words.listed("READING", "attention"), words.count("STEPS", 10, least=2)
-    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
+    asked = AskedRun.of(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.experiments.readings.kinds import RANDOM, require_readings
 
     require_readings(readings)
@@ -26,8 +27,8 @@ def main(arguments: list[str]) -> int:
     from attest.app.roar import require_classifier, train_steps
     from attest.report.related_pages import write_roar
 
-    base = train_base(typed, require_classifier)
-    asked = dict.fromkeys((RANDOM, *readings))
-    print(f"Training up to {len(asked) * (steps - 1) + 1} models again, each as its base was trained.", flush=True)
-    write_roar(base.folder, {name: list(train_steps(base, name, steps, own)) for name in asked})
+    base = train_base(asked, require_classifier)
+    compared = dict.fromkeys((RANDOM, *readings))
+    print(f"Training up to {len(compared) * (steps - 1) + 1} models again, each as its base was trained.", flush=True)
+    write_roar(base.folder, {name: list(train_steps(base, name, steps, own)) for name in compared})
     return 0

@@ -3,12 +3,13 @@
 import pytest
 
 from attest.app.configured import ConfiguredRun, write_whole_numbers
+from attest.runs.asked import AskedRun
 
 
 @pytest.fixture
 def parsed():
     """From choices to the parsed configuration."""
-    return lambda *typed: ConfiguredRun("fit", typed).config.fit
+    return lambda *typed: ConfiguredRun("fit", AskedRun.of(typed)).config.fit
 
 
 @pytest.mark.parametrize("model", ["bilstm", "transformer-dr"])
