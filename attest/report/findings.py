@@ -12,6 +12,7 @@ from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import p_value, percent
 from attest.experiments.judges.judging import sentence_about
 from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
 from attest.report.collection import Pairing, pairing
 from attest.report.controls import Baseline, Controls, baseline, sentence
@@ -99,6 +100,18 @@ class Findings:
     def truth(self) -> str | None:
         """Return a sentence on whether attention finds the deciding tokens; None if the corpus does not mark such tokens."""
         return truth_sentence(self.instances, self.table("E1"))
+
+    @cached_property
+    def pairs(self) -> str | None:
+        """Return a sentence on the attention within and between the two texts of a pair; None if each text is single."""
+        if f"pairs/{BETWEEN[0]}/mean" not in self.summary:
+            return None
+        shares = [self.summary[f"pairs/{name}/mean"] for name in BETWEEN]
+        within, between = (percent(share, 1) for share in shares)
+        return (
+            f"Each text is a pair. Its tokens give {within} of their attention to their own text and {between} to the "
+            f"other text; {percent(1 - sum(shares), 1)} goes to special tokens (means over layers, heads and tokens)."
+        )
 
     @cached_property
     def first_tokens(self) -> FirstTokens | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder, write_json
+from tests.report.made import made_run
 
 
 def test_a_run_named_from_within_its_parent_says_the_same(small_run, monkeypatch, tmp_path):
@@ -24,3 +25,12 @@ def test_without_the_table_of_the_texts_classes_are_named_by_the_record_of_the_d
     write_json(folder.data, {"label_names": names})
     assert Findings(folder).class_names == names
     assert Findings(RunFolder(tmp_path / "babi" / "setting" / "seed1")).class_names == ["0", "1"]
+
+
+def test_of_pairs_the_page_says_how_much_attention_stays_in_a_text(tmp_path, snapshot):
+    shares = {"pairs/attention_within/mean": 0.5, "pairs/attention_between/mean": 0.125}
+    run = made_run(tmp_path / "pairs" / "seed0", shares)
+    assert Findings(run).pairs.replace("\N{NO-BREAK SPACE}", " ") == snapshot
+    write_report(run, figures=[], alone=tmp_path / "page.html")
+    assert Findings(run).pairs in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert Findings(made_run(tmp_path / "single" / "seed0", {})).pairs is None
