@@ -86,15 +86,19 @@ def _missing_package(module: str | None, said: str) -> AttestError:
     )
 
 
+def own_requirements() -> list[Requirement]:
+    """Return the requirements of Attest, with those of its extras; an empty list if Attest is not installed."""
+    try:
+        return [Requirement(line) for line in requires(DISTRIBUTION) or ()]
+    except PackageNotFoundError:
+        return []
+
+
 def _extra_with(module: str | None) -> str | None:
     """Return the extra of Attest that installs a module's package; None if there is none, or Attest is not installed."""
-    try:
-        extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or ()
-        asked = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
-    except PackageNotFoundError:
-        return None
     package = (module or "").split(".")[0].replace("_", "-")
-    markers = [each.marker for each in asked if each.name == package and each.marker is not None]
+    markers = [each.marker for each in own_requirements() if each.name == package and each.marker is not None]
+    extras = (metadata(DISTRIBUTION).get_all("Provides-Extra") or ()) if markers else ()
     named = [extra for extra in extras if any(marker.evaluate({"extra": extra}) for marker in markers)]
     return next((extra for extra in named if extra != "dev"), None)
 

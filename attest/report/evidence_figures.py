@@ -8,6 +8,7 @@ the classes, in class order. An experiment inside layers has no panels for class
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -120,8 +121,8 @@ def _draw_violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None
     """Draw horizontal violins at 1, 2, …; a group that is too small for a density is drawn as points."""
     for place, group in enumerate(groups, start=1):
         if len(group) >= 5 and np.ptp(group) > 0:
-            parts = axes.violinplot(group, [place], orientation="horizontal", widths=0.8, showmedians=True)
-            for body in parts["bodies"]:  # type: ignore[attr-defined]
+            parts: Any = axes.violinplot(group, [place], orientation="horizontal", widths=0.8, showmedians=True)
+            for body in parts["bodies"]:
                 body.set_facecolor(colour)
                 body.set_alpha(0.6)
             for line in ("cmedians", "cbars", "cmins", "cmaxes"):

@@ -17,6 +17,7 @@ from pathlib import Path
 from attest.core.version import __version__
 
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy")
+NOT_INSTALLED = "not installed"
 GIT = ("git", "--no-optional-locks")
 """The command of a git that only reads: if git is stopped, it leaves no lock behind."""
 
@@ -30,12 +31,16 @@ def version_line() -> str:
 def environment() -> dict[str, str]:
     """Return the versions of Python and of the packages that results may depend on, and the commit if there is git."""
     versions = {"attest": __version__, "python": platform.python_version(), "machine": platform.machine()}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "not installed"
+    versions |= {package: installed_version(package) for package in PACKAGES}
     return versions | ({"commit": commit} if (commit := _commit()) else {})
+
+
+def installed_version(package: str) -> str:
+    """Return the version of a package; ``NOT_INSTALLED`` if it is not there."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return NOT_INSTALLED
 
 
 def made_by() -> dict[str, str]:

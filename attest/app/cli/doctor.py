@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import torch
@@ -24,10 +23,10 @@ from rich.table import Table
 
 from attest.app.cli.main import CommandParser
 from attest.app.cli.trial import PROMPT
-from attest.core.errors import DISTRIBUTION, AttestError, needing_transformers, unknown_choice
+from attest.core.errors import AttestError, needing_transformers, own_requirements, unknown_choice
 from attest.core.memory import CACHE_VARIABLE, cache_folder
 from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, CorpusSource, endpoint, reachable
-from attest.runs.versions import environment
+from attest.runs.versions import NOT_INSTALLED, environment, installed_version
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
 """GiB that a small run writes, and GiB that are more than enough for a run on IMDb with all its evidence."""
@@ -107,21 +106,14 @@ def packages() -> Iterator[Finding]:
     for name, found in environment().items():
         yield Finding(name, found)
     for requirement in _requirements():
-        try:
-            found = version(requirement.name)
-        except PackageNotFoundError:
-            found = "not installed"
-        if found == "not installed" or not requirement.specifier.contains(found, prereleases=True):
+        found = installed_version(requirement.name)
+        if found == NOT_INSTALLED or not requirement.specifier.contains(found, prereleases=True):
             yield Finding(requirement.name, f"{found}; expected {requirement}; type: make setup", "stops")
 
 
 def _requirements() -> list[Requirement]:
     """Return the requirements of the installed package without its extras; an empty list if it is not installed."""
-    try:
-        asked = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
-    except PackageNotFoundError:
-        return []
-    return [each for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return [each for each in own_requirements() if each.marker is None or each.marker.evaluate({"extra": ""})]
 
 
 def machine() -> Iterator[Finding]:

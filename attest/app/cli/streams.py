@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 from attest.core.ending import end_with_parent
 
@@ -24,7 +24,7 @@ class Outlet(io.FileIO):
         super().__init__(descriptor, "w", closefd=False)
         self.failed: OSError | None = None
 
-    def write(self, data) -> int | None:  # type: ignore[override]  # any buffer
+    def write(self, data: Any, /) -> int:
         if self.failed is None:
             try:
                 return super().write(data)

@@ -4,6 +4,7 @@ import pytest
 
 from attest.app.cli import doctor
 from attest.app.cli.main import main
+from attest.core import errors
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +60,7 @@ def test_a_full_disk_stops_runs(tmp_path, monkeypatch, capsys):
 
 
 def test_an_old_package_stops_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(doctor, "requires", lambda name: ["torch>=99", "tensorboard>=99; extra == 'tensorboard'", "numpy>=2"])
+    monkeypatch.setattr(errors, "requires", lambda name: ["torch>=99", "tensorboard>=99; extra == 'tensorboard'", "numpy>=2"])
     code, said = diagnosed(capsys, "--root", tmp_path)
     assert code == 1
     assert "expected torch>=99" in said
