@@ -72,6 +72,8 @@ class PretrainedNetwork(nn.Module):
         self.real = torch.ones(1, 1, dtype=torch.bool)
         self.made = 0
         """Calls of the pass that runs, as many as have been made."""
+        self.beside: tuple[None, ...] | None = None
+        """What its layers return beside the hidden states, None for each; None if they return hidden states alone."""
         self.attends_at: tuple[int, ...] | None = None
         """Which softmaxes of a pass are attention; None if it is reached by transformers' ``AttentionInterface``."""
         self._exploring = False

@@ -13,6 +13,7 @@ Legend: B batch, R rows to read again, G key-value groups, N heads, T tokens, D 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -54,7 +55,7 @@ def beginning_at(network: "PretrainedNetwork", blocks: Sequence[nn.Module], laye
     own = [vars(block).get("forward") for block in blocks[:layer]]
     try:
         for block in blocks[:layer]:
-            block.forward = _handed_on
+            block.forward = partial(_handed_on, network.beside)
         yield
     finally:
         entering.remove()
@@ -62,8 +63,8 @@ def beginning_at(network: "PretrainedNetwork", blocks: Sequence[nn.Module], laye
             _put_back(block, forward)
 
 
-def _handed_on(hidden: Tensor, *_: Any, **__: Any) -> Tensor:
-    return hidden
+def _handed_on(beside: tuple[None, ...] | None, hidden: Tensor, *_: Any, **__: Any) -> Any:
+    return hidden if beside is None else (hidden, *beside)
 
 
 def _put_back(block: nn.Module, forward: Callable[..., Any] | None) -> None:
@@ -76,12 +77,14 @@ def _put_back(block: nn.Module, forward: Callable[..., Any] | None) -> None:
 
 @torch.no_grad()
 def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Tensor) -> bool:
-    """Return whether these are layers with one call each, from all of which a pass can go on."""
+    """Return whether these are layers with one call each, from all of which a pass can go on; note what they return."""
     mask = torch.ones_like(tokens, dtype=torch.bool)
     seen: list[tuple[nn.Module, int, Tensor]] = []
 
     def look(block: nn.Module, arguments: tuple[Any, ...], output: Any) -> None:
-        if arguments and isinstance(output, Tensor) and output.shape == arguments[0].shape:
+        hidden, *others = (output or (None,)) if isinstance(output, tuple) else (output,)
+        network.beside = (None,) * len(others) if isinstance(output, tuple) else None
+        if arguments and isinstance(hidden, Tensor) and hidden.shape == getattr(arguments[0], "shape", None):
             seen.append((block, network.made, arguments[0]))
 
     hooks = [block.register_forward_hook(look) for block in blocks]

@@ -66,6 +66,29 @@ def test_a_text_that_ends_as_padding_looks_is_decided_where_the_model_does():
     assert torch.equal(observation.under(change).logits, logits)
 
 
+IN_TUPLES = {
+    "deberta-v2": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "pad_token_id": 0},
+    "mpnet": {"pad_token_id": 0},
+    "bloom": {"n_head": 2, "pad_token_id": 0},
+    "gptj": {"n_head": 2, "rotary_dim": 4, "pad_token_id": 0},
+}
+
+
+@pytest.mark.parametrize("name", IN_TUPLES)
+@torch.no_grad()
+def test_layers_that_return_tuples_are_left_out_bit_for_bit(name):
+    network = PretrainedNetwork(tiny(name, **IN_TUPLES[name]), 0)
+    observation = observed(network)
+    assert observation.inputs
+    change = Intervention("projection", Sparsemax(), list(observation.attention)[1:])
+    with intervene(network, change), recorded(network, "weights") as weights:
+        logits = network(observation.tokens, observation.mask)
+    again = observation.under(change)
+    assert torch.equal(again.logits, logits)
+    assert not torch.equal(logits, observation.logits)
+    assert all(torch.equal(again.attention[layer], weights[layer]) for layer in list(observation.attention)[1:])
+
+
 @torch.no_grad()
 def test_layers_below_the_tampered_one_are_not_run_again():
     network = PretrainedNetwork(tiny("llama", **DEEP), 0)
