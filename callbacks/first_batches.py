@@ -37,5 +37,5 @@ class FirstBatches(Callback):
 
     @rank_zero_only
     def _say(self, what: str, times: float, which: str = "") -> None:
-        if (told := self._forecast.remaining(times)) is not None:
+        if (told := self._forecast.remaining(times * self._forecast.seconds)) is not None:
             print(f"{what} {told}{which}.", flush=True)

@@ -22,16 +22,16 @@ class Forecast:
     def due(self) -> bool:
         """Count a finished batch, and return whether the remaining time can be told now."""
         self.batches += 1
-        return not self._told and self.batches >= self._least and time.perf_counter() - self._started >= SECONDS
+        return not self._told and self.batches >= self._least and self.seconds >= SECONDS
 
-    def remaining(self, times: float) -> str | None:
-        """Return the remaining time in words; None if only a few seconds are left.
+    @property
+    def seconds(self) -> float:
+        """The seconds since the work began."""
+        return time.perf_counter() - self._started
 
-        Args:
-            times: the remaining work, as a multiple of the finished work.
-        """
+    def remaining(self, seconds: float) -> str | None:
+        """Return the remaining seconds in words; None if only a few are left."""
         self._told = True
-        seconds = times * (time.perf_counter() - self._started)
         if seconds < SECONDS:
             return None
         judged = "batch" if self.batches == 1 else f"{self.batches} batches"

@@ -48,10 +48,15 @@ GROWTH = 1.5
 """The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
 
 
-def work_of(batch: Batch) -> float:
-    """Return the estimated work of measuring a batch: its number of texts times a power of the longest length."""
-    rows, longest = batch["mask"].shape[:2]
-    return rows * longest**GROWTH
+def work_of(batch: Batch, read: Tensor | None = None) -> float:
+    """Return the estimated work of measuring a batch: its number of texts times a power of the longest length.
+
+    Args:
+        batch: the batch.
+        read: the ids of the texts that are measured; None for all.
+    """
+    rows = len(batch["id"]) if read is None else int(torch.isin(batch["id"].cpu(), read).sum())
+    return rows * batch["mask"].shape[1] ** GROWTH
 
 
 def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
@@ -195,16 +200,41 @@ class Measuring:
         ordered = sorted(self._within_budget(batches, turns.processes), key=work_of, reverse=True)
         works = [work_of(batch) for batch in ordered]
         forecast = Forecast(least=1)  # a batch is many passes, and its work is known by its texts' lengths
+        before, mine = dict(self.seconds), []
         with Progress(console=console, transient=True, disable=not shown) as bar:
             task = bar.add_task("", total=sum(works))
             for place in turns.of(len(ordered)):
                 for name in self._measure(ordered[place], everyone):
                     bar.update(task, description=name)
                 give_back_freed_memory()
-                done = sum(works[: place + turns.processes])  # the others are as far with theirs
-                bar.update(task, completed=done)
-                if forecast.due() and progress and (told := forecast.remaining(sum(works) / done - 1)):
-                    console.print(f"Evidence goes on for {told}.")
+                mine.append(ordered[place])
+                coming = ordered[place + turns.processes :]  # the others are as far with theirs
+                bar.update(task, completed=sum(works[: place + turns.processes]))
+                if forecast.due() and progress:
+                    spent = {name: seconds - before.get(name, 0.0) for name, seconds in self.seconds.items()}
+                    left = self._seconds_left(spent, forecast.seconds, mine, coming, everyone)
+                    if left is not None and (told := forecast.remaining(left / turns.processes)):
+                        console.print(f"Evidence goes on for {told}.")
+
+    def _seconds_left(
+        self, spent: Mapping[str, float], elapsed: float, done: Sequence[Batch], coming: Sequence[Batch], everyone: Tensor
+    ) -> float | None:
+        """Return the seconds that the coming batches will take one process; None while an experiment has read no text.
+
+        Args:
+            spent: the seconds of each table on the batches that are done.
+            elapsed: all seconds on these batches, also those of no table.
+            done, coming: the batches of this process, and those that nobody has begun.
+            everyone: the ids of all texts.
+        """
+        left = 0.0
+        for name, seconds in {**spent, "": elapsed - sum(spent.values())}.items():
+            read = self.measures[name].read_of(everyone, self.seed) if name in self.measures else everyone
+            past, future = (sum(work_of(batch, read) for batch in batches) for batches in (done, coming))
+            if future and not past:
+                return None
+            left += seconds * future / past if past else 0.0
+        return left
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         """Run every requested experiment on one batch, and yield the name of each table after its rows are measured."""
