@@ -86,6 +86,16 @@ class EarlyTable:
     """Sorted by id."""
 
 
+def reading_order(ids: Tensor, seed: int) -> Tensor:
+    """Return ids of texts in the random order in which evidence reads them; texts that are left out change no others' order.
+
+    Args:
+        ids: int64 ``(N,)``.
+        seed: of the run.
+    """
+    return ids[random_bits(stream(seed, "order of the texts"), ids).argsort()]
+
+
 MeasureTexts = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]]
 """Takes ids of texts and experiments; returns the rows of these texts for each experiment, of all processes."""
 
@@ -105,7 +115,7 @@ def read_until(
         seed: of the order.
         measure: called with the next texts and the experiments that go on.
     """
-    order: list[int] = ids[random_bits(stream(seed, "order of the texts"), ids).argsort()].tolist()
+    order: list[int] = reading_order(ids, seed).tolist()
     read = 0
     going = {name: Stopping(name, precision, len(order)) for name in experiments}
     parts: dict[str, list[pd.DataFrame]] = defaultdict(list)

@@ -38,3 +38,15 @@ def tagged(tags: list[list[int]], predicted: list[list[int]]) -> pd.DataFrame:
     columns = {f"probability_{name}": [np.full(len(each), 0.5) for each in tags] for name in "NV"}
     lengths = [len(each) for each in tags]
     return pd.DataFrame({"id": range(len(tags)), "length": lengths, "tags": tags, "predicted_tags": predicted} | columns)
+
+
+VERDICT = {
+    "tokens": {
+        "answer": "in part",
+        "share": 0.52,
+        "within": 0.1,
+        "wrong": [0.03, 0.0, 0.09],
+        "sentence": "In part. In about 52 % of texts attention points at the deciding words.",
+    }
+}
+"""The first entry of a summary, as the rule of the verdict writes it."""

@@ -1,7 +1,7 @@
 """The command ``attest``: its subcommands, their parser, and the checks of files that ``--out`` names.
 
-A mistake that the user can mend gets one sentence and exit code 2. A subcommand is imported when it is typed, so that none
-makes the others slow.
+A mistake that the user can mend gets one sentence and exit code 2, of ``attest gate`` 64. A subcommand is imported when it is
+typed, so that none makes the others slow.
 """
 
 import argparse
@@ -30,10 +30,14 @@ class Command(NamedTuple):
     """What it does, as a line of the help."""
     words: bool = False
     """Whether it takes words and options of ``attest fit`` alone; its help is then the docstring of its module."""
+    mistaken: int = 2
+    """Its exit code after a mistake of the user."""
 
 
 TRAINING = "attest.app.cli.fit"
 """The module whose ``main`` takes the name of the subcommand, too."""
+USAGE = 64
+"""The exit code of a mistake where 2 says something else; ``EX_USAGE`` of sysexits.h."""
 COMMANDS = {
     "fit": Command(TRAINING, "train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),
     "test": Command(TRAINING, "score a trained run on the test split"),
@@ -51,6 +55,7 @@ COMMANDS = {
         words=True,
     ),
     "report": Command("attest.app.cli.report", "write the page of one run, or of several side by side"),
+    "gate": Command("attest.app.cli.gate", 'pass or fail in CI: <run or trial> --require "tokens=yes"', mistaken=USAGE),
     "table": Command("attest.app.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
     "reproduce": Command("attest.app.cli.reproduce", "make a published table, our numbers beside theirs: TABLE=jw-2 DATA=sst"),
     "trial": Command(
@@ -110,7 +115,7 @@ def _run(arguments: list[str]) -> int:
         if (mistake := as_user_error(error)) is None:
             raise
         print(f"attest: {mistake}", file=sys.stderr)
-        return 2
+        return COMMANDS[arguments[0]].mistaken if arguments[0] in COMMANDS else 2
     except (SystemExit, KeyboardInterrupt) as stop:
         if type(stop).__name__ not in ("SIGTERMException", "KeyboardInterrupt"):  # the first is Lightning's
             raise

@@ -33,11 +33,15 @@ class MeanByBetting:
         size: N.
         step: distance between candidates, in units of the quantities; intervals are wider by up to two of them.
         level: α, with which a mean may be ruled out wrongly, ever.
+        planned: the number of values that the stakes suit, if it is known before any value is; None if reading may end at any
+            number. Intervals hold after any number of values in both cases; after the planned number they are narrower.
     """
 
-    def __init__(self, low: Array, high: Array, size: int, step: float, level: float = 0.05) -> None:
+    def __init__(
+        self, low: Array, high: Array, size: int, step: float, level: float = 0.05, planned: int | None = None
+    ) -> None:
         self.low, self.reach = np.asarray(low, float), np.asarray(high, float) - np.asarray(low, float)
-        self.size, self.level = size, level
+        self.size, self.level, self.planned = size, level, planned
         self.read = 0
         """n, how many instances have been read."""
         counts = np.minimum(np.ceil(self.reach / step), FINEST).astype(int) + 1
@@ -71,7 +75,8 @@ class MeanByBetting:
         squares = errors + np.cumsum(np.where(undefined, 0, (values - means) ** 2))
         known = (0.25 + squares) / (1 + count - missing)
         variance = np.concatenate([[(0.25 + errors) / (1 + self.read - gaps)], known[:-1]])
-        stake = np.sqrt(2 * math.log(2 / self.level) / (variance * count * np.log1p(count)))
+        spread = count * np.log1p(count) if self.planned is None else self.planned
+        stake = np.sqrt(2 * math.log(2 / self.level) / (variance * spread))
         self._sums[:, place] = sums[-1], squares[-1], missing[-1]
         before = np.concatenate([[total], sums[:-1]]), np.concatenate([[gaps], missing[:-1]])
         self._bet(place, values, stake, count, *before)

@@ -88,10 +88,25 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
         ["adversarial", "LAMBDA=x"],
         ["controls", "MODLE=cnn"],
         ["controls", "GUIDE=bas"],
+        ["gate", "nowhere", "--require", "tokens=yes"],
+        ["gate", "nowhere", "--require", "tokens"],
         ["keys", "ATTACK=advers"],
         ["keys", "MODEL=transformr-dr"],
     ]
-    ask = ("explain", "evidence", "data", "doctor", "dashboard", "adversarial", "controls", "keys", "roar", "judges", "trial")
+    ask = (
+        "explain",
+        "evidence",
+        "data",
+        "doctor",
+        "dashboard",
+        "adversarial",
+        "controls",
+        "keys",
+        "roar",
+        "judges",
+        "trial",
+        "gate",
+    )
     helps = [[command, "--help"] for command in ask]
     assert loaded_by([*mistakes, *helps, ["doctor"]], HEAVY) == []
 

@@ -1,0 +1,52 @@
+"""``attest gate``: whether a run or a trial has what is required of it, as an exit code for a job of CI.
+
+    attest gate runs/sst/jw-bilstm-additive-softmax/seed0 --require "tokens=yes|in part"
+    attest gate trial-of-mine --require "states=yes" --require "E2/tvd_median>0.1" --require "test/accuracy>=0.8" --json
+
+A requirement is an answer of the verdict, or a measure with a bound; docs/evidence-columns.md lists the measures. Put it in
+quotes, because a shell takes > for a file. The texts count as drawn from all texts like them. A bound passes if the whole
+confidence interval of the mean over all these lies on its right side, fails if the whole interval lies on its wrong side, and
+is undecided between. A pass is wrong in at most 5 of 100 cases, and so is a fail, also where evidence was gathered with
+--until and the gate was asked after each further text.
+
+Exit codes: 0 every requirement passes, 1 one fails, 2 none fails and one is undecided, 64 nothing could be decided.
+"""
+
+import json
+from pathlib import Path
+
+from attest.app.cli.main import CommandParser
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command and return the exit code."""
+    typed = _parser().parse_args(arguments)
+    from attest.report.gate import EXIT_CODES, as_json, finished, overall, requirement, rule
+    from attest.runs.folder import RunFolder
+
+    required = [requirement(each) for each in typed.require]
+    folder = finished(RunFolder(typed.folder))
+    rulings = [rule(folder, each) for each in required]
+    if typed.json:
+        print(json.dumps(as_json(folder, rulings), allow_nan=False))
+    else:
+        for ruling in rulings:
+            print(f"{ruling.outcome:<10} {ruling.require}   {ruling.said}")
+        print(f"Gate: {overall(rulings)}")
+    return EXIT_CODES[overall(rulings)]
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser("attest gate", __doc__)
+    parser.add_argument("folder", type=Path, help="the folder of a run or of a trial")
+    parser.add_argument(
+        "--require",
+        action="append",
+        required=True,
+        metavar="REQUIREMENT",
+        help='"tokens=yes", "states=yes|in part", "E2/tvd_median>0.1" or "test/accuracy>=0.8"; may be given several times',
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one line of JSON instead; configs/schemas/gate.schema.json describes it"
+    )
+    return parser

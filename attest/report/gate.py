@@ -1,0 +1,342 @@
+"""Requirements on a run or a trial, for a job of CI: each passes, fails, or is undecided on the texts that were read.
+
+A requirement is an answer of the verdict, ``tokens=yes``, or a bound on the mean of a measure, ``E2/tvd_median>0.1``. The
+texts of the folder count as drawn from all texts like them. A bound is decided by a betting confidence sequence of the mean
+over all these (``attest.core.measures.betting``), whose texts come in the order in which evidence reads them. So a wrong pass
+has a probability of ``ERROR`` at most, and so has a wrong fail, also where evidence stopped because of what it had found.
+"""
+
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+
+from attest.core.errors import AttestError, nearest
+from attest.core.measures.betting import MeanByBetting
+from attest.core.measures.numbers import number, percent
+from attest.core.version import __version__
+from attest.experiments.registry import EXPERIMENTS, askable, measures
+from attest.experiments.stopping import ALL, reading_order
+from attest.report.findings import Findings, pools
+from attest.runs.belonging import require_together
+from attest.runs.folder import INSTANCES, TAGGED, RunFolder, columns_in, read_table
+
+PassOrFail = Literal["pass", "fail", "undecided"]
+EXIT_CODES: dict[PassOrFail, int] = {"pass": 0, "fail": 1, "undecided": 2}
+VERSION = 1
+"""Of the JSON line; ``configs/schemas/gate.schema.json`` describes it."""
+VERDICT = "verdict"
+"""The entry of ``summary.json`` with the answers about tokens and about states."""
+SUBJECTS = ("tokens", "states")
+ANSWERS = ("yes", "in part", "no", "cannot tell", "not learned")
+ERROR = 0.05
+"""The largest probability that a bound passes although it does not hold; that it fails although it holds is as improbable."""
+ALL_LIKE_THEM = 10**12
+"""The number of texts like those that were read: so large that it matters to no interval."""
+STEPS = 1024
+"""Candidates for a mean in the range of a measure; intervals are wider by up to two of their distances."""
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
+ACCURACY = "test/accuracy"
+EXAMPLES = "--require 'tokens=yes|in part' or --require 'E2/tvd_median>0.1'"
+ANSWERED = re.compile(r"(\w+)\s*=\s*(.+)", re.DOTALL)
+BOUNDED = re.compile(r"([^<>=\s]+)\s*(<=|>=|<|>)\s*(\S+)")
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A requirement that the verdict gives one of some answers.
+
+    Args:
+        typed: the requirement as it was typed.
+        question: ``tokens`` or ``states``.
+        answers: each of which passes.
+    """
+
+    typed: str
+    question: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A requirement that the mean of a measure is above or below a bound.
+
+    Args:
+        typed: the requirement as it was typed.
+        key: of the measure, ``E2/tvd_median``, or ``test/accuracy``.
+        sign: one of ``SIGNS``.
+        bound: finite.
+    """
+
+    typed: str
+    key: str
+    sign: str
+    bound: float
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """The outcome of one requirement.
+
+    Args:
+        require: the requirement as it was typed.
+        outcome: whether it holds.
+        said: a sentence with what was found.
+        found: the numbers behind it, for the JSON line.
+    """
+
+    require: str
+    outcome: PassOrFail
+    said: str
+    found: dict[str, Any]
+
+
+def requirement(typed: str) -> Answered | Bounded:
+    """Return a requirement as it was typed, read.
+
+    Raises:
+        AttestError: it is none, its answer is not known, or its bound is no finite number.
+    """
+    if match := BOUNDED.fullmatch(typed.strip()):
+        key, sign, bound = match.groups()
+        try:
+            value = float(bound)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise AttestError(f"the bound of {typed!r} is {bound}; expected a finite number, as in {EXAMPLES}")
+        return Bounded(typed, key.removesuffix("/mean"), sign, value)
+    if (match := ANSWERED.fullmatch(typed.strip())) and match[1] in SUBJECTS:
+        answers = tuple(answer.strip() for answer in match[2].split("|"))
+        if unknown := [answer for answer in answers if answer not in ANSWERS]:
+            raise AttestError(
+                f"the verdict never answers {unknown[0]!r}; expected some of {', '.join(ANSWERS)}, with | between them, as in "
+                f"{EXAMPLES}"
+            )
+        return Answered(typed, match[1], answers)
+    raise AttestError(
+        f"{typed!r} is no requirement; expected an answer about tokens or states, or a measure with <, <=, > or >= and a "
+        f"bound. Type it in quotes, because a shell takes > for a file: {EXAMPLES}"
+    )
+
+
+def finished(folder: RunFolder) -> RunFolder:
+    """Return the folder of a run or of a trial.
+
+    Raises:
+        AttestError: it is not there, it is not finished, or its files do not belong together.
+    """
+    if not folder.path.is_dir():
+        raise AttestError(f"{folder.path} does not exist; expected the folder of a run or of a trial. Look for: ls runs/*/*")
+    if not folder.config.is_file() or not folder.summary.is_file():
+        lacking = folder.config if not folder.config.is_file() else folder.summary
+        raise AttestError(
+            f"{folder.path} has no {lacking.name}; expected the folder of a finished run or trial, such as "
+            "runs/<data>/<name>/seed0. If a command was stopped there, type it again: it resumes."
+        )
+    require_together([folder])
+    return folder
+
+
+def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
+    """Return the answer of a run or of a trial to one question, as it stands in ``summary.json``.
+
+    Args:
+        folder: as ``finished`` returns it.
+        question: ``tokens`` or ``states``.
+    Raises:
+        AttestError: there is no verdict, or none about this.
+    """
+    verdict = Findings(folder).summary.get(VERDICT)
+    if not verdict:
+        raise AttestError(
+            f"{folder.summary} has no verdict; expected one, which every new evidence writes. For a run type: attest evidence "
+            f"--run {folder.path}. A trial has to be made again with attest trial."
+        )
+    if question not in verdict:
+        raise AttestError(
+            f"the verdict in {folder.summary} says nothing about {question}; expected one of {', '.join(verdict)}. Leave "
+            f"{question} out."
+        )
+    answer: dict[str, Any] = verdict[question]
+    return answer
+
+
+def error_sentence(answer: dict[str, Any]) -> str:
+    """Return how often answers like this were wrong where the truth is known; empty if that was not counted."""
+    if not answer.get("wrong"):
+        return ""
+    wrong, low, high = answer["wrong"]
+    return (
+        f"Such answers were wrong for {percent(wrong)} of the networks whose truth is known (95 % interval: {percent(low)} to "
+        f"{percent(high)})."
+    )
+
+
+def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:
+    """Decide one requirement on a run or a trial.
+
+    Args:
+        folder: as ``finished`` returns it.
+        required: as ``requirement`` returns it.
+    Raises:
+        AttestError: the folder does not have what is required of it, or no interval can be computed.
+    """
+    return _by_answer(folder, required) if isinstance(required, Answered) else _by_interval(folder, required)
+
+
+def overall(rulings: Sequence[Ruling]) -> PassOrFail:
+    """Return ``fail`` if one requirement fails, else ``undecided`` if one is, else ``pass``."""
+    outcomes = {ruling.outcome for ruling in rulings}
+    return "fail" if "fail" in outcomes else "undecided" if "undecided" in outcomes else "pass"
+
+
+def as_json(folder: RunFolder, rulings: Sequence[Ruling]) -> dict[str, Any]:
+    """Return the outcome of all requirements as the JSON line has it."""
+    requirements = [{"require": each.require, "outcome": each.outcome} | each.found for each in rulings]
+    about = {"version": VERSION, "attest": __version__, "folder": str(folder.path)}
+    return about | {"outcome": overall(rulings), "requirements": requirements}
+
+
+def _by_answer(folder: RunFolder, required: Answered) -> Ruling:
+    answer = verdict_of(folder, required.question)
+    given = answer["answer"]
+    outcome: PassOrFail = "pass" if given in required.answers else "undecided" if given == "cannot tell" else "fail"
+    found = {name: answer.get(name) for name in ("answer", "share", "within", "wrong")}
+    return Ruling(required.typed, outcome, f"{answer['sentence']} {error_sentence(answer)}".rstrip(), found)
+
+
+def _by_interval(folder: RunFolder, required: Bounded) -> Ruling:
+    sample = _accuracy(folder) if required.key == ACCURACY else _measured(folder, required.key)
+    if not sample.low < required.bound < sample.high:
+        raise AttestError(
+            f"{required.typed!r} holds always or never, because {required.key} lies between {number(sample.low)} and "
+            f"{number(sample.high)}; expected a bound between them."
+        )
+    low, high = sample.interval()
+    holds = {SIGNS[required.sign](end, required.bound) for end in (low, high)}
+    outcome: PassOrFail = "undecided" if len(holds) == 2 else "pass" if True in holds else "fail"
+    known = len(sample.values)
+    mean = float(sample.values.mean()) if known else None
+    said = (
+        f"The mean over {known:,} of {sample.texts:,} texts is {number(mean)}; over all texts like these it is "
+        f"{number(low)} to {number(high)}."
+    )
+    facts = {"mean": mean, "low": low, "high": high, "error": ERROR, "texts": known, "of": sample.texts}
+    return Ruling(required.typed, outcome, said, facts)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The values of a measure on the texts that were read, in the order of reading.
+
+    Args:
+        values: float ``(n,)``, where it is defined.
+        low, high: the range of the measure.
+        planned: how many values there are if all texts are read, known before any was.
+        texts: the number of all texts in the folder's corpus.
+    """
+
+    values: np.ndarray
+    low: float
+    high: float
+    planned: int
+    texts: int
+
+    def interval(self) -> tuple[float, float]:
+        """Return the bounds of the mean over all texts like these; each is wrong with a probability of ``ERROR`` at most."""
+        step = (self.high - self.low) / STEPS
+        sequence = MeanByBetting(
+            np.array([self.low]), np.array([self.high]), ALL_LIKE_THEM, step, 2 * ERROR, planned=max(self.planned, 1)
+        )
+        sequence.update(self.values[:, None])
+        ((least, greatest),) = sequence.intervals.tolist()
+        return least, greatest
+
+
+def _in_order(folder: RunFolder, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows in the order in which evidence reads their texts."""
+    order = reading_order(torch.tensor(rows["id"].to_numpy()), Findings(folder).settings["seed_everything"])
+    return rows.set_index("id").loc[order.tolist()]
+
+
+def _accuracy(folder: RunFolder) -> Sample:
+    path = folder.evidence(INSTANCES)
+    columns = columns_in(path) if path.is_file() else []
+    if "label" not in columns or "asked" in columns:
+        raise AttestError(
+            f"{folder.path} does not tell of each text whether its class was right; expected a model that gives each text one "
+            "class, and labels. Leave test/accuracy out."
+        )
+    rows = _in_order(folder, read_table(path, ["id", "label", "predicted"]))
+    right = (rows["label"] == rows["predicted"]).to_numpy(float)
+    return Sample(right, 0.0, 1.0, len(right), len(right))
+
+
+def _measured(folder: RunFolder, key: str) -> Sample:
+    experiment, _, name = key.partition("/")
+    path = folder.evidence(experiment)
+    if experiment == "test":
+        raise AttestError(
+            f"{key} is no mean over texts, so that no interval of a mean holds; expected test/accuracy. Leave it out."
+        )
+    if experiment not in EXPERIMENTS:
+        near = ", ".join(nearest(key, measures()))
+        raise AttestError(f"no measure is called {key}; expected test/accuracy or a column of an experiment, such as {near}.")
+    if not path.is_file():
+        raise AttestError(
+            f"{folder.path} has no table of {experiment}; expected one for {key}. For a run type: attest evidence --run "
+            f"{folder.path} {experiment}. A trial has to be made again with {experiment}."
+        )
+    columns = columns_in(path)
+    if name not in columns:
+        described = [each for each in columns if EXPERIMENTS[experiment].column(each) is not None]
+        raise AttestError(f"{path} has no column {name}; expected one, such as {', '.join(nearest(name, described))}.")
+    if "asked" in columns:
+        raise AttestError(
+            f"{path} has several rows a text, one for each of its labels, of which no interval holds; expected one row a "
+            f"text. Leave {key} out."
+        )
+    rows = _in_order(folder, read_table(path, ["id", name]))
+    low, high = _range(key, rows[name])
+    values = rows[name].dropna().to_numpy(float)
+    slack = 1e-6 * (high - low)  # rounding
+    if len(values) and not (low - slack <= values.min() and values.max() <= high + slack):
+        raise AttestError(
+            f"{key} is {number(values.min())} to {number(values.max())} in {path}; expected numbers between {number(low)} and "
+            f"{number(high)}. Compute it again: attest evidence --run {folder.path} {experiment} FORCE=1"
+        )
+    stopped = folder.stopped_evidence().get(experiment)
+    texts = len(rows) if stopped is None else int(stopped.summary[f"{experiment}/{ALL}"])
+    return Sample(values.clip(low, high), low, high, len(values) if _is_sample(folder, experiment) else texts, texts)
+
+
+def _range(key: str, values: pd.Series) -> tuple[float, float]:
+    """Return the least and the greatest value that a measure can have."""
+    experiment, _, name = key.partition("/")
+    column = EXPERIMENTS[experiment].column(name)
+    if pd.api.types.is_bool_dtype(values) or (column is not None and column.type == "bool"):
+        return 0.0, 1.0
+    if column is None or column.range is None or not pd.api.types.is_numeric_dtype(values):
+        raise AttestError(f"{key} is not one ordered number a text; expected a measure such as E2/tvd_median.")
+    if not np.isfinite(column.range).all():
+        raise AttestError(
+            f"{key} has no least or no greatest value, so that one text could move its mean anywhere and no interval holds; "
+            "expected a measure with a range, such as E2/tvd_median."
+        )
+    return column.range
+
+
+def _is_sample(folder: RunFolder, experiment: str) -> bool:
+    """Return whether an experiment reads a sample of its own, whose size is fixed before any text is read."""
+    tags = folder.evidence(TAGGED).is_file()
+    asked = askable(not pools(Findings(folder).settings), tags).get(experiment)
+    return asked is not None and asked.samples
