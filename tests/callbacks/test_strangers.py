@@ -14,7 +14,6 @@ from torch.utils.data import IterableDataset
 
 from attest.callbacks import AttentionPermutation, Experiment, FeatureImportance, ImportanceEntropy, Instances
 from attest.callbacks.layers import AttentionMaps, KeyShuffle, LayerAdversarialAttention
-from attest.core.errors import AttestError
 from attest.experiments import attention_permutation, observe
 from attest.experiments.layers import observe_layers
 from attest.models.networks import TransformerClassifier
@@ -104,16 +103,14 @@ def test_randomness_follows_the_seed_of_everything_and_the_instance(monkeypatch)
     assert not np.allclose(table_of(AttentionPermutation(5), module=module)["tvd_median"], first["tvd_median"], atol=1e-6)
 
 
-def test_any_function_is_an_experiment():
+def test_any_function_is_an_experiment(refusal):
     def words(observation, labels, least=0):
         return {"words": observation.lengths.clamp(min=least), "right": observation.predicted == labels}
 
     table = table_of(Experiment("mine", words, least=3))
     assert table["words"].tolist() == Texts().lengths.clamp(min=3).tolist()
     assert table["right"].tolist() == (table["label"] == table["predicted"]).tolist()
-    with pytest.raises(
-        AttestError, match=r"E2 was given draws, and attention_permutation has no such parameter; expected one of"
-    ):
+    with refusal():
         Experiment("E2", attention_permutation, draws=3)
 
 
@@ -194,31 +191,29 @@ class Blank(LightningModule):
         pass
 
 
-def test_what_is_missing_is_said_in_a_sentence():
+def test_what_is_missing_is_said_in_a_sentence(refusal):
     swap = experiments()[1]
-    with pytest.raises(
-        AttestError, match=r"E8 \(ActivationSwap\) compares decisions with the gold labels, and there are none"
-    ):
+    with refusal():
         table_of(swap, module=Told(row_of))
-    with pytest.raises(AttestError, match=r"E2 \(AttentionPermutation\) needs a LightningModule that offers observe\(batch\)"):
+    with refusal():
         table_of(AttentionPermutation(3), module=Blank())
-    with pytest.raises(AttestError, match=r"E9 \(KeyShuffle\) needs .* observe_layers\(batch\), and Stranger does not"):
+    with refusal():
         table_of(KeyShuffle())
-    with pytest.raises(AttestError, match=r"needs a LightningModule that offers observe_steps\(batch\)"):
+    with refusal():
         table_of(FeatureImportance(explanation="rollout"))
 
 
-def test_instances_that_cannot_be_told_apart_are_refused():
-    with pytest.raises(AttestError, match=r"no ids, and DataLoader does not say which rows .* expected ids, or a loader"):
+def test_instances_that_cannot_be_told_apart_are_refused(refusal):
+    with refusal():
         table_of(AttentionPermutation(3), of=loader(shuffle=True))
-    with pytest.raises(AttestError, match=r"several instances have the id 0; expected a different id for each"):
+    with refusal():
         table_of(AttentionPermutation(3), module=Told(lambda tokens: torch.arange(len(tokens))))
 
     class Fewer(Stranger):
         def observe(self, batch):
             return super().observe([column[1:] for column in batch])
 
-    with pytest.raises(AttestError, match=r"observe returns 3 rows for a batch of 4"):
+    with refusal():
         table_of(AttentionPermutation(3), module=Fewer())
 
 
@@ -227,15 +222,13 @@ class Stream(IterableDataset):
         return iter([Texts()[row] for row in range(TEXTS)])
 
 
-def test_a_stream_is_counted_along():
+def test_a_stream_is_counted_along(refusal):
     stream = torch.utils.data.DataLoader(Stream(), batch_size=4)
     assert table_of(AttentionPermutation(3), of=stream)["id"].tolist() == list(range(TEXTS))
     callback = AttentionPermutation(3, validation_instances=8)
     trainer(callback).validate(Stranger(), stream, verbose=False)
     assert callback.table["id"].tolist() == list(range(8)), "nobody knows where it ends: its first batches"
-    with pytest.raises(
-        AttestError, match="a sample of 200 texts needs to know how many there are, and the data set has no length"
-    ):
+    with refusal():
         table_of(ImportanceEntropy(), of=stream)
 
 
@@ -310,25 +303,25 @@ def test_texts_without_a_label_are_neither_right_nor_wrong(capsys):
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    "labels",
     [
-        (lambda label: torch.nn.functional.one_hot(label, 3), "each text has 3 labels"),
-        (lambda label: label + 1, r"the labels have 3; expected class numbers from 0 to 2, or -100 for no label"),
-        (lambda label: label[:-1], "there are . labels for . texts"),
-        (lambda label: label * 0.3, "which are no whole numbers"),
-        (lambda label: label - 1, "the labels have -1; expected"),
-        (lambda label: [str(each) + " stars" for each in label.tolist()], "the model the classes without names"),
+        lambda label: torch.nn.functional.one_hot(label, 3),
+        lambda label: label + 1,
+        lambda label: label[:-1],
+        lambda label: label * 0.3,
+        lambda label: label - 1,
+        lambda label: [str(each) + " stars" for each in label.tolist()],
     ],
 )
-def test_labels_that_are_no_classes_are_refused(labels, said):
-    with pytest.raises(AttestError, match=said):
+def test_labels_that_are_no_classes_are_refused(labels, refusal):
+    with refusal():
         swapped(labels)
 
 
-def test_a_model_of_numbers_that_are_none_ends_in_a_sentence():
+def test_a_model_of_numbers_that_are_none_ends_in_a_sentence(refusal):
     module = Stranger()
     torch.nn.init.constant_(module.network.decoder[0].weight, torch.nan)
-    with pytest.raises(AttestError, match="logits are not finite for the texts with the ids"):
+    with refusal():
         table_of(*experiments(), module=module)
 
 

@@ -36,15 +36,15 @@ def test_the_ends_of_bounds_and_what_has_none_pass():
     require_bounds({"processes": None, "colour": -1})
 
 
-def test_infinite_settings_are_found_however_deep():
+def test_infinite_settings_are_found_however_deep(refusal):
     require_finite({"model": {"lr": 0.1, "name": "nan"}})
-    with pytest.raises(AttestError, match=r"model\.optimizer\.lr is nan; expected a finite number"):
+    with refusal():
         require_finite({"model": {"optimizer": {"lr": math.nan}}})
 
 
-def test_settings_of_experiments_have_bounds_in_python_too():
-    with pytest.raises(AttestError, match="the setting permutations of E2 is 0; expected a whole number from 1"):
+def test_settings_of_experiments_have_bounds_in_python_too(refusal):
+    with refusal():
         chosen({"E2": {"permutations": 0}})
     for callback in (AttentionPermutation(permutations=-3), Experiment("E12", draws=0)):
-        with pytest.raises(AttestError, match="; expected a whole number from 1"):
+        with refusal():
             callback.setup(None, None, "fit")

@@ -41,18 +41,18 @@ def test_the_first_vector_of_each_known_word_is_taken(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        ("cat 1 2\ndog 1 x\n", r"vectors\.vec line 2 is not a word and 2 finite numbers"),
-        ("cat 1 2\ndog 1\n", r"vectors\.vec line 2 is not a word and 2 finite numbers"),
-        ("cat 1 2\ndog 1 nan\n", r"vectors\.vec line 2 is not a word and 2 finite numbers"),
-        ("bird 1 2\n", r"no vector for any of the 3 words"),
-        ("", r"no vector for any of the 3 words"),
-        (b"2 2\ncat \x00\x00\x80?\x00\x00\x80?\n", r"line 2 is not a word and 2 finite numbers"),
+        "cat 1 2\ndog 1 x\n",
+        "cat 1 2\ndog 1\n",
+        "cat 1 2\ndog 1 nan\n",
+        "bird 1 2\n",
+        "",
+        b"2 2\ncat \x00\x00\x80?\x00\x00\x80?\n",
     ],
 )
-def test_a_file_that_is_no_table_of_vectors_is_refused(tmp_path, content, message):
-    with pytest.raises(AttestError, match=message):
+def test_a_file_that_is_no_table_of_vectors_is_refused(tmp_path, content, refusal):
+    with refusal():
         vectors(tmp_path, content)
 
 

@@ -90,30 +90,30 @@ def test_babi_comes_from_the_hub(public, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("1 Mary left.\nWhere?\n", r"babi\.txt, line 2 is 'Where\?'; expected a number and a statement or question"),
-        ("1 Mary left.\n2 Where? \toffice\t3\n", r"line 2 is supported by line 3 of its story, which is no statement"),
-        ("1 Mary left.\n2 John left.\n1 Mary went.\n2 Where? \toffice\t2\n", r"line 4 is supported by line 2 of its story"),
-        ("1 Mary left.\n2 Where? \t\t1\n", r"line 2 has the question 'Where\?' without an answer"),
+        "1 Mary left.\nWhere?\n",
+        "1 Mary left.\n2 Where? \toffice\t3\n",
+        "1 Mary left.\n2 John left.\n1 Mary went.\n2 Where? \toffice\t2\n",
+        "1 Mary left.\n2 Where? \t\t1\n",
     ],
 )
-def test_lines_that_are_not_in_the_format_are_named(text, message):
-    with pytest.raises(AttestError, match=message):
+def test_lines_that_are_not_in_the_format_are_named(text, refusal):
+    with refusal():
         questions_in(text.splitlines(), "babi.txt")
 
 
-def test_what_cannot_be_read_says_what_to_type(folder):
+def test_what_cannot_be_read_says_what_to_type(folder, refusal):
     with pytest.raises(AttestError, match=r"without babi/en-10k/qa1_\*_train\.txt .* type DATA=babi-generated"):
         _ = BabiDataModule().corpus
-    with pytest.raises(AttestError, match=r"task is 4; expected one from 1 to 3 of generated stories"):
+    with refusal():
         _ = BabiDataModule(task=4, stories="generated").corpus
     with pytest.raises(AttestError, match=r"without snli/snli_1\.0_train\.jsonl"):
         _ = SnliDataModule().corpus
     for options in ({"sentences": True}, {"subwords": "some-model"}):
         with pytest.raises(AttestError, match=f"question beside each text, and data.init_args.{next(iter(options))}"):
             _ = BabiDataModule(stories="generated", **options).corpus
-    with pytest.raises(AttestError, match="a text alone has no question, and a model of babi needs one"):
+    with refusal():
         BabiDataModule().documents_of(["Mary left ."])
 
 
@@ -155,7 +155,7 @@ def is_snli(module):
     assert module.test.question_of(1) == ["the", "man", "sleeps", "."]
 
 
-def test_snli_is_read_as_it_is_published(folder):
+def test_snli_is_read_as_it_is_published(folder, refusal):
     (folder / "snli").mkdir()
     fields = ("sentence1", "sentence2", "gold_label")
     lines = [json.dumps(dict(zip(fields, pair, strict=True)) | {"pairID": "1", "captionID": "2"}) for pair in PAIRS]
@@ -163,12 +163,10 @@ def test_snli_is_read_as_it_is_published(folder):
         (folder / "snli" / f"snli_1.0_{split}.jsonl").write_text("\n".join(lines) + "\n")
     is_snli(SnliDataModule())
     (folder / "snli" / "snli_1.0_dev.jsonl").write_text(lines[0] + '\n{"sentence1": "A dog."}\n')
-    with pytest.raises(
-        AttestError, match=r"snli_1\.0_dev\.jsonl, line 2 is '{\"sentence1\": .*expected JSON with the strings"
-    ):
+    with refusal():
         _ = SnliDataModule().corpus
     (folder / "snli" / "snli_1.0_dev.jsonl").write_text(lines[0].replace("entailment", "maybe"))
-    with pytest.raises(AttestError, match=r"snli, the validation split has the answers maybe; expected .*neutral, contr"):
+    with refusal():
         _ = SnliDataModule().corpus
 
 
@@ -246,29 +244,26 @@ def test_another_candidate_is_another_corpus(folder):
 
 
 @pytest.mark.parametrize(
-    ("block", "message"),
+    "block",
     [
-        (
-            "who met @placeholder\n@entity2",
-            r"train\.txt, question 3, has 2 parts, the first 'who met @placeholder'; expected ",
-        ),
-        ("nobody met @entity2\nwho met @placeholder\n@entity2", r"question 3, .* expected question, answer and article"),
+        "who met @placeholder\n@entity2",
+        "nobody met @entity2\nwho met @placeholder\n@entity2",
     ],
 )
-def test_cnn_files_in_another_format_are_named(folder, block, message):
+def test_cnn_files_in_another_format_are_named(folder, block, refusal):
     for split in ("train", "dev", "test"):
         chen(folder / "cnn-qa", ARTICLES[:2], split)
     with (folder / "cnn-qa" / "train.txt").open("a") as file:
         file.write(block)
-    with pytest.raises(AttestError, match=message):
+    with refusal():
         _ = CnnQaDataModule().corpus
 
 
-def test_where_cnn_is_not_it_says_where_to_get_it(folder, monkeypatch):
-    with pytest.raises(AttestError, match=r"ATTEST_DATA names a folder without it.* Get the questions from https://.*DMQA"):
+def test_where_cnn_is_not_it_says_where_to_get_it(folder, monkeypatch, refusal):
+    with refusal():
         _ = CnnQaDataModule().corpus
     monkeypatch.delenv("ATTEST_DATA")
-    with pytest.raises(AttestError, match=r"ATTEST_DATA is not set.* export ATTEST_DATA=<the folder that holds cnn-qa>"):
+    with refusal():
         _ = CnnQaDataModule().corpus
 
 

@@ -64,8 +64,8 @@ def test_a_corpus_refuses_a_number_that_makes_no_sense(name):
         _ = SstDataModule(**{name: 0}).corpus
 
 
-def test_a_datamodule_refuses_workers_below_zero():
-    with pytest.raises(AttestError, match=r"num_workers is -1; expected a whole number from 0"):
+def test_a_datamodule_refuses_workers_below_zero(refusal):
+    with refusal():
         _ = PlantedDataModule(num_workers=-1).corpus
 
 

@@ -54,17 +54,17 @@ def test_a_folder_is_read(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("prepare", "message"),
+    "prepare",
     [
-        (lambda path: None, r"ATTEST_DATA names a folder without sst/train\.parquet \(looked for .*\)"),
-        (lambda path: write(path, sentence=["x"]), r"train\.parquet has the columns sentence; expected also text, label"),
-        (lambda path: write(path, text=["x"]).write_bytes(b"PAR1"), r"train\.parquet cannot be read as parquet"),
+        lambda path: None,
+        lambda path: write(path, sentence=["x"]),
+        lambda path: write(path, text=["x"]).write_bytes(b"PAR1"),
     ],
 )
-def test_a_folder_without_the_corpus_says_what_it_lacks(folder, prepare, message):
+def test_a_folder_without_the_corpus_says_what_it_lacks(folder, prepare, refusal):
     (folder / "sst").mkdir()
     prepare(folder / "sst" / "train.parquet")
-    with pytest.raises(AttestError, match=message):
+    with refusal():
         _ = SstDataModule().corpus
 
 
@@ -154,10 +154,10 @@ def test_agnews_comes_from_the_hub_with_two_of_its_four_classes(public, monkeypa
     assert AgNewsDataModule(protocol="plain").corpus.test.tokens[1] == ["vote", "polls", "open", "in", "kabul", "."]
 
 
-def test_agnews_numbered_from_zero_is_refused(folder):
+def test_agnews_numbered_from_zero_is_refused(folder, refusal):
     for split in ("train", "test"):
         write(folder / "agnews" / f"{split}.parquet", label=[0, 1, 2, 3], title=["x"] * 4, description=["y"] * 4)
-    with pytest.raises(AttestError, match=r"agnews has labels from 0 to 3; expected 1 world"):
+    with refusal():
         _ = AgNewsDataModule().corpus
 
 

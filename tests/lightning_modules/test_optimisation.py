@@ -7,7 +7,6 @@ import torch
 from pytorch_lightning.cli import ReduceLROnPlateau
 from torch import nn
 
-from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier
 from attest.lightning_modules.optimisation import Optimisation, WarmUp
 from attest.models.networks import Average, PoolingClassifier
@@ -55,8 +54,8 @@ def test_warming_up_rises_to_the_full_rate_and_falls_to_zero_batch_by_batch():
     assert optimizer.param_groups[0]["lr"] == 0
 
 
-def test_warming_up_needs_an_end():
-    with pytest.raises(AttestError, match="no end is set; expected a number of epochs"):
+def test_warming_up_needs_an_end(refusal):
+    with refusal():
         Optimisation(ADAM, WarmUp).configure(network())
 
 
@@ -92,8 +91,8 @@ def test_a_network_may_leave_untold_what_makes_its_attention():
     assert (len(others["params"]), len(attention["params"])) == (4, 0)
 
 
-def test_attention_that_is_untold_cannot_be_trained_at_another_rate():
-    with pytest.raises(AttestError, match=r"Sequential lacks attention_parameters; expected attention_parameters\(\) -> "):
+def test_attention_that_is_untold_cannot_be_trained_at_another_rate(refusal):
+    with refusal():
         Optimisation(ADAM, attention_learning_rate_scale=10.0).configure(own_network())
 
 
@@ -102,18 +101,12 @@ class WithoutForward(PoolingClassifier):
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    "make",
     [
-        (
-            lambda words, outputs: own_network(),
-            r"Sequential lacks encode, score, project, decode; expected encode\(tokens, mask\)",
-        ),
-        (
-            lambda words, outputs: WithoutForward(words, outputs, Average),
-            r"WithoutForward lacks forward; expected forward\(tokens",
-        ),
+        lambda words, outputs: own_network(),
+        lambda words, outputs: WithoutForward(words, outputs, Average),
     ],
 )
-def test_networks_without_the_steps_are_refused_before_training(make, message):
-    with pytest.raises(AttestError, match=message):
+def test_networks_without_the_steps_are_refused_before_training(make, refusal):
+    with refusal():
         Classifier(make)

@@ -40,25 +40,22 @@ def test_what_keeps_it_is_observed(outputs, wrap, projection, dtype):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"mask": lambda mask: mask.float()}, r"mask holds float32; expected bool, True at real tokens\. Use mask\.bool\(\)"),
-        ({"mask": lambda mask: mask[:, :1]}, r"tokens are \(3, 6\) and mask is \(3, 1\); expected \(B, T\) for both"),
-        ({"mask": lambda mask: mask & torch.tensor([[True], [False], [True]])}, r"rows \[1\] have no real token"),
-        ({"mask": lambda mask: mask.flip(1)}, r"rows \[1, 2\] have padding before real tokens; .*Pad texts on the right"),
-        ({"tokens": lambda tokens: tokens.tolist()}, r"tokens is a list; expected a tensor\. Use torch\.as_tensor"),
-        ({"tokens": lambda tokens: tokens.float()}, r"tokens hold float32; expected whole numbers\. Use tokens\.long"),
-        (
-            {"tokens": lambda tokens: tokens + 30},
-            r"tokens go from 30 to \d+; expected 0 to 49, since the nn\.Embedding has 50",
-        ),
-        ({"ids": lambda ids: ids[:1]}, r"ids are \(1,\) for 3 texts; expected \(3,\)"),
-        ({"tokens": lambda tokens: None}, r"tokens is a NoneType; expected a tensor"),
-        ({name: lambda given: given[:0] for name in ("ids", "tokens", "mask")}, r"expected \(B, T\) for both, with one text"),
+        {"mask": lambda mask: mask.float()},
+        {"mask": lambda mask: mask[:, :1]},
+        {"mask": lambda mask: mask & torch.tensor([[True], [False], [True]])},
+        {"mask": lambda mask: mask.flip(1)},
+        {"tokens": lambda tokens: tokens.tolist()},
+        {"tokens": lambda tokens: tokens.float()},
+        {"tokens": lambda tokens: tokens + 30},
+        {"ids": lambda ids: ids[:1]},
+        {"tokens": lambda tokens: None},
+        {name: lambda given: given[:0] for name in ("ids", "tokens", "mask")},
     ],
 )
-def test_a_bad_batch_is_refused(changes, message):
-    with pytest.raises(AttestError, match=message):
+def test_a_bad_batch_is_refused(changes, refusal):
+    with refusal():
         observe(pooling_classifier(), *batch(**changes))
 
 
@@ -70,56 +67,50 @@ PROBABILITIES = torch.tensor([[0.2, 0.3, 0.5], [0.1, 0.9, 0.0], [1.0, 0.0, 0.0]]
 
 
 @pytest.mark.parametrize(
-    ("steps", "message"),
+    "steps",
     [
-        ({"project": lambda scores, mask: scores.sigmoid() * mask}, r"attention with a sum of .* in rows \[0.*\]; expected 1"),
-        ({"project": spread}, r"project returned attention to padding in rows \[1, 2\]; expected exactly 0 there"),
-        ({"project": lambda scores, mask: scores * torch.nan}, r"attention that is not finite in rows \[0, 1, 2\]"),
-        (
-            {"project": lambda scores, mask: mask * (2.0 * (torch.arange(6) == 0) - scores.softmax(dim=-1))},
-            r"attention below 0",
-        ),
-        ({"score": lambda hidden, mask: hidden}, r"score returned a tensor \(3, 6, 16\); expected scores \(B, T\)"),
-        ({"decode": lambda hidden, weights: hidden[:, 0, 0]}, r"decode returned a tensor \(3,\); expected logits \(B, C\)"),
-        ({"decode": lambda hidden, weights: PROBABILITIES}, r"decode returned numbers from 0 that sum to 1.*expected logits"),
-        ({"encode": lambda tokens: tokens}, r"encode cannot be called with \(tokens, mask\); expected it to take these two"),
-        ({"encode": None}, r"Tampered lacks encode; expected encode\(tokens, mask\) -> hidden states \(B, T, H\)"),
-        (
-            {"token_logits": lambda hidden: hidden[..., :3]},
-            r"decode and the attention-weighted sum of token_logits are .* apart",
-        ),
+        {"project": lambda scores, mask: scores.sigmoid() * mask},
+        {"project": spread},
+        {"project": lambda scores, mask: scores * torch.nan},
+        {"project": lambda scores, mask: mask * (2.0 * (torch.arange(6) == 0) - scores.softmax(dim=-1))},
+        {"score": lambda hidden, mask: hidden},
+        {"decode": lambda hidden, weights: hidden[:, 0, 0]},
+        {"decode": lambda hidden, weights: PROBABILITIES},
+        {"encode": lambda tokens: tokens},
+        {"encode": None},
+        {"token_logits": lambda hidden: hidden[..., :3]},
     ],
 )
-def test_a_network_that_breaks_it_is_refused(steps, message):
-    with pytest.raises(AttestError, match=message):
+def test_a_network_that_breaks_it_is_refused(steps, refusal):
+    with refusal():
         observe(Tampered(**steps), *batch())
 
 
 @pytest.mark.parametrize(
-    ("encode", "message"),
+    "encode",
     [
-        (lambda hidden: hidden.transpose(1, 2), r"encode returned a tensor \(3, 16, 6\); expected hidden states \(B, T, H\)"),
-        (lambda hidden: (hidden, None), r"encode returned a tuple; expected hidden states"),
-        (lambda hidden: hidden.detach(), r"encode returned hidden states without a gradient"),
+        lambda hidden: hidden.transpose(1, 2),
+        lambda hidden: (hidden, None),
+        lambda hidden: hidden.detach(),
     ],
 )
-def test_hidden_states_that_are_none_are_refused(encode, message):
+def test_hidden_states_that_are_none_are_refused(encode, refusal):
     network = pooling_classifier()
-    with pytest.raises(AttestError, match=message):
+    with refusal():
         observe(Tampered(network=network, encode=lambda *given: encode(network.encode(*given))), *batch())
 
 
-def test_steps_are_asked_for_before_anything_else():
-    with pytest.raises(AttestError, match=r"Linear lacks encode, score, project, decode; expected encode\(tokens, mask\)"):
+def test_steps_are_asked_for_before_anything_else(refusal):
+    with refusal():
         observe(nn.Linear(2, 2), *batch())
-    with pytest.raises(AttestError, match=r"the network is the class FourSteps, expected an instance of nn\.Module"):
+    with refusal():
         observe(FourSteps, *batch())
 
 
-def test_padding_is_looked_at_when_it_is_first_seen():
+def test_padding_is_looked_at_when_it_is_first_seen(refusal):
     network = Tampered(project=spread)
     observe(network, *ragged_batch([3, 3]))
-    with pytest.raises(AttestError, match=r"attention to padding in rows \[1\]"):
+    with refusal():
         observe(network, *ragged_batch([3, 2]))
 
 
@@ -144,28 +135,26 @@ class Dropping(FourSteps):
         return nn.functional.dropout(super().encode(tokens, mask), training=self.training)
 
 
-def test_training_mode_is_refused_where_passes_differ():
+def test_training_mode_is_refused_where_passes_differ(refusal):
     network = Dropping(pooling_classifier())
-    with pytest.raises(
-        AttestError, match=r"Dropping is in training mode and gives other logits in every pass.*network\.eval\(\)"
-    ):
+    with refusal():
         observe(network, *batch())
     observe(network.eval(), *batch())
     with pytest.raises(AttestError, match="in training mode"):
         observe(network.train(), *batch())
 
 
-def test_training_mode_of_a_part_is_refused():
+def test_training_mode_of_a_part_is_refused(refusal):
     network = FourSteps(Dropping(pooling_classifier()).train()).eval()
     network.network.train()
-    with pytest.raises(AttestError, match=r"FourSteps is in training mode in a part of it, Dropping, and gives other logits"):
+    with refusal():
         observe(network, *batch())
 
 
-def test_batch_normalisation_in_training_mode_is_refused():
+def test_batch_normalisation_in_training_mode_is_refused(refusal):
     network = FourSteps(pooling_classifier())
     network.normalise = nn.BatchNorm1d(16)
-    with pytest.raises(AttestError, match="gives other logits in every pass or batch"):
+    with refusal():
         observe(network, *batch())
 
 
@@ -184,9 +173,9 @@ class Other(FourSteps):
         return self.decode(hidden, self.project(self.score(hidden, mask), mask)) + self.apart
 
 
-def test_a_forward_that_is_not_the_four_steps_is_refused():
+def test_a_forward_that_is_not_the_four_steps_is_refused(refusal):
     network = Other(pooling_classifier()).eval()
-    with pytest.raises(AttestError, match=r"Other: forward and decode\(.*\) are 0\.1 apart; expected the same logits"):
+    with refusal():
         observe(network, *batch())
     network.apart = 0.0
     observe(network, *batch())

@@ -51,14 +51,14 @@ def test_mean_and_spread_are_over_seeds(settings):
     assert settings[0].over_seeds("no/such") is None
 
 
-def test_patterns_match_part_by_part(settings, small_run):
+def test_patterns_match_part_by_part(settings, small_run, refusal):
     summary = read_json(small_run.summary)
     taus = {key.removesuffix("/mean") for key in summary if key.startswith("E1/tau_") and key.endswith("/mean")}
     assert {*shared_keys(settings, ["E1/tau_*"])} == taus
     assert shared_keys(settings, ["E2/tvd_median/std"]) == ["E2/tvd_median/std"]
     with pytest.raises(AttestError, match="no number is called E77/"):
         shared_keys(settings, ["E77/*"])
-    with pytest.raises(AttestError, match=r"called test/acuracy; .* The nearest are test/accuracy, "):
+    with refusal():
         shared_keys(settings, ["test/f1", "test/acuracy"])
 
 

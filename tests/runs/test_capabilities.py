@@ -82,25 +82,25 @@ def test_a_subclass_can_have_the_controls_of_its_kind():
         assert guide("base", trained).overlay["model"]["class_path"].endswith(module)
 
 
-def test_a_subclass_of_a_transformer_can_be_attacked_wherever_its_layers_are():
+def test_a_subclass_of_a_transformer_can_be_attacked_wherever_its_layers_are(refusal):
     require_self_attention(CLASSIFIER)
     require_self_attention(settings(own("MyClassifier", network=own("MyTransformer"))))
-    with pytest.raises(AttestError, match="MODEL=mine tags; expected a Transformer that classifies"):
+    with refusal():
         require_self_attention(TAGGER)
-    with pytest.raises(AttestError, match=r"MODEL=mine has no self-attention; .* a network that declares attends_within"):
+    with refusal():
         require_self_attention(settings(own("MyClassifier", network=own("MyPooling"))))
-    with pytest.raises(AttestError, match="MODEL=mine is not a classifier that can be attacked"):
+    with refusal():
         require_self_attention(settings(own("MyModule", network=own("MyTransformer"))))
 
 
-def test_a_subclass_of_a_projection_is_as_sparse_as_that_and_reads_as_little():
+def test_a_subclass_of_a_projection_is_as_sparse_as_that_and_reads_as_little(refusal):
     def base(projection: str) -> dict[str, Any]:
         return settings(own("MyClassifier", network=own("MyPooling", projection=own(projection))))
 
-    with pytest.raises(AttestError, match=r"DIVERGENCE=kl is infinite .* MySparse gives exactly 0"):
+    with refusal():
         require_adversary(AdversaryChoices(), base("MySparse"))
     require_adversary(AdversaryChoices(divergence="jsd"), base("MySparse"))
-    with pytest.raises(AttestError, match="has no attention that an adversary could differ from or learn"):
+    with refusal():
         require_adversary(AdversaryChoices(), base("MyUniform"))
 
 
@@ -114,6 +114,6 @@ def test_nothing_depends_on_what_depends_itself(name):
         require_controls(base)
 
 
-def test_a_module_that_declares_nothing_is_refused_and_told_what_to_declare():
-    with pytest.raises(AttestError, match=r"MyModule cannot have an adversary; .* declares predicts, label or tags"):
+def test_a_module_that_declares_nothing_is_refused_and_told_what_to_declare(refusal):
+    with refusal():
         require_adversary(AdversaryChoices(), settings(own("MyModule", network=own("MyPooling"))))

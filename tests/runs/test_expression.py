@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.core.errors import AttestError
 from attest.runs.expression import evaluated, parsed, rows_where
 from attest.runs.published_tables import read_published, table_file, table_names
 
@@ -55,9 +54,9 @@ def test_precedence_and_types_are_those_of_pandas(text):
 
 
 @pytest.mark.parametrize("text", RISKY)
-def test_nothing_else_is_read(text, tmp_path, monkeypatch):
+def test_nothing_else_is_read(text, tmp_path, monkeypatch, refusal):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(AttestError, match="is no expression of a table"):
+    with refusal():
         evaluated(text, ROWS)
     assert not any(tmp_path.iterdir())
 
@@ -69,20 +68,20 @@ def test_nothing_else_is_read(text, tmp_path, monkeypatch):
         *("tau and same", "label and predicted", "not label", "not 1"),
     ],
 )
-def test_what_cannot_be_computed_is_a_sentence(text):
+def test_what_cannot_be_computed_is_a_sentence(text, refusal):
     parsed(text)
-    with pytest.raises(AttestError, match=r"it (cannot be computed|names no column)"):
+    with refusal():
         evaluated(text, ROWS)
 
 
-def test_columns_that_are_not_there_or_hold_text_are_named():
-    with pytest.raises(AttestError, match=r"names tua, which is no column .* one of: id, label, predicted, tau, max, same"):
+def test_columns_that_are_not_there_or_hold_text_are_named(refusal):
+    with refusal():
         evaluated("tua > 0", ROWS)
-    with pytest.raises(AttestError, match="names word, which holds no numbers"):
+    with refusal():
         evaluated("word == 1", ROWS)
 
 
-def test_rows_are_chosen_by_a_comparison():
+def test_rows_are_chosen_by_a_comparison(refusal):
     assert rows_where("tau >= 0.5 and label == predicted", ROWS)["id"].tolist() == [0, 3]
-    with pytest.raises(AttestError, match="it is a number and no comparison"):
+    with refusal():
         rows_where("label", ROWS)

@@ -120,16 +120,16 @@ def test_its_choices_are_parted_from_the_bases():
 
 
 @pytest.mark.parametrize(
-    ("mistake", "sentence"),
+    "mistake",
     [
-        ("LAMBDA=-1", "LAMBDA=-1 is not a λ; expected numbers from 0"),
-        ("LAMBDA=nan", "LAMBDA=nan is not a λ"),
-        ("VARIANT=frosen", "VARIANT=frosen is not known; expected one of: frozen, unfrozen.*VARIANT=frozen"),
-        ("DIVERGENCE=kld", "DIVERGENCE=kld is not known; .*DIVERGENCE=kl"),
+        "LAMBDA=-1",
+        "LAMBDA=nan",
+        "VARIANT=frosen",
+        "DIVERGENCE=kld",
     ],
 )
-def test_mistakes_are_named(mistake, sentence):
-    with pytest.raises(AttestError, match=sentence):
+def test_mistakes_are_named(mistake, refusal):
+    with refusal():
         take_adversaries([mistake])
 
 

@@ -9,7 +9,6 @@ from scipy.spatial.distance import jensenshannon
 
 from attest.core.attention import Entmax, Softmax, Sparsemax
 from attest.core.attention.interventions import attending
-from attest.core.errors import AttestError
 from attest.core.measures import probabilities
 from attest.experiments.layers import layer_activation_swap, observe_layers
 from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed, tagger
@@ -72,8 +71,8 @@ def test_a_tagger_is_scored_by_the_share_of_its_tokens():
     assert not any("_layer" in name for name in columns), "one layer alone is all layers"
 
 
-def test_a_network_without_self_attention_is_refused():
-    with pytest.raises(AttestError, match=r"PoolingClassifier has no layer .* experiments on attention that pools"):
+def test_a_network_without_self_attention_is_refused(refusal):
+    with refusal():
         observe_layers(pooling_classifier(), *ragged_batch(LENGTHS))
 
 

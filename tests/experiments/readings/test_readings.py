@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from attest.core.attention import Sparsemax
-from attest.core.errors import AttestError
 from attest.experiments import erasure_until_flip, feature_importance, observe, single_erasure
 from attest.experiments.erasure.read_anew import reading_embedded
 from attest.experiments.readings import (
@@ -164,14 +163,14 @@ def test_relevance_is_conserved_but_for_biases():
     np.testing.assert_allclose(total, sign * observation.logits.detach()[:, 0], atol=1e-9)
 
 
-def test_networks_get_the_readings_that_suit_them():
+def test_networks_get_the_readings_that_suit_them(refusal):
     pooled, layered = observation_of(pooling_classifier(), LENGTHS), observation_of(transformer(), LENGTHS)
     assert {each.name for each in suited_readings(pooled)} == {*READINGS} - {"rollout", "flow", "lrp"}
     assert {each.name for each in suited_readings(layered)} == {*READINGS} - {"attention", "norm", "attention-gradient"}
     deep = observation_of(DeepDecoder(pooling_classifier()), LENGTHS)
-    with pytest.raises(AttestError, match="margin needs a linear decoder, and DeepDecoder has none"):
+    with refusal():
         reading_of("margin", deep)
-    with pytest.raises(AttestError, match="'alpha' is not known; expected one of attention, norm"):
+    with refusal():
         reading_of("alpha", deep)
 
 

@@ -181,10 +181,10 @@ def test_three_values_of_a_sweep_are_its_ends_and_its_middle(invented):
     assert ParameterSweep("LAMBDA", (0.1,)).shortened().values == (0.1,)
 
 
-def test_numbers_keep_their_published_digits():
+def test_numbers_keep_their_published_digits(refusal):
     assert Quoted.parse("0.90 ± 0.050") == Quoted(0.9, 0.05, "0.90 ± 0.050")
     assert Quoted.parse("-0.935").value == -0.935
-    with pytest.raises(AttestError, match="'about 1' is not a number"):
+    with refusal():
         Quoted.parse("about 1")
 
 
