@@ -8,7 +8,6 @@ from sklearn.metrics import f1_score
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
-from attest.core.errors import AttestError
 from attest.models.pretrained.network import PretrainedNetwork
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
@@ -89,21 +88,21 @@ def test_without_labels_those_that_the_model_gives_are_asked_about(several, toke
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    "labels",
     [
-        (["joy", "anger"], "there are 2 labels for 5 texts, and the model decides several labels"),
-        (["joy"] * 5, "Give for each text the list of its labels"),
-        ([["joy"], ["bliss"], [], [], []], "bliss"),
+        ["joy", "anger"],
+        ["joy"] * 5,
+        [["joy"], ["bliss"], [], [], []],
     ],
 )
-def test_labels_that_are_no_lists_or_not_known_are_refused(several, tokenizer, labels, said):
-    with pytest.raises(AttestError, match=said):
+def test_labels_that_are_no_lists_or_not_known_are_refused(several, tokenizer, labels, refusal):
+    with refusal():
         attest.trial(several, TEXTS, {"E2": QUICK["E2"]}, tokenizer=tokenizer, labels=labels, progress=False)
 
 
-def test_labels_beside_batches_are_refused(several):
+def test_labels_beside_batches_are_refused(several, refusal):
     batch = {"token_ids": torch.tensor([[2, 5, 3]]), "mask": torch.ones(1, 3, dtype=torch.bool)}
-    with pytest.raises(AttestError, match="labels= goes with a list of texts"):
+    with refusal():
         attest.trial(several, [batch], {"E2": QUICK["E2"]}, labels=[["joy"]], progress=False)
     found = attest.trial(several, [batch | {"label": torch.tensor([[1, 0, 1]])}], {"E2": QUICK["E2"]}, progress=False)
     assert {(0, "joy", 1), (0, "fear", 1)} <= {*found.table()[["text", "asked", "label"]].itertuples(index=False)}

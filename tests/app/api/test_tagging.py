@@ -11,7 +11,6 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
 from attest.app.cli.main import main
-from attest.core.errors import AttestError
 from attest.experiments.sampling import sample_of_ids
 from attest.runs.folder import RunFolder
 from tests.models.pretrained.tiny import WORDS, batch, tiny
@@ -112,18 +111,18 @@ def test_a_command_tries_words_with_a_tag_each(model, tokenizer, corpora, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("sentences", "labels", "said"),
+    ("sentences", "labels"),
     [
-        (["a fine film"], [[1, 2, 2]], "the model gives every token a class; expected sentences as lists of words"),
-        ([["a", "film"]], [[1]], "the tags do not match the words"),
-        ([["a", "film"]], None, "the tags do not match the words"),
-        ([["a", "film"]], ["BI"], "the tags do not match the words"),
-        ([["a", "film"]], [[0, 9]], r"the labels have 9; expected class numbers from 0 to 2 \(O, B-NP, I-NP\)"),
-        ([["a", "film"]], [["O", "B-VP"]], "the data have the labels B-VP"),
+        (["a fine film"], [[1, 2, 2]]),
+        ([["a", "film"]], [[1]]),
+        ([["a", "film"]], None),
+        ([["a", "film"]], ["BI"]),
+        ([["a", "film"]], [[0, 9]]),
+        ([["a", "film"]], [["O", "B-VP"]]),
     ],
 )
-def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labels, said):
-    with pytest.raises(AttestError, match=said):
+def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labels, refusal):
+    with refusal():
         attest.trial(model, sentences, tokenizer=tokenizer, labels=labels)
 
 

@@ -75,32 +75,23 @@ def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("body", "found"),
+    "body",
     [
-        ("import nothing_of_this_name", "cannot be read: ModuleNotFoundError"),
-        ("class Other: ...", "has no Mine"),
-        ("class Mine: ...", "has no rules"),
-        ("class Mine:\n    rules = ('token',)\n    def encode(self): ...", "has no score and no project"),
-        (
-            "from attest.experiments.judges.defendants import Honest\nclass Mine(Honest):\n    rules = ('tokn',)",
-            "none of them is tried",
-        ),
-        (
-            "from attest.experiments.judges.defendants import Honest\nclass Mine(Honest):\n    rules = 'token'",
-            "none of them is tried",
-        ),
-        (
-            "from attest.experiments.judges.defendants import Smuggled\nclass Mine(Smuggled):\n    rules = ('token',)\n"
-            "    def carrying(self, read):\n        return read.deciding",
-            "other states are replaced",
-        ),
+        "import nothing_of_this_name",
+        "class Other: ...",
+        "class Mine: ...",
+        "class Mine:\n    rules = ('token',)\n    def encode(self): ...",
+        "from attest.experiments.judges.defendants import Honest\nclass Mine(Honest):\n    rules = ('tokn',)",
+        "from attest.experiments.judges.defendants import Honest\nclass Mine(Honest):\n    rules = 'token'",
+        "from attest.experiments.judges.defendants import Smuggled\nclass Mine(Smuggled):\n    rules = ('token',)\n"
+        "    def carrying(self, read):\n        return read.deciding",
     ],
 )
-def test_a_defendant_that_cannot_stand_gets_a_sentence(body, found, tmp_path, monkeypatch):
+def test_a_defendant_that_cannot_stand_gets_a_sentence(body, tmp_path, monkeypatch, refusal):
     small = {"rules": ["token"], "seeds": [0], "texts": 6, "layered": [], "pooled": []}
     monkeypatch.setattr("attest.app.cli.judges.SMALLER", small)
     (tmp_path / "mine.py").write_text(body)
-    with pytest.raises(AttestError, match=found):
+    with refusal():
         main(["SMOKE=1", "--defendant", f"{tmp_path / 'mine.py'}:Mine", "--results", str(tmp_path / "results")])
 
 

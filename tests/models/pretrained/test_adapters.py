@@ -103,11 +103,11 @@ def test_every_layer_is_reached_and_nothing_is_merged(tokenizer):
     assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
 
 
-def test_a_module_of_ones_own_in_an_adapter(monkeypatch):
+def test_a_module_of_ones_own_in_an_adapter(monkeypatch, refusal):
     """By its fast path torch leaves the adapter of a layer out."""
     tokens, mask = batch()
     model = drawn(peft.get_peft_model(Own(), peft.LoraConfig(target_modules=["linear1", "head"])), 0)
-    with pytest.raises(AttestError, match="a fast path, which leaves out the adapter"):
+    with refusal():
         attest.trial(model, [{"token_ids": tokens, "mask": mask}], QUICK, progress=False)
     monkeypatch.setattr(torch.backends.mha, "get_fastpath_enabled", lambda: False)
     with torch.no_grad():
@@ -129,18 +129,18 @@ def test_a_language_model_with_a_prompt_in_an_adapter():
 
 
 @pytest.mark.parametrize("kind", [peft.PromptTuningConfig, peft.PrefixTuningConfig, peft.PromptEncoderConfig])
-def test_virtual_tokens_are_refused(kind, tokenizer, tmp_path):
+def test_virtual_tokens_are_refused(kind, tokenizer, tmp_path, refusal):
     model = peft.get_peft_model(tiny("bert", vocab_size=len(WORDS)), kind(task_type="SEQ_CLS", num_virtual_tokens=3))
-    with pytest.raises(AttestError, match="puts virtual tokens before each text"):
+    with refusal():
         attest.trial(model, TEXTS, tokenizer=tokenizer)
     model.save_pretrained(tmp_path)
-    with pytest.raises(AttestError, match="puts virtual tokens before each text"):
+    with refusal():
         load(str(tmp_path))
 
 
-def test_an_adapter_that_acts_on_some_tokens_alone_is_refused(tokenizer):
+def test_an_adapter_that_acts_on_some_tokens_alone_is_refused(tokenizer, refusal):
     model = adapted(tiny("llama", vocab_size=len(WORDS)), alora_invocation_tokens=[5])
-    with pytest.raises(AttestError, match="acts on some tokens of a text alone"):
+    with refusal():
         attest.trial(model, TEXTS, tokenizer=tokenizer)
 
 
@@ -229,11 +229,11 @@ def test_what_a_stranger_may_write_into_an_adapter(tokenizer, tmp_path):
         load(str(folder))
 
 
-def test_an_adapter_is_not_trained_further_and_has_one_task(tokenizer, tmp_path):
+def test_an_adapter_is_not_trained_further_and_has_one_task(tokenizer, tmp_path, refusal):
     written(tmp_path, tokenizer, task="CAUSAL_LM", name="llama")
-    with pytest.raises(AttestError, match="expected a whole model to train"):
+    with refusal():
         to_fine_tune(str(tmp_path / "adapter"), 2)
-    with pytest.raises(AttestError, match="adapts a language model; expected a --prompt"):
+    with refusal():
         load(str(tmp_path / "adapter"))
 
 

@@ -7,7 +7,6 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
-from attest.core.errors import AttestError
 from attest.experiments.layers import clean_keys, replacing_keys
 from attest.models.pretrained.attention import NAME, attending_through
 from attest.models.pretrained.network import PretrainedNetwork
@@ -103,14 +102,14 @@ def test_weights_can_be_replaced_where_tokens_attend_everywhere(name):
 
 @pytest.mark.parametrize("name", DECODERS)
 @torch.no_grad()
-def test_a_decoder_may_not_look_ahead(name):
+def test_a_decoder_may_not_look_ahead(name, refusal):
     network, (tokens, mask) = PretrainedNetwork(tiny(name), 0), batch()
     assert not network.attends_everywhere
     with recorded(network, "weights") as own:
         network(tokens, mask)
     assert all(weights[0, :, 0, 1:].abs().max() == 0 for weights in own.values()), "supports differ in length"
     ahead = Intervention("weights", lambda weights, mask: weights.flip(-1))
-    with intervene(network, ahead), pytest.raises(AttestError, match="made to attend to one that the model's mask excludes"):
+    with intervene(network, ahead), refusal():
         network(tokens, mask)
     erased = Intervention("weights", lambda weights, mask: weights.index_fill(-1, torch.tensor([1]), 0))
     with intervene(network, erased):
@@ -188,8 +187,8 @@ def test_the_model_is_as_it_was_also_after_an_exception():
     torch.testing.assert_close(network(tokens, mask), own, msg="and the library's own attention runs again")
 
 
-def test_a_model_whose_attention_is_out_of_reach_is_refused_by_name():
-    with pytest.raises(AttestError, match=r"LongformerForSequenceClassification is not supported: no softmax in it"):
+def test_a_model_whose_attention_is_out_of_reach_is_refused_by_name(refusal):
+    with refusal():
         PretrainedNetwork(tiny("longformer", attention_window=[8, 8]), 0)
 
 
@@ -239,19 +238,19 @@ def test_a_model_that_was_set_to_kernels_without_weights_shows_them():
     torch.testing.assert_close(logits, kernels, atol=1e-5, rtol=0)
 
 
-def test_texts_packed_into_one_row_are_refused():
+def test_texts_packed_into_one_row_are_refused(refusal):
     model = tiny("llama")
     network, tokens = PretrainedNetwork(model, 0), torch.randint(5, 40, (1, 8))
     network.real = torch.ones_like(tokens, dtype=torch.bool)
     starts = torch.tensor([0, 3, 8], dtype=torch.int32)
     packed = {"cu_seq_lens_q": starts, "cu_seq_lens_k": starts, "max_length_q": 5, "max_length_k": 5}
     positions = torch.tensor([[0, 1, 2, 0, 1, 2, 3, 4]])
-    with attending_through(model, network), pytest.raises(AttestError, match="was given several texts in one row"):
+    with attending_through(model, network), refusal():
         model(tokens, position_ids=positions, use_cache=False, **packed)
 
 
-def test_a_model_that_is_spread_over_devices_by_its_heads_is_refused():
+def test_a_model_that_is_spread_over_devices_by_its_heads_is_refused(refusal):
     model = tiny("bert")
     model._tp_size = 2
-    with pytest.raises(AttestError, match=r"spread over 2 devices by its heads \(tensor parallelism\)"):
+    with refusal():
         PretrainedNetwork(model, 0)

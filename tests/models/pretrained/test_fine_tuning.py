@@ -98,7 +98,7 @@ def test_the_first_subword_of_a_word_has_its_tag_and_all_its_rationale(subwords)
     assert batch["rationale"][1].nonzero().flatten().tolist() == [2, 3, 4], "a ##n ##d"
 
 
-def test_long_texts_are_cut_and_counted(folder, capsys):
+def test_long_texts_are_cut_and_counted(folder, capsys, refusal):
     few = in_subwords(Documents.of(range(3), TEXTS, label=[0, 1, 0]), Subwords(str(folder), 6))
     assert few.lengths.tolist() == [5, 6, 3]
     assert few.tokens[1][-1] == "[SEP]"
@@ -107,7 +107,7 @@ def test_long_texts_are_cut_and_counted(folder, capsys):
     left.tokenizer.truncation_side = "left"
     assert in_subwords(Documents.of(range(3), TEXTS, label=[0, 1, 0]), left).tokens[1][0] == "[CLS]"
     assert "1 of 3 texts are longer than 6 subwords; their beginnings are cut" in capsys.readouterr().out
-    with pytest.raises(AttestError, match="max_subwords is 17; expected a whole number from 3 to 16"):
+    with refusal():
         Subwords(str(folder), 17)
 
 
@@ -148,15 +148,15 @@ def test_training_on_a_gpu_is_in_bfloat16_and_evidence_is_not(folder, subwords, 
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    "options",
     [
-        ({"pretrained": ""}, "has no model to start from"),
-        ({"vocab_size": 12}, "the data have 10 different tokens, and .* expected data that are split into its subwords"),
+        {"pretrained": ""},
+        {"vocab_size": 12},
     ],
 )
-def test_what_cannot_be_trained_is_refused(folder, subwords, options, said):
+def test_what_cannot_be_trained_is_refused(folder, subwords, options, refusal):
     given = {"vocab_size": len(subwords.vocabulary) + 2, "outputs": 1, "pretrained": str(folder)}
-    with pytest.raises(AttestError, match=said):
+    with refusal():
         FineTunedClassifier(**given | options)
 
 

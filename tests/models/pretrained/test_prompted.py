@@ -70,54 +70,42 @@ def test_a_trial_by_prompt(tokenizer):
 
 
 @pytest.mark.parametrize(
-    ("template", "answers", "said"),
+    ("template", "answers"),
     [
-        ("Review:", ANSWERS, r"the prompt 'Review:' contains \{text\} 0 times; expected it once"),
-        (None, ANSWERS, r"the prompt '' contains \{text\} 0 times"),
-        (TEMPLATE, {"good": " good"}, "the labels of the prompt are {'good': ' good'}; expected at least two"),
-        (
-            TEMPLATE,
-            {"good": " fine film", "bad": " fine ."},
-            "the answers for good and bad begin with the same token, 'Ġfine'",
-        ),
-        (
-            "{text} Sent",
-            {"good": "iment", "bad": " bad"},
-            "the answer 'iment' shares a token with the end of the prompt, ' text Sent'",
-        ),
+        ("Review:", ANSWERS),
+        (None, ANSWERS),
+        (TEMPLATE, {"good": " good"}),
+        (TEMPLATE, {"good": " fine film", "bad": " fine ."}),
+        ("{text} Sent", {"good": "iment", "bad": " bad"}),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_a_sentence(tokenizer, template, answers, said):
-    with pytest.raises(AttestError, match=said):
+def test_what_cannot_be_asked_is_refused_in_a_sentence(tokenizer, template, answers, refusal):
+    with refusal():
         attest.trial(tiny("llama", speaks=True), TEXTS, tokenizer=tokenizer, prompt=template, answers=answers)
 
 
-def test_a_text_that_is_too_long_is_refused_for_its_end_asks_the_question(tokenizer):
-    with pytest.raises(
-        AttestError, match="the prompt about the text 'fine fine fine fine ' has 106 tokens, and the model reads at most 64"
-    ):
+def test_a_text_that_is_too_long_is_refused_for_its_end_asks_the_question(tokenizer, refusal):
+    with refusal():
         PromptEncoder(tiny("llama", speaks=True), tokenizer, Prompt(TEMPLATE, ANSWERS))("fine " * 100)
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    "model",
     [
-        (lambda: tiny("bert", speaks=True), "BertLMHeadModel lets tokens attend to later ones"),
-        (lambda: tiny("bert"), "BertForSequenceClassification does not predict the next token"),
-        (lambda: tiny("llama"), "LlamaForSequenceClassification does not predict the next token"),
+        lambda: tiny("bert", speaks=True),
+        lambda: tiny("bert"),
+        lambda: tiny("llama"),
     ],
 )
-def test_what_is_no_language_model_is_refused(tokenizer, model, said):
-    with pytest.raises(AttestError, match=said):
+def test_what_is_no_language_model_is_refused(tokenizer, model, refusal):
+    with refusal():
         attest.trial(model(), TEXTS, tokenizer=tokenizer, prompt=TEMPLATE, answers=ANSWERS)
 
 
-def test_a_language_model_without_a_prompt_is_told_of_it(tokenizer):
-    with pytest.raises(
-        AttestError, match=r"LlamaForCausalLM classifies neither texts nor tokens.*Give a language model prompt="
-    ):
+def test_a_language_model_without_a_prompt_is_told_of_it(tokenizer, refusal):
+    with refusal():
         attest.trial(tiny("llama", speaks=True), TEXTS, tokenizer=tokenizer)
-    with pytest.raises(AttestError, match="a prompt was given without a tokenizer"):
+    with refusal():
         attest.trial(tiny("llama", speaks=True), TEXTS, prompt=TEMPLATE, answers=ANSWERS)
 
 
