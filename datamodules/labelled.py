@@ -69,6 +69,7 @@ def labelled(
     second_column: str | None = None,
     pairs: bool = True,
     several: bool = False,
+    numbers: bool = False,
 ) -> Labelled:
     """Return at most ``most`` random texts of a file or a split of a corpus, with every class if there is room.
 
@@ -83,24 +84,25 @@ def labelled(
         second_column: the column of the second text of a pair; None for single texts, or to guess it.
         pairs: whether it is guessed if no column of texts is named.
         several: whether a text has several labels or none: a list, or labels with commas between.
+        numbers: whether labels are numbers, and no classes of which each is to be there.
     Raises:
         AttestError: the source does not exist or has tags instead of labels (or labels instead of tags), or rows are bad.
     """
     if source in CORPORA and not Path(source).exists():
         texts, labels = CORPORA[source]().originals(split)
         _require_kind(source, labels, tagging)
-        return _drawn(texts, labels, most, f"the {split} split of {source}")
+        return _drawn(texts, labels, most, f"the {split} split of {source}", numbers)
     with typed_plainly():
         pairs = pairs and text_column is None and not tagging
         how = FileOptions(text_column, label_column, tagging, encoding, on_bad_rows, second_column, pairs, several)
         instances, columns = read_instances({split: source}, how, classes=False)
     together = tagging or not columns.words
     texts = [each.text if together else " ".join(each.text) for each in instances[split]]
-    return _drawn(texts, [each.label for each in instances[split]], most, source)
+    return _drawn(texts, [each.label for each in instances[split]], most, source, numbers)
 
 
-def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str) -> Labelled:
-    classes = pa.array(labels)
+def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str, numbers: bool) -> Labelled:
+    classes = pa.array([""] * len(labels) if numbers else labels)
     rows = sample(np.arange(len(texts)), classes, most)
     if lacking := missing(classes, classes.take(rows), whence):
         say(f"{lacking} For more texts, type --texts <number>")

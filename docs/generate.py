@@ -41,7 +41,8 @@ def columns_reference() -> str:
 
 def _section(spec: Spec) -> str:
     about = f"{spec.question} {spec.does} ({spec.source}). It is about {spec.about}. Cost: {spec.cost}."
-    parts = [f"## {spec.id}", about, spec.about_columns, _columns(spec), _measures(spec)]
+    of_numbers = "" if spec.of_numbers is None else f"Of a model that says one number: {spec.of_numbers.means}."
+    parts = [f"## {spec.id}", about, spec.about_columns, of_numbers, _columns(spec), _measures(spec)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from transformers import PreTrainedTokenizerBase
 
 from attest.experiments.registry import INSIDE, askable, suited
+from attest.models.prediction import says_number
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.prompted import Prompt
 from attest.models.pretrained.texts import longest_read
@@ -31,7 +32,10 @@ def described(
     """
     model = network.model
     yield "model", f"{type(model).__name__}, {sum(each.numel() for each in model.parameters()):,} parameters"
-    yield "labels" if network.labels else "classes", ", ".join(classes)
+    if says_number(network):
+        yield "says", "one number of each text"
+    else:
+        yield "labels" if network.labels else "classes", ", ".join(classes)
     yield from _asked(prompt, tokenizer) if prompt is not None else ()
     heads = ", ".join(dict.fromkeys(str(call.heads) for call in network.calls))
     yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"

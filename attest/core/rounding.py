@@ -15,9 +15,14 @@ def rounding(dtype: torch.dtype) -> float:
     return _ROUNDING[dtype]
 
 
-def in_steps(values: Tensor) -> Tensor:
-    """Return numbers of order 1 in whole steps of their rounding error, so that numbers equal but for rounding become ties."""
-    return (values / rounding(values.dtype)).round()
+def in_steps(values: Tensor, within: float | None = None) -> Tensor:
+    """Return numbers in whole steps of their rounding error, so that numbers equal but for rounding become ties.
+
+    Args:
+        values: float, of any shape.
+        within: their rounding error; None for that of numbers of order 1.
+    """
+    return (values / (within or rounding(values.dtype))).round()
 
 
 def compared(first: Tensor, second: Tensor, within: float) -> Tensor:

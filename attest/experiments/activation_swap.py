@@ -8,7 +8,21 @@ from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.numbers import number, percent
 from attest.experiments.sink import SPARED, columns_of_decoders, spared
-from attest.experiments.spec import NATS, SHARE, Column, Means, Measure, Row, Spec, TokenWeights
+from attest.experiments.spec import (
+    MOVES,
+    NATS,
+    NO_DECISION,
+    SHARE,
+    TVD_MOVES,
+    Column,
+    Means,
+    Measure,
+    OfNumbers,
+    Row,
+    Spec,
+    TokenWeights,
+    moved,
+)
 from attest.models.observation import Observation, rightly
 
 SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
@@ -55,6 +69,10 @@ SAME = 1e-6
 
 
 def _answer(mean: Means) -> str | None:
+    moves = {label: value for name, label in NAMES.items() if (value := mean(f"E8/moved_{name}")) is not None}
+    if moves:
+        found = ", ".join(f"{number(value)} under {label}" for label, value in moves.items())
+        return f"Another projection moves the prediction of the average text by, in{mean.unit}: {found}."
     trained = mean("E8/correct")
     column = "kept" if trained is None else "correct"
     known = {label: value for name, label in NAMES.items() if (value := mean(f"E8/{column}_{name}")) is not None}
@@ -93,10 +111,21 @@ def _accuracy(name: str, label: str) -> Measure:
     )
 
 
+def _movement(name: str, label: str) -> Measure:
+    return Measure(
+        f"moved_{name}",
+        f"movement under {label}, in σ",
+        f"Of a model that says one number: how far it moves with {label} in place of its projection, {MOVES}.",
+        "Only the projection changes: a model trained with it could say the same numbers.",
+    )
+
+
 SWAPPED = (
     Column("correct_<projection>", SHARE, "whether it decides rightly under this projection", unit="0 or 1", type="bool"),
     Column("tvd_<projection>", SHARE, "how far the prediction moves"),
 )
+
+MOVED = (moved(SWAPPED[1]),)
 
 SPEC = Spec(
     id="E8",
@@ -112,6 +141,8 @@ SPEC = Spec(
         Column("support", SHARE, "share of tokens with any weight"),
         *SWAPPED,
         *columns_of_decoders(SWAPPED, SPARED),
+        *MOVED,
+        *columns_of_decoders(MOVED, SPARED),
         Column("jsd_<projection>", NATS, "how far attention moves", unit="nats"),
         Column("support_<projection>", SHARE, "share of tokens with any weight under it"),
         Column("attention_<projection>", SHARE, "attention under it", unit="sums to 1", type="list of float"),
@@ -128,6 +159,8 @@ SPEC = Spec(
             for name, label in NAMES.items()
         ),
         *(spared(_accuracy(name, label)) for name, label in NAMES.items()),
+        *(_movement(name, label) for name, label in NAMES.items()),
+        *(spared(_movement(name, label)) for name, label in NAMES.items()),
         Measure(
             "support",
             "support of the attention",
@@ -138,4 +171,5 @@ SPEC = Spec(
     answer=_answer,
     weights=tuple(_swapped(name, label) for name, label in NAMES.items()),
     run=activation_swap,
+    of_numbers=OfNumbers(f"movements are of the number, {MOVES}, and nothing is decided", (TVD_MOVES, NO_DECISION)),
 )

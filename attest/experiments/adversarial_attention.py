@@ -10,7 +10,7 @@ from attest.core.measures import probabilities, total_variation
 from attest.core.measures.numbers import number, percent
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
-from attest.experiments.spec import NATS, SHARE, Column, Drawing, Means, Measure, Row, Spec, TokenWeights
+from attest.experiments.spec import NATS, SHARE, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, skips_long_texts
 
 
@@ -71,7 +71,7 @@ def _answer(mean: Means) -> str | None:
     how = "there is" if exact is not None else "a search finds"
     return (
         f"In the average text {how} an attention that is {percent(found / math.log(2))} of the greatest possible distance "
-        "away and moves the prediction by at most 0.01."
+        f"away and moves the prediction by at most 0.01{mean.unit}."
     )
 
 
@@ -153,4 +153,7 @@ SPEC = Spec(
     at_validation={"restarts": 0},
     quadratic="the exact adversary",
     when_explaining={"restarts": 0},
+    of_numbers=OfNumbers(
+        "the number may move by 0.01 (0.05 in `jsd_search_filter`) of the standard deviation of all predictions"
+    ),
 )

@@ -15,7 +15,20 @@ from attest.experiments.importance import (
     leave_one_out_inputs,
 )
 from attest.experiments.sink import LEFT_OUT, columns_of_decoders, left_out, parks_attention, without_sink
-from attest.experiments.spec import AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Means, Measure, Row, Spec, TokenWeights
+from attest.experiments.spec import (
+    AT_LEAST_0,
+    CORRELATION,
+    MOVES,
+    SHARE,
+    Column,
+    Drawing,
+    Means,
+    Measure,
+    OfNumbers,
+    Row,
+    Spec,
+    TokenWeights,
+)
 from attest.experiments.words import agreement_over_words
 from attest.models.observation import Observation
 
@@ -54,7 +67,9 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
     if getattr(observation.network, "reads_in_decode", False):
         kinds = {name: importance for name, importance in kinds.items() if "hidden" not in name}
     importances = {name: importance(observation) for name, importance in kinds.items()}
-    ranked = importances | {name: in_steps(importances[name]) for name in importances.keys() & LEAVE_ONE_OUT.keys()}
+    ranked = importances | {
+        name: in_steps(importances[name], observation.within) for name in importances.keys() & LEAVE_ONE_OUT.keys()
+    }
     columns = importances | _correlations(observation, ranked)
     if leave_one_out:
         pair = ranked["gradient_inputs"], ranked["leave_one_out_inputs"]
@@ -309,4 +324,5 @@ SPEC = Spec(
     at_validation={"leave_one_out": False},
     quadratic="leave-one-out",
     of_tokens=True,
+    of_numbers=OfNumbers(f"gradients are of the number itself, and leave-one-out is how far it moves, {MOVES}"),
 )

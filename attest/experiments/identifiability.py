@@ -8,7 +8,7 @@ from torch import Tensor
 from attest.core.measures.identifiability import agreement, column_space, effective_attention, with_ones
 from attest.core.memory import by_rows
 from attest.experiments.sink import spared
-from attest.experiments.spec import AT_LEAST_0, CORRELATION, NATS, SHARE, Column, Measure, Spec
+from attest.experiments.spec import AT_LEAST_0, CORRELATION, NATS, SHARE, Column, Measure, OfNumbers, Spec
 from attest.models.layers_observed import mean_over_rows
 from attest.models.observation import Observation
 
@@ -130,4 +130,5 @@ SPEC = Spec(
         spared(TAU),
     ),
     run=identifiability,
+    of_numbers=OfNumbers("inside layers it is about attention alone, whatever the model says"),
 )

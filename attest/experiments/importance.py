@@ -1,6 +1,7 @@
 """Importance of tokens: by gradients of the predicted probability, and by how far the prediction moves without a token.
 
-The probability is the predicted class's; of one sigmoid output both classes have the same absolute gradient. Jain & Wallace
+The probability is the predicted class's; of one sigmoid output both classes have the same absolute gradient. Of a network that
+says one number, gradients are of that number, and it moves in its standard deviations. Jain & Wallace
 hold attention constant, Meister et al. let the gradient flow through it. Where sentences stand for tokens, a sentence's input
 is that of all its words.
 
@@ -16,10 +17,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attest.core.measures import probabilities, total_variation
+from attest.core.measures import movement
 from attest.core.memory import NEAR, by_rows, rows_at_once
 from attest.models.contract import decided
 from attest.models.observation import Network, Observation, by_texts, cached_per_batch, skips_long_texts
+from attest.models.prediction import predictions_of
 
 
 @cached_per_batch
@@ -60,7 +62,9 @@ def gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
 @torch.enable_grad()
 def _gradients_of_prediction(observation: Observation, logits: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
     with torch.backends.cudnn.flags(enabled=False):
-        return torch.autograd.grad(observation.of_predicted(probabilities(logits)).sum(), inputs, retain_graph=True)
+        return torch.autograd.grad(
+            observation.of_predicted(predictions_of(observation.network, logits)).sum(), inputs, retain_graph=True
+        )
 
 
 def _normalised_norms(gradient: Tensor, mask: Tensor) -> Tensor:
@@ -78,7 +82,7 @@ WEIGHTS_A_PAIR = 12
 @cached_per_batch
 @skips_long_texts
 def leave_one_out_inputs(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
+    """Return how far the prediction moves when a token is removed and the text re-encoded, ``(B, T)``, at least 0.
 
     NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
     row get the very same number, since the text is the same whichever of them goes: rounding is not left to break the tie,
@@ -113,12 +117,12 @@ def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
 
 
 def predictions_without_each(observation: Observation) -> Tensor:
-    """Return the class probabilities of every text without each of its tokens, ``(B, T, K)``; arbitrary at padding.
+    """Return the prediction for every text without each of its tokens, ``(B, T, K)``; arbitrary at padding.
 
     Of texts with questions, T is that of the longest text alone.
     """
     if observation.reach == 1:
-        return observation.probabilities.unsqueeze(1)
+        return observation.prediction.unsqueeze(1)
     read = getattr(observation.network, "read_without_each", None)
     return _by_encoding(observation) if read is None else _by_reading(observation, read)
 
@@ -131,7 +135,7 @@ def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple
         scores, token_logits = read(tokens, mask)
         kept = _others(mask)
         weights = observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).view_as(scores)
-        return probabilities((weights.unsqueeze(2) @ token_logits).squeeze(2))
+        return predictions_of(observation.network, (weights.unsqueeze(2) @ token_logits).squeeze(2))
 
     readings = observation.mask.shape[-1] ** 2 * (1 + observation.logits.shape[-1]) * observation.hidden.element_size()
     per_text = ACTIVATIONS * (readings + observation.embedded[0].nbytes + observation.hidden[0].nbytes)
@@ -162,7 +166,7 @@ def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, rem
     (empty,) = (~kept.any(dim=-1)).nonzero(as_tuple=True)
     shortened[empty, 0], kept[empty, 0] = tokens[empty % len(tokens), 0], True
     logits = decided(network, network.encode(shortened, kept), kept)
-    return probabilities(logits).unflatten(0, (len(removed), -1)).transpose(0, 1)
+    return predictions_of(network, logits).unflatten(0, (len(removed), -1)).transpose(0, 1)
 
 
 def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:
@@ -195,8 +199,8 @@ def _renormalised_without_each(observation: Observation) -> Tensor:
 
 
 def _movements(observation: Observation, outcomes: Tensor) -> Tensor:
-    """Return the TVD ``(B, T)`` of outcomes ``(B, ≤ T, K)`` to the prediction; NaN for texts of one token, 0 at padding."""
-    moved = total_variation(outcomes, observation.probabilities.unsqueeze(1))
+    """Return how far ``(B, T)`` outcomes ``(B, ≤ T, K)`` are from the prediction; NaN for texts of one token, 0 at padding."""
+    moved = movement(outcomes, observation.prediction.unsqueeze(1))
     moved = functional.pad(moved, (0, observation.mask.shape[-1] - moved.shape[-1]))
     moved = moved.masked_fill((observation.lengths == 1).unsqueeze(-1), torch.nan)
     return moved.masked_fill(~observation.mask, 0)

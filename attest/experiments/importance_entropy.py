@@ -16,7 +16,7 @@ from attest.core.randomness import random_order
 from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.sink import LEFT_OUT, columns_of_decoders, left_out, parks_attention, without_sink
-from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec
+from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation, observe
 
 ACTIVATIONS = 24
@@ -156,4 +156,5 @@ SPEC = Spec(
     at_validation={"leave_one_out": False, "texts": 0},
     quadratic="the entropy of leave-one-out",
     of_tokens=True,
+    of_numbers=OfNumbers("gradients are of the number itself, and leave-one-out is how far it moves"),
 )

@@ -7,7 +7,20 @@ from attest.core.measures.numbers import number, percent
 from attest.core.memory import sort_rows
 from attest.core.randomness import random_permutations
 from attest.experiments.sink import SPARED, columns_of_decoders, spared
-from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec
+from attest.experiments.spec import (
+    MOVES,
+    NO_DECISION,
+    SHARE,
+    TVD_MOVES,
+    Column,
+    Drawing,
+    Means,
+    Measure,
+    OfNumbers,
+    Spec,
+    moved,
+    of_movement,
+)
 from attest.models.observation import Observation
 
 
@@ -42,13 +55,13 @@ def median(values: Tensor) -> Tensor:
 
 
 def _answer(mean: Means) -> str | None:
-    moved, flipped = mean("E2/tvd_median"), mean("E2/flipped")
-    if moved is None or flipped is None:
+    moves, flipped, of_number = mean("E2/tvd_median"), mean("E2/flipped"), mean("E2/moved_median")
+    shuffling = "Shuffling attention over the tokens moves the prediction by"
+    if of_number is not None:
+        return f"{shuffling} {number(of_number)}{mean.unit} in the average text."
+    if moves is None or flipped is None:
         return None
-    return (
-        f"Shuffling attention over the tokens moves the prediction by {number(moved)} in the average text and changes "
-        f"{percent(flipped)} of decisions."
-    )
+    return f"{shuffling} {number(moves)} in the average text and changes {percent(flipped)} of decisions."
 
 
 TVD_MEDIAN = Measure(
@@ -96,6 +109,9 @@ DECIDING = (
     Column("flipped_deciding", SHARE, "decoders only: share of these permutations that change the decision"),
 )
 
+MOVED = tuple(moved(column) for column in (*PERMUTED, *DECIDING) if column.name.startswith("tvd_"))
+MOVED_MEDIAN, MOVED_MEDIAN_DECIDING = of_movement(TVD_MEDIAN), of_movement(TVD_MEDIAN_DECIDING)
+
 SPEC = Spec(
     id="E2",
     question="Does the prediction depend on where attention lies?",
@@ -109,6 +125,8 @@ SPEC = Spec(
         *PERMUTED,
         *DECIDING,
         *columns_of_decoders((*PERMUTED, *DECIDING), SPARED),
+        *MOVED,
+        *columns_of_decoders(MOVED, SPARED),
         Column("max_attention", SHARE, "the largest weight"),
     ),
     measures=(
@@ -120,6 +138,10 @@ SPEC = Spec(
         FLIPPED_DECIDING,
         spared(TVD_MEDIAN_DECIDING),
         spared(FLIPPED_DECIDING),
+        MOVED_MEDIAN,
+        spared(MOVED_MEDIAN),
+        MOVED_MEDIAN_DECIDING,
+        spared(MOVED_MEDIAN_DECIDING),
     ),
     answer=_answer,
     drawings=(
@@ -130,7 +152,9 @@ SPEC = Spec(
             "and by predicted class (Jain & Wallace 2019, Fig. 3). Mass near 0 where the largest weight is high means: "
             "attention was concentrated, and where it lay did not matter.",
             "permutation_violins",
+            ("tvd_median",),
         ),
     ),
     run=attention_permutation,
+    of_numbers=OfNumbers(f"movements are of the number, {MOVES}, and nothing flips", (TVD_MOVES, NO_DECISION)),
 )

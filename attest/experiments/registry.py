@@ -20,6 +20,7 @@ from attest.experiments.sampling import Everyone, sample_of_ids
 from attest.experiments.spec import Inside, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
+from attest.models.prediction import says_number
 
 NO_EXPERIMENTS = ("judges", "registry", "stopping")
 """What lies in the folder of the experiments and imports this file."""
@@ -89,10 +90,15 @@ class ConfiguredExperiment:
     """Whether it takes a ``LayerObservation``, and not the pooled ``Observation``."""
 
     def __call__(self, observation: Observation | LayerObservation, context: Context) -> dict[str, Tensor]:
-        """Run the experiment on a batch; return columns ``(B,)``, one number a text, and ``(B, T)``, one a token."""
+        """Run the experiment on a batch; return columns ``(B,)``, one number a text, and ``(B, T)``, one a token.
+
+        Of a network that says one number they have the names that the experiment's ``of_numbers`` gives them.
+        """
         known = inspect.signature(self.run).parameters
         told = {name: getattr(context, name) for name in TOLD if name in known}
-        return self.run(observation, **told, **self.settings)
+        columns = self.run(observation, **told, **self.settings)
+        of_numbers = EXPERIMENTS[self.id].of_numbers if says_number(observation.network) else None
+        return columns if of_numbers is None else of_numbers.named(columns)
 
     @property
     def samples(self) -> bool:
@@ -109,17 +115,20 @@ def runnable() -> dict[str, Spec]:
     return {name: spec for name, spec in EXPERIMENTS.items() if spec.run is not None}
 
 
-def askable(inside: bool = False, tags: bool = False) -> dict[str, ConfiguredExperiment]:
+def askable(inside: bool = False, tags: bool = False, number: bool = False) -> dict[str, ConfiguredExperiment]:
     """Return the experiments that can be asked of a network, with default settings, by id in the order of reports.
 
     Args:
         inside: whether its attention is inside the layers of a Transformer alone. Experiments that ask which tokens matter
             are then run on attention rollout, which leads from the decision down to the tokens.
         tags: whether it decides each token; then nothing is asked of the text as a whole.
+        number: whether it says one number of a text; then only what a spec's ``of_numbers`` allows is asked.
     """
     within = {} if not inside else OF_TAGS if tags else INSIDE
     found = {}
     for name, spec in EXPERIMENTS.items():
+        if number and spec.of_numbers is None:
+            continue
         if name in within:
             found[name] = ConfiguredExperiment(name, within[name].run, inside=True)
         elif spec.run is not None and (not inside or (spec.on_rollout and not tags)):
@@ -131,7 +140,8 @@ def suited(network: Any) -> list[str]:
     """Return the ids of the experiments that can be asked of a network that attends inside its layers alone."""
     tags = bool(getattr(network, "tags", False))
     within = OF_TAGS if tags else INSIDE
-    return [name for name in askable(True, tags) if name not in within or within[name].suits(network)]
+    asked = askable(True, tags, says_number(network))
+    return [name for name in asked if name not in within or within[name].suits(network)]
 
 
 def settings_of(run: Callable[..., Any]) -> dict[str, Any]:
@@ -141,22 +151,30 @@ def settings_of(run: Callable[..., Any]) -> dict[str, Any]:
 
 
 def chosen(
-    experiments: Iterable[str] | Mapping[str, Mapping[str, Any]], inside: bool = False, tags: bool = False
+    experiments: Iterable[str] | Mapping[str, Mapping[str, Any]],
+    inside: bool = False,
+    tags: bool = False,
+    number: bool = False,
 ) -> dict[str, ConfiguredExperiment]:
     """Return the experiments that somebody asks for, by id.
 
     Args:
         experiments: ids, or the settings of each by id: ``{"E2": {"permutations": 20}}``.
-        inside, tags: as in ``askable``.
+        inside, tags, number: as in ``askable``.
     Raises:
         AttestError: an id or a setting is not known, or there is no id.
     """
     names = [experiments] if isinstance(experiments, str) else list(experiments)
     settings = experiments if isinstance(experiments, Mapping) else {}
-    known = askable(inside, tags)
+    known = askable(inside, tags, number)
     if tags and (whole := [name for name in names if name in askable(inside) and name not in known]):
         raise AttestError(
             f"{whole[0]} asks which tokens decide a text, and this model decides each token; expected some of "
+            f"{', '.join(known)}."
+        )
+    if number and (of_classes := [name for name in names if name in askable(inside, tags) and name not in known]):
+        raise AttestError(
+            f"{of_classes[0]} asks about decisions between classes, and this model says one number; expected some of "
             f"{', '.join(known)}."
         )
     if not names or (unknown := [name for name in names if name not in known]):

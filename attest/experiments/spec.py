@@ -8,7 +8,7 @@ experiment as ``SPEC``; ``registry.py`` finds it there.
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from torch import Tensor
@@ -25,6 +25,11 @@ class Means:
     def __init__(self, summary: dict[str, Any], instances: int | None) -> None:
         self.summary, self.instances = summary, instances
 
+    @property
+    def unit(self) -> str:
+        """Return the unit of movements of the prediction, as it stands behind them: a word for σ, or nothing."""
+        return " standard deviations" if DEVIATION in self.summary else ""
+
     def __call__(self, key: str) -> float | None:
         """Return the mean of a column, ``E1/tau_gradient_inputs``; None if it was not measured or is undefined."""
         value = self.summary.get(f"{key}/mean")
@@ -39,6 +44,8 @@ class Means:
         return None if self.instances is None else self.instances - int(self.summary[f"{key}/nan"])
 
 
+DEVIATION = "number/deviation"
+"""The number of a summary that says what σ is, where the model says one number of each text."""
 LN2 = math.log(2)
 SHARE, CORRELATION, NATS, AT_LEAST_0 = (0.0, 1.0), (-1.0, 1.0), (0.0, LN2), (0.0, math.inf)
 ANY = (-math.inf, math.inf)
@@ -101,6 +108,51 @@ class Measure:
     beside: tuple[str, str] | None = None
     short: tuple[str, str] | None = None
     replaced_by: str = ""
+
+
+@dataclass(frozen=True)
+class OfNumbers:
+    """How an experiment is asked of a model that says one number of each text, a regression or a reranker.
+
+    Args:
+        means: what it means there, in a sentence.
+        columns: a pattern of names of columns, and what they are called there; an empty name for columns that there are not.
+    """
+
+    means: str
+    columns: tuple[tuple[str, str], ...] = ()
+
+    def named(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the columns of such a model under the names that they have there."""
+        named = {self._name(name): values for name, values in columns.items()}
+        return {name: values for name, values in named.items() if name}
+
+    def _name(self, name: str) -> str:
+        found = ((re.fullmatch(pattern, name), called) for pattern, called in self.columns)
+        return next((match.expand(called) for match, called in found if match), name)
+
+
+TVD_MOVES = (r"tvd_(.+)", r"moved_\1")
+NO_DECISION = (r"(correct|flipped)(_.+)?", "")
+"""What most experiments do there: distances of distributions are movements of the number, and no class is decided."""
+MOVES = "in standard deviations of the predictions over all texts (σ)"
+
+
+def moved(column: Column, name: str = "") -> Column:
+    """Return the column that a model that says one number has in place of one that counts probability."""
+    means = f"of a model that says one number, in place of `{column.name}`: how far it moves"
+    return replace(column, name=name or _moved(column.name), range=AT_LEAST_0, unit="σ", means=means)
+
+
+def of_movement(measure: Measure) -> Measure:
+    """Return the measure that a model that says one number has in place of one that counts probability."""
+    means = f"As “{measure.title}”, of a model that says one number: how far it moves, {MOVES}."
+    short = measure.short and (measure.short[0], "How far the number moves when attention is changed so, in σ.")
+    return replace(measure, column=_moved(measure.column), title=f"{measure.title}, in σ", means=means, short=short)
+
+
+def _moved(name: str) -> str:
+    return f"moved_{name.removeprefix('tvd_')}"
 
 
 @dataclass(frozen=True)
@@ -195,6 +247,7 @@ class Spec:
         quadratic: what of it compares every token with every other, and so leaves very long texts out.
         of_tokens: whether it needs attention over tokens, and not over sentences.
         needs: what it takes where a single trained run cannot answer: other runs to compare with, or trained adversaries.
+        of_numbers: how it is asked of a model that says one number; None if it is not asked there.
         about_columns: a sentence above the reference of its columns.
         place: among the experiments; the number in its id if left out.
     """
@@ -218,6 +271,7 @@ class Spec:
     when_explaining: Mapping[str, Any] = field(default_factory=dict)
     of_tokens: bool = False
     needs: Literal["", "controls", "adversaries", "attacks"] = ""
+    of_numbers: OfNumbers | None = None
     about_columns: str = ""
     place: float | None = None
 

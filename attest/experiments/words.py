@@ -8,7 +8,7 @@ Legend: B batch, N words left out of the texts of a batch, T tokens, K classes.
 import torch
 from torch import Tensor
 
-from attest.core.measures import kendall_tau_b, total_variation
+from attest.core.measures import kendall_tau_b, movement
 from attest.experiments.erasure.operators import moved_together, read_each
 from attest.experiments.importance import leave_one_out_inputs
 from attest.models.observation import Observation
@@ -43,7 +43,7 @@ def over_words(values: Tensor, words: Tensor) -> Tensor:
 
 
 def leave_words_out(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction if all subwords of a word are removed and the text is read anew, ``(B, T)``.
+    """Return how far the prediction moves if all subwords of a word are removed and the text is read anew, ``(B, T)``.
 
     Special tokens stay, and so does the token at which a Transformer decides. NaN for a text in which nothing is left without
     one of its words; 0 but at first subwords. A word of one subword has the number of that subword, which is not read twice.
@@ -61,7 +61,7 @@ def leave_words_out(observation: Observation) -> Tensor:
         words_NT = words[texts]
         kept_NT = observation.mask[texts] & (words_NT != words_NT.gather(-1, places.unsqueeze(-1)))
         outcomes_NK = read_each(observation, *moved_together(observation.tokens[texts], kept_NT))
-        apart_N = total_variation(outcomes_NK, observation.probabilities[texts])
+        apart_N = movement(outcomes_NK, observation.prediction[texts])
         moved[texts, places] = apart_N.where(kept_NT.any(dim=-1), torch.nan)
     return moved
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.errors import AttestError
-from attest.core.measures import probabilities
+from attest.models.prediction import predictions_of
 
 STEPS = {
     "encode": ("(tokens, mask)", "hidden states (B, T, H)"),
@@ -277,7 +277,7 @@ def _rows_where(wrong: Tensor) -> list[int]:
 
 
 CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
-"""How far apart probabilities may be that should be the same; the second in half precision."""
+"""How far apart probabilities may be that should be the same; the second in half precision. Of numbers, as a share of them."""
 
 
 @torch.no_grad()
@@ -291,16 +291,16 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
         tokens, mask: of the texts, ``(B, T)``; they are read together, and the shortest and the longest of them alone.
         given: what else ``itself`` is told of the tokens, ``(B, T)`` each.
     Raises:
-        AttestError: probabilities are further apart than ``CLOSE``.
+        AttestError: predictions are further apart than ``CLOSE``.
     """
-    together = _probabilities_of(network, ids, tokens, mask, given or {})
+    together = _predictions_of(network, ids, tokens, mask, given or {})
     if getattr(network, "reads_questions", False):
         return
     lengths = mask.sum(dim=-1)
     for row in sorted({int(lengths.argmin()), int(lengths.argmax())}):
         text, length = slice(row, row + 1), slice(int(lengths[row]))
         told = {name: values[text, length] for name, values in (given or {}).items()}
-        alone = _probabilities_of(network, ids[text], tokens[text, length], mask[text, length], told)
+        alone = _predictions_of(network, ids[text], tokens[text, length], mask[text, length], told)
         beside = together[text, length] if together.ndim == 3 else together[text]
         _require_close(
             f"{_name(network)} decides otherwise where a text is padded than where it is alone", alone, beside, ids[text],
@@ -308,8 +308,8 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
         )  # fmt: skip
 
 
-def _probabilities_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
-    """Return a network's own probabilities ``(B, K)`` or ``(B, T, K)``; refuse it if its steps or ``forward`` give others."""
+def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
+    """Return a network's own predictions ``(B, K)`` or ``(B, T, K)``; refuse it if its steps or ``forward`` give others."""
     ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
     if offers_forward(network):
         ways["its forward"] = network(tokens, mask)
@@ -318,7 +318,8 @@ def _probabilities_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, g
         if hasattr(network, "itself")
         else ways.get("its forward", ways["its four steps"])
     )
-    found, others = _without_padding(own, mask), {name: _without_padding(each, mask) for name, each in ways.items()}
+    found, *rest = (_without_padding(network, each, mask) for each in (own, *ways.values()))
+    others = dict(zip(ways, rest, strict=True))
     for name, other in others.items():
         what = f"{_name(network)} decides otherwise by {name} than it does itself"
         _require_close(what, found, other, ids, _why(network, tokens, mask))
@@ -331,18 +332,20 @@ def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
     return "Evidence would be of another model. SDPA leaves out soft caps: model.set_attn_implementation('eager') keeps them."
 
 
-def _without_padding(logits: Tensor, mask: Tensor) -> Tensor:
-    found = probabilities(logits)
+def _without_padding(network: Any, logits: Tensor, mask: Tensor) -> Tensor:
+    found = predictions_of(network, logits)
     return found if found.ndim < 3 else found.where(mask.unsqueeze(-1), 0)
 
 
 def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str) -> None:
-    """Refuse two tensors of probabilities that differ by more than rounding; NaN equals NaN here, and is refused elsewhere."""
+    """Refuse two predictions that differ by more than rounding; NaN equals NaN here, and is refused elsewhere."""
     close = CLOSE_IN_HALF if own.dtype in (torch.float16, torch.bfloat16) else CLOSE
+    close *= max(1.0, float(own.nan_to_num().abs().max()))  # numbers may be large
     apart = (own - other).abs().masked_fill(own.isnan() & other.isnan(), 0).nan_to_num(nan=torch.inf).flatten(1).amax(dim=-1)
     if (apart > close).any():
+        kind = "numbers" if own.shape[-1] == 1 else "probabilities"
         raise AttestError(
-            f"{what}: probabilities are up to {apart.max():.2g} apart, in the texts with the ids "
+            f"{what}: {kind} are up to {apart.max():.2g} apart, in the texts with the ids "
             f"{ids[apart > close][:ROWS_SHOWN].tolist()}; expected the same to {close:g}. {why}"
         )
 

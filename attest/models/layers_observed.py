@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded, unwrapped
 from attest.core.errors import AttestError
-from attest.core.measures import jensen_shannon, probabilities, total_variation
+from attest.core.measures import jensen_shannon, movement, probabilities
 from attest.core.rounding import rounding
 from attest.models.observation import numbered, outside_inference, rightly
+from attest.models.prediction import predictions_of
 
 Scopes = dict[str, list[str]]
 """Layers that are tampered with together, by the suffix that their columns have."""
@@ -84,9 +85,14 @@ class LayerObservation:
         return probabilities(self.logits)
 
     @cached_property
+    def prediction(self) -> Tensor:
+        """Return the prediction: class probabilities ``(B, K)`` or ``(B, T, K)``, or one number in its unit, ``(B, 1)``."""
+        return predictions_of(self.network, self.logits)
+
+    @cached_property
     def predicted(self) -> Tensor:
         """Return the predicted classes, int64 ``(B,)``, of a tagger ``(B, T)``; a tie goes to the lower class."""
-        return self.probabilities.argmax(dim=-1)
+        return self.prediction.argmax(dim=-1)
 
     @cached_property
     def scopes(self) -> Scopes:
@@ -134,8 +140,11 @@ class LayerObservation:
         return self.per_instance(self.predicted == labels if labels.ndim > 1 else rightly(self.predicted, labels))
 
     def moved_from(self, other: "LayerObservation") -> Tensor:
-        """Return the TVD of both observations' predictions, ``(B,)`` in [0, 1], of a tagger its mean over tokens."""
-        return self.per_instance(total_variation(self.probabilities, other.probabilities))
+        """Return how far apart both observations' predictions are, ``(B,)``, of a tagger the mean over tokens.
+
+        It is their TVD, in [0, 1]; of one number the distance in its standard deviations.
+        """
+        return self.per_instance(movement(self.prediction, other.prediction))
 
     def diverged_from(self, other: "LayerObservation", layers: Sequence[str]) -> Tensor:
         """Return the JSD of both observations' attention rows in nats, ``(B,)``, mean over layers, heads and real tokens."""

@@ -16,7 +16,6 @@ from torch.nn import functional
 from attest.core.errors import AttestError
 from attest.core.measures import class_logits, probabilities
 from attest.core.memory import by_rows, longest_quadratic
-from attest.core.rounding import rounding
 from attest.models.contract import (
     require_attention,
     require_batch,
@@ -26,6 +25,7 @@ from attest.models.contract import (
     require_shape,
     require_steps,
 )
+from attest.models.prediction import predictions_of, rounding_of, says_number
 
 Result = TypeVar("Result")
 Columns = TypeVar("Columns", Tensor, dict[str, Tensor])
@@ -112,20 +112,35 @@ class Observation:
         """Return the predicted class probabilities without the graph, ``(B, K)``."""
         return probabilities(self.logits.detach())
 
+    @cached_property
+    def prediction(self) -> Tensor:
+        """Return the prediction without the graph: class probabilities ``(B, K)``, or one number in its unit, ``(B, 1)``."""
+        return predictions_of(self.network, self.logits.detach())
+
     def of_predicted(self, values: Tensor) -> Tensor:
         """Return the predicted class's entries of values ``(B, ..., K)`` that have one entry for each class, ``(B, ...)``."""
         index = self.predicted.view(-1, *(1,) * (values.ndim - 1)).expand(*values.shape[:-1], 1)
         return values.gather(-1, index).squeeze(-1)
 
+    def left_of_prediction(self, outcomes: Tensor) -> Tensor:
+        """Return what is left of the prediction where a text is decided otherwise, ``(B, ..., K) -> (B, ...)``.
+
+        It is the predicted class's probability; of one number, 0 minus how far it is from what the network says of the text.
+        """
+        found = self.of_predicted(outcomes)
+        if not says_number(self.network):
+            return found
+        return -(found - self.of_predicted(self.prediction).view(-1, *(1,) * (found.ndim - 1))).abs()
+
     @cached_property
     def confidence(self) -> Tensor:
-        """Return the probability of the predicted class, ``(B,)`` in [0, 1]."""
-        return self.of_predicted(self.probabilities)
+        """Return the probability of the predicted class, ``(B,)`` in [0, 1]; of one number, 0."""
+        return self.left_of_prediction(self.prediction)
 
     @property
     def within(self) -> float:
-        """Return how far apart two probabilities of this batch may be by rounding alone."""
-        return rounding(self.logits.dtype)
+        """Return how far apart two predictions of this batch may be by rounding alone."""
+        return rounding_of(self.network, self.logits.dtype)
 
     @cached_property
     def lengths(self) -> Tensor:
@@ -161,8 +176,8 @@ class Observation:
 
     @cached_property
     def predicted(self) -> Tensor:
-        """Return the predicted classes, int64 ``(B,)``; a tie goes to the lower class."""
-        return self.probabilities.argmax(dim=-1)
+        """Return the predicted classes, int64 ``(B,)``; a tie goes to the lower class; of one number, 0."""
+        return self.prediction.argmax(dim=-1)
 
     def part(self, rows: Tensor) -> "Observation":
         """Return the observation of some texts, bool or int64 ``rows``, padded to the longest of them, without the graph."""

@@ -12,6 +12,7 @@ from typing import Any
 from attest.core.measures import Majority, OverSeeds, against_majority
 from attest.core.measures.numbers import number, percent, spread
 from attest.experiments.registry import measures
+from attest.experiments.spec import DEVIATION
 from attest.report.collection import tagged_tokens, tested, value_of
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
@@ -19,13 +20,24 @@ from attest.runs.choices import are_plain
 from attest.runs.folder import TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table
 from attest.runs.identity import table_of, typed_of
 
-SCORE_NAMES = {"accuracy": "accuracy", "f1": "F1", "chunk_f1": "chunk F1", "token_f1": "F1 of tokens", "roc_auc": "ROC-AUC"}
+SCORE_NAMES = {
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "chunk_f1": "chunk F1",
+    "token_f1": "F1 of tokens",
+    "roc_auc": "ROC-AUC",
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's ρ",
+    "rmse": "RMSE",
+}
 """The names of scores, by metric."""
 UNDEFINED = {
     "f1": "no text is positive, and none is called so",
     "chunk_f1": "no chunk is there or predicted, or the tags are not B-, I- and O",
     "token_f1": "no token has a tag or is given one",
     "roc_auc": "one class only",
+    "pearson": "all labels are the same",
+    "spearman": "all labels are the same",
 }
 """The reason why a score is undefined, by metric."""
 
@@ -53,6 +65,7 @@ def baseline(run: RunFolder) -> Baseline | None:
     """Return how a run compares with a constant answer on its test texts; None if the texts or their labels are not known.
 
     None, too, if each instance is a text and a label: these are chosen by being present, so a constant answer says nothing.
+    And if the model says one number, of which ``sentence`` speaks.
     """
     path = table_of(run)
     if path is None:
@@ -63,7 +76,7 @@ def baseline(run: RunFolder) -> Baseline | None:
     if tagging:
         rows = read_table(path, ["tags", "predicted_tags"])
         majority = against_majority(*tagged_tokens(rows))
-    elif "label" in columns and "asked" not in columns:
+    elif {"label", "predicted"} <= {*columns} and "asked" not in columns:
         rows = read_table(path, ["label", "predicted"])
         majority = against_majority(rows["label"].to_numpy(), rows["predicted"].to_numpy())
     else:
@@ -115,6 +128,18 @@ def warnings(held: Baseline) -> list[str]:
     return said
 
 
+def _of_number(summary: dict[str, float]) -> str:
+    """Say how well one number of each text fits the numbers that the data give."""
+    rmse, of_mean = summary["test/rmse"], summary["test/rmse_of_mean"]
+    pearson, spearman = (number(summary[f"test/{kind}"]) for kind in ("pearson", "spearman"))
+    return (
+        f"The model says one number of each text, whose correlation with the labels is {pearson} (Pearson) and {spearman} "
+        f"(Spearman). Its root mean squared error is {number(rmse)}, {'less' if rmse < of_mean else 'no less'} than the "
+        f"{number(of_mean)} of always saying the mean label. Evidence counts in σ, the standard deviation of its numbers: "
+        f"{summary[DEVIATION]:.4g}."
+    )
+
+
 def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
     """Say whether the model is better than a constant answer; None if the summary of the run has no accuracy."""
     if summary.get("test/f1_micro") is not None:
@@ -123,6 +148,8 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
             f"{percent(summary['test/exact_match'], 1)} of texts have all labels right and no other. No constant answer is "
             "held against it."
         )
+    if summary.get("test/rmse") is not None:
+        return _of_number(summary)
     if summary.get("test/accuracy") is None:
         return None
     if held is None:

@@ -21,7 +21,7 @@ from attest.experiments.erasure.four_operators import KINDS, OPERATORS
 from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.report.collection import whiskers
-from attest.report.figures import CLASS_COLOURS, most_predicted
+from attest.report.figures import ALL_TEXTS, CLASS_COLOURS, most_predicted
 from attest.report.related import HEADINGS
 
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
@@ -80,7 +80,7 @@ def _panels(class_names: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[
 
 
 def _set_class_title(axes: Axes, name: str, beside: str = "") -> None:
-    title = textwrap.fill(f"predicted: {name}{beside}", TITLE)
+    title = textwrap.fill(f"{'' if name == ALL_TEXTS else 'predicted: '}{name}{beside}", TITLE)
     axes.set_title(title.replace("$", r"\$"), fontsize=10)
 
 

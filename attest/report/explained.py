@@ -88,6 +88,20 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
     return rows
 
 
+def said_of(row: Mapping[str, Any], class_names: Sequence[str]) -> dict[str, str | None]:
+    """Return what the data and the model say of a text, ``label`` (None if it is not known) and ``predicted``, in words."""
+    if "prediction" in row:
+        return {"label": _digits(row["label"]) if "label" in row else None, "predicted": _digits(row["prediction"])}
+    return {
+        "label": class_names[int(row["label"])] if "label" in row else None,
+        "predicted": class_names[int(row["predicted"])],
+    }
+
+
+def _digits(value: float) -> str:
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+
+
 def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:
     """Return the explanations of one text, except swaps to the projection that the model was trained with.
 
@@ -130,11 +144,12 @@ def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None 
     for text in texts:
         outcome = "  ".join(f"{printable(name)} {share:.3f}" for name, share in text["probabilities"].items())
         console.print(Text(f"\n{text['title']}: {printable(text['predicted'])}", style="bold"))
-        console.print(Text(f"  {outcome}"))
+        if outcome:
+            console.print(Text(f"  {outcome}"))
         if text["unknown"]:
             console.print(Text(f"  unknown words, all alike to the model: {printable(', '.join(text['unknown']))}"))
-        for number, explanation in enumerate(explanations(text, in_detail=True)):
-            _print_explanation(console, explanation, text["tokens"], in_full=number == 0 or len(text["tokens"]) < LONG)
+        for place, explanation in enumerate(explanations(text, in_detail=True)):
+            _print_explanation(console, explanation, text["tokens"], in_full=place == 0 or len(text["tokens"]) < LONG)
         _print_readings(console, text)
 
 
@@ -154,8 +169,8 @@ def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
     if readings is None:
         return
     table = Table(title=READINGS_HEADING, title_justify="left", box=None, pad_edge=False)
-    for number, header in enumerate(readings.header):
-        table.add_column(header, no_wrap=number == 0)  # names never wrap on a narrow terminal, other cells do
+    for place, header in enumerate(readings.header):
+        table.add_column(header, no_wrap=place == 0)  # names never wrap on a narrow terminal, other cells do
     for row in readings.rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     console.print()
@@ -183,7 +198,7 @@ def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) ->
     """Write the explained texts as a self-contained page."""
     shown = [
         {
-            "id": number,
+            "id": place,
             "title": text["title"],
             "label": None,
             "predicted": text["predicted"],
@@ -195,7 +210,7 @@ def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) ->
             "unknown": text["unknown"],
             "readings": readings_of_text(text, text["tokens"]),
         }
-        for number, text in enumerate(texts, start=1)
+        for place, text in enumerate(texts, start=1)
     ]
     write_text(path, render("explained.html", run=run, texts=shown))
 
@@ -222,11 +237,9 @@ class ExplainedText:
             "title": f"text {row['id']}",
             "tokens": list(row["tokens"]),
             "unknown": [],
-            "predicted": class_names[int(row["predicted"])],
             "probabilities": {name: float(row[f"probability_{name}"]) for name in class_names},
         }
-        label = {"label": class_names[int(row["label"])]} if "label" in row else {}
-        return cls({**row, **named, **label})
+        return cls({**row, **named, **said_of(row, class_names)})
 
     @property
     def tokens(self) -> list[str]:
@@ -235,7 +248,7 @@ class ExplainedText:
 
     @property
     def predicted(self) -> str:
-        """Return the name of the class that the model predicts."""
+        """Return the name of the class that the model predicts, or the number that it says, as it is shown."""
         return str(self._row["predicted"])
 
     @property
@@ -245,7 +258,7 @@ class ExplainedText:
 
     @property
     def probabilities(self) -> dict[str, float]:
-        """Return the probability of each class, by its name."""
+        """Return the probability of each class, by its name; empty if the model says one number."""
         return dict(self._row["probabilities"])
 
     @property

@@ -41,6 +41,8 @@ JOINING = "\u200d\ufe0e\ufe0f"
 """The signs that join emoji or choose their form, and are not drawn themselves."""
 PANELS = 8
 """The largest number of classes with a panel; a figure with more panels takes minutes and shows nothing."""
+ALL_TEXTS = "all texts"
+"""The name of the one panel where the model decides between no classes."""
 SYMBOLS = {"So", "Sk"}
 """The Unicode categories of emoji, whose names say what they show."""
 

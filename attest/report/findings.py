@@ -74,7 +74,12 @@ class Findings:
 
     @cached_property
     def class_names(self) -> list[str]:
-        """Return the names of the classes in their order, from the table of texts or from the record of the data."""
+        """Return the names of the classes in their order, from the table of texts or from the record of the data.
+
+        There are none if the model says one number.
+        """
+        if self.instances is not None and "prediction" in self.instances:
+            return []
         columns = [] if self.instances is None else self.instances.filter(regex="^probability_").columns
         if len(columns):
             return [name.removeprefix("probability_") for name in columns]

@@ -48,6 +48,11 @@ OF_TEXTS = (
     ShownMeasure("instances/length", "tokens", "Tokens of the text, or sentences where attention is over them."),
     ShownMeasure("instances/max_attention", "max α", "The largest attention weight."),
 )
+OF_NUMBERS = (
+    ShownMeasure("instances/label", "label", "What the data say."),
+    ShownMeasure("instances/prediction", "prediction", "The number that the model says."),
+    *OF_TEXTS[1:],
+)
 OF_SENTENCES = (
     ShownMeasure("tagged/right", "right", "Share of its words that are tagged rightly."),
     ShownMeasure("tagged/chunk_f1", "F1 of chunks", "Of whole chunks: first word, last word and kind must be right."),
@@ -76,9 +81,14 @@ def instance_table(
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
         then the measures, None if undefined), ``texts`` by id (see ``_whole_text``), ``empty`` (names of the measures that
-        are undefined on every text, which have no column) and ``total``.
+        are undefined on every text, which have no column) and ``total``. If the model says one number, rows have no label and
+        no prediction of classes, but measures of these names.
     """
     texts = tables[INSTANCES].set_index("id")
+    if "prediction" in texts:
+        said = {each.key: texts[name] for each in OF_NUMBERS if (name := each.key.partition("/")[2]) in texts}
+        rows = joined(tables, attention_name).assign(**said)
+        return _table(rows, tables, OF_NUMBERS, lambda row: [], _whole_text, "instances/prediction") | {"classes": []}
     measured = {
         "instances/confidence": texts.filter(regex="^probability_").max(axis=1),
         "instances/length": texts["length"],

@@ -15,8 +15,8 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
 from attest.report import evidence_figures, readings
 from attest.report.controls import NAMES, warnings
-from attest.report.explained import explanations, joined
-from attest.report.figures import Illustration, as_svg, drawable, embedded, legend, most_predicted, save_figures
+from attest.report.explained import explanations, joined, said_of
+from attest.report.figures import ALL_TEXTS, Illustration, as_svg, drawable, embedded, legend, most_predicted, save_figures
 from attest.report.findings import Findings, pools
 from attest.report.instance_table import (
     as_script_data,
@@ -43,8 +43,10 @@ def evidence_illustrations(tables: Mapping[str, pd.DataFrame], class_names: Sequ
     """
     for experiment, spec in EXPERIMENTS.items():
         rows = tables.get(experiment)
-        if rows is None or "predicted" not in rows:
+        if rows is None or not {"predicted", "prediction"} & {*rows.columns}:
             continue
+        if "prediction" in rows:  # one number, and so one panel for all texts
+            rows, class_names = rows.assign(predicted=0), [ALL_TEXTS]
         for drawing in spec.drawings:
             if {*drawing.needs} <= {*rows.columns}:
                 caption = drawing.caption if isinstance(drawing.caption, str) else drawing.caption(rows)
@@ -73,7 +75,9 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
     """Yield the figures of E8 and E9 by layer, then the attention maps of a few texts, if the tables of these exist."""
     found = Findings(folder)
     tables = [found.table(experiment) for experiment in ("E8", "E9")]
-    swapped, shuffled = (rows if rows is not None and any("_layer" in name for name in rows) else None for rows in tables)
+    swapped, shuffled = (
+        rows if rows is not None and "correct" in rows and any("_layer" in name for name in rows) else None for rows in tables
+    )
     if swapped is not None or shuffled is not None:
         yield Illustration(
             "E9/accuracy_by_layer",
@@ -195,20 +199,27 @@ def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], atten
     if instances is None or "attention" not in instances:
         return nothing
     table = instance_table(tables, class_names, attention_name)
+    order = "the smallest to the largest number" if "prediction" in instances else "the least to the most confident prediction"
     shown = {"texts": _shown_texts(joined(tables, attention_name), class_names), "shown_tokens": f"{TOKENS_SHOWN:,}"}
+    shown |= {"order": order}
     return nothing | shown | {"instances": _counted(instances), "data": as_script_data(table), "empty": table["empty"]}
 
 
 def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return some texts with all their explanations, at even distances in the order of the prediction's confidence."""
-    rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
+    """Return some texts with all their explanations, at even distances in the order of the prediction's confidence.
+
+    Of one number, in the order of the number.
+    """
+    if "prediction" in rows:
+        rows = rows.assign(confidence=None).sort_values("prediction")
+    else:
+        rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
     count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
     return [
         {
             "id": row["id"],
             "title": f"text {row['text']}, label {row['asked']}" if "asked" in row else f"text {row['id']}",
-            "label": class_names[row["label"]] if "label" in row else None,
-            "predicted": class_names[row["predicted"]],
+            **said_of(row, class_names),
             "confidence": row["confidence"],
             "question": question(row),
             "tokens": list(row["tokens"]),

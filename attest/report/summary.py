@@ -80,6 +80,24 @@ SCORES = {
         "Texts wholly right",
         "Share of texts with all their labels, and no other.",
     ),
+    "test/pearson": Measure(
+        "pearson",
+        "Pearson's correlation",
+        "Correlation of the model's numbers with the labels, -1 to 1.",
+        "A model whose numbers are all too high can have a correlation of 1.",
+    ),
+    "test/spearman": Measure(
+        "spearman",
+        "Spearman's correlation",
+        "The same of ranks: whether texts are in the right order.",
+    ),
+    "test/rmse": Measure(
+        "rmse",
+        "RMSE",
+        "Root of the mean squared difference of the model's numbers and the labels, in the unit of the labels.",
+        "Compare it with rmse_of_mean in summary.json, that of always saying the mean label. Rerankers often say numbers on "
+        "another scale than the labels: then only correlations say something.",
+    ),
     "test/roc_auc": Measure(
         "roc_auc",
         "ROC-AUC",

@@ -13,6 +13,7 @@ from attest.app.api.batches import Batch, Encode, Words
 from attest.core.attention.interventions import unwrapped
 from attest.core.errors import AttestError, needing_transformers
 from attest.models.contract import STEPS
+from attest.models.prediction import OneNumber
 
 if TYPE_CHECKING:
     from attest.models.pretrained.network import PretrainedNetwork
@@ -112,17 +113,24 @@ def read_by(
         prompt: the prompt of a language model; None for a classifier.
         texts: whether texts are given, which the tokenizer reads with token types if it has any, and not batches of token ids.
     Raises:
-        AttestError: the model does not choose between classes, its attention cannot be reached, tokens meet outside its
+        AttestError: the model has a head of another kind, its attention cannot be reached, tokens meet outside its
             attention, or the tokenizer is not a fast one.
     """
     from attest.core.labels import class_names
-    from attest.models.pretrained.admitted import labels_decided, require_as_it_is, require_classifier, require_one_stack
+    from attest.models.pretrained.admitted import (
+        gives_number,
+        is_squashed,
+        labels_decided,
+        require_as_it_is,
+        require_head,
+        require_one_stack,
+    )
     from attest.models.pretrained.network import PretrainedNetwork, embeddings_of, padding_of
     from attest.models.pretrained.texts import Encoder
 
     require_one_stack(model)
     if prompt is None:
-        require_classifier(model)
+        require_head(model)
     padding = _known(model, padding_of(model), getattr(tokenizer, "pad_token_id", None), 0)
     masked = _known(model, *(getattr(tokenizer, name, None) for name in ("mask_token_id", "unk_token_id")), padding)
     if prompt is not None:
@@ -131,12 +139,14 @@ def read_by(
     rows = len(embeddings_of(model).weight)
     told = reads is not None and encode is None and texts and len(tokenizer) <= rows  # an id beyond looks like one with a type
     segments = reads.segments if reads is not None and told else 1
-    network = PretrainedNetwork(model, padding, masked, segments, labels_decided(model))
+    number = OneNumber() if gives_number(model.config) else None
+    squashed = number is not None and is_squashed(model.config)
+    network = PretrainedNetwork(model, padding, masked, segments, labels_decided(model), number, squashed)
     if reads is not None:
         reads.rows, reads.tagging = rows if segments > 1 else 0, network.tags
     require_as_it_is(network)
     shown = reads.words if words is None and reads is not None else words
-    return network, encode or reads, shown, label_names or class_names(model.config)
+    return network, encode or reads, shown, () if number else label_names or class_names(model.config)
 
 
 def _known(model: Any, *ids: int | None) -> int:

@@ -243,13 +243,10 @@ class Measuring:
         layers = self._layers(observation)
         if layers is not None:
             observation = observation.explained_by(read_from_layers(observation, layers.attention))
-        decided = observation.predicted if label is None and layers is not None else label
-        context = self._context(decided, observation, everyone)
+        context = self._context(self._decided(label, layers is not None, observation), observation, everyone)
         known = {} if label is None else {"label": label}
         asked = {name: batch[name].to(observation.ids) for name in ("text", "asked") if name in batch}
-        identity = (
-            {"id": observation.ids} | asked | known | {"predicted": observation.predicted, "length": observation.lengths}
-        )
+        identity = {"id": observation.ids} | asked | known | self._said(observation) | {"length": observation.lengths}
         if INSTANCES in self._asked:
             with self._timed(INSTANCES):
                 pairs = {} if layers is None or "text_of_pair" not in batch else between_texts(layers, batch["text_of_pair"])
@@ -257,6 +254,14 @@ class Measuring:
                 self._parts[INSTANCES].append(rows.assign(tokens=batch["tokens"]))
             yield INSTANCES
         yield from self._experiments(observation, layers, context, identity)
+
+    def _said(self, observation: Observation) -> dict[str, Tensor]:
+        """Return the column of what the model says of each text."""
+        return {"predicted": observation.predicted}
+
+    def _decided(self, label: Tensor | None, inside: bool, observation: Observation) -> Tensor | None:
+        """Return the classes that experiments compare decisions with: gold ones; inside layers predicted ones without them."""
+        return observation.predicted if label is None and inside else label
 
     def _experiments(
         self, pooled: Observation | None, layers: LayerObservation | None, context: Context, identity: dict[str, Tensor]

@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -34,6 +34,7 @@ from attest.app.api.long_texts import (
 )
 from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, shown_class, tagged_batches
 from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
+from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
 from attest.app.api.run import Outcome, Run, open_run
 from attest.core.attention.interventions import uncompiled
 from attest.core.bounds import require_bounds
@@ -43,6 +44,7 @@ from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budge
 from attest.experiments.erasure import Background
 from attest.experiments.registry import chosen, runnable, suited
 from attest.models.contract import STEPS, require_itself, require_steps
+from attest.models.prediction import says_number
 from attest.report.explained import ExplainedText, joined
 from attest.report.page import write_report
 from attest.runs.folder import UNFINISHED, RunFolder, write_text
@@ -154,7 +156,8 @@ def trial(
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
         labels: the class of each text, or the classes of its words if the model decides words: numbers from 0 or names, in
             any list, array or column, taken by position; batches have their own. Of a model that decides each of several
-            labels, the list of labels of each text, or 0 and 1 ``(N, L)``. Without labels there is no accuracy.
+            labels, the list of labels of each text, or 0 and 1 ``(N, L)``; of a model that says one number, numbers. Without
+            labels there is no accuracy.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
         background: training texts, or their token ids. E14's ``resample`` draws replacements of erased tokens from them;
@@ -206,8 +209,10 @@ def trial(
     tags = bool(getattr(network, "tags", False))
     if tags:
         given, labels = tagged_batches(given, labels, encode, batch_size, names), None
-    several = bool(getattr(network, "labels", 0))
+    several, number = bool(getattr(network, "labels", 0)), says_number(network)
     every = labels_of(labels, len(given), names) if several and not batched else None
+    if number and not batched:
+        every = numbers_of(labels, len(given))
     batches = batches_of(given, encode, labels if every is None else None, words, batch_size, names)
     if every is not None:
         batches = [batch | {"label": every[batch["id"]]} for batch in batches]
@@ -220,14 +225,15 @@ def trial(
     inside = not getattr(network, "pools_by_attention", True)
     device = device_of(network)
     drawn_from = None if background is None else _background(background, encode).to(device)
-    measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags)
+    measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags, number)
     about: dict[str, Any] = {}
     if windowed is not None:
         require_suited(measures, windowed)
         about = {"window": window, "stride": stride, "pooled": pooled, "remarks": [tell_of_windows(windowed, batches)]}
     with in_evaluation_mode(network):
         batches, scores = asked_of(network, batches, batch_size) if several else (batches, {})
-    measuring = (TaggedMeasuring if tags else Measuring)(network, measures, DECISIONS if several else names, seed, drawn_from)
+    kind = TaggedMeasuring if tags else NumberMeasuring if number else Measuring
+    measuring = kind(network, measures, DECISIONS if several else names, seed, drawn_from)
     measuring.labels, measuring.scores = (names, scores) if several else ((), {})
     with budget_kept(), in_evaluation_mode(network):
         for batch in _batches_to_check(batches, network):
@@ -237,6 +243,8 @@ def trial(
             ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
             require_itself(network, ids, tokens, mask, {name: each.to(device) for name, each in told.items()})
         set_memory_budget(memory_gib, max_tokens)
+        if number:
+            cast(Any, network).number = scale_of(network, batches)
         measuring.all_of(batches, progress, processes, until, batch_size)
     result = Trial(shown_class(network).__name__)
     limits = {"memory_gib": memory_gib, "max_tokens": max_tokens} | ({} if until is None else {"until": until})

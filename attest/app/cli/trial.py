@@ -8,7 +8,8 @@ The model is fine-tuned to classify texts or tokens: a folder that save_pretrain
 causal language model: it gets a prompt about each text, and decides by the first tokens of the labels' answers. The data are
 a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or the --split of a corpus: sst, imdb, 20news or
 agnews. A model that classifies tokens takes words with one tag each: a file, or conll2000. A model of pairs takes two
-columns of texts, and a model that decides each of several labels a column of lists, or of labels with commas between.
+columns of texts, and a model that decides each of several labels a column of lists, or of labels with commas between. A model
+that says one number, a regression or a reranker, takes a column of numbers.
 
 Experiments act on every layer alone and on all layers together. They shuffle attention (E2), search for another attention
 (E3), swap the projection (E8), shuffle the keys (E9) or cut a decoder's edges (E16). E1, E14 and E15 ask what attention
@@ -70,6 +71,7 @@ def main(arguments: list[str]) -> int:
 def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> int:
     """Put the model on trial and write the results into a claimed folder."""
     with needing_transformers():
+        from attest.models.pretrained.admitted import gives_number
         from attest.models.pretrained.loading import config_tried, decides_tokens
     from attest.datamodules.labelled import labelled
     from attest.datamodules.notice import say
@@ -80,6 +82,9 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     tagging = typed.prompt is None and decides_tokens(config)
     columns = typed.text_column, typed.label_column
     several = config.problem_type == "multi_label_classification"
+    numbers = typed.prompt is None and gives_number(config)
+    if numbers and typed.labels is not None:
+        raise AttestError(f"{typed.model} says one number of each text, and --labels names classes; leave --labels out.")
     data = labelled(
         typed.data,
         typed.split,
@@ -91,6 +96,7 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
         typed.second_column,
         pairs=typed.prompt is None,
         several=several,
+        numbers=numbers,
     )
     import torch
 
@@ -98,7 +104,7 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     from attest.core.memory import processes_that_fit
 
     torch.set_num_threads(1)  # one process a core instead
-    model, tokenizer, options = _loaded(typed, data)
+    model, tokenizer, options = _loaded(typed, data, numbers)
     processes = typed.processes or min(cores(), processes_that_fit())
     options |= {"window": typed.window, "stride": typed.stride, "pooled": typed.pooled}
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
@@ -116,13 +122,15 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     return 0
 
 
-def _loaded(typed: Namespace, data: "Labelled") -> tuple[Any, Any, dict[str, Any]]:
+def _loaded(typed: Namespace, data: "Labelled", numbers: bool) -> tuple[Any, Any, dict[str, Any]]:
     """Return the model, its tokenizer, and the options of a trial about labels and prompt."""
     with needing_transformers():
         from attest.models.pretrained.loading import load
         from attest.models.pretrained.prompted import EXAMPLE, prompt_typed
     if typed.prompt is None:
         model, tokenizer = load(typed.model)
+        if numbers:
+            return model, tokenizer, {"labels": data.labels}
         names = _names(typed.labels, model.config)
         return model, tokenizer, {"labels": data.called(names, _order_of(len(names))), "label_names": names}
     asked = prompt_typed(typed.prompt, typed.labels)

@@ -14,7 +14,14 @@ from attest.core.measures.comparison import (
     signed_rank,
     standard_errors,
 )
-from attest.core.measures.divergences import class_logits, jensen_shannon, normalised_entropy, probabilities, total_variation
+from attest.core.measures.divergences import (
+    class_logits,
+    jensen_shannon,
+    movement,
+    normalised_entropy,
+    probabilities,
+    total_variation,
+)
 from attest.core.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k, tau_b, top_k_overlap
 from attest.core.measures.summary import summarise
 
@@ -31,6 +38,7 @@ __all__ = [
     "kendall_tau_b",
     "kendall_top_k",
     "mcnemar",
+    "movement",
     "normalised_entropy",
     "probabilities",
     "signed_rank",

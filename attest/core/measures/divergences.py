@@ -32,6 +32,17 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
     return 0.5 * (p - q).abs().sum(dim=-1)
 
 
+def movement(p: Tensor, q: Tensor) -> Tensor:
+    """Compute how far a prediction moves: the TVD of class probabilities ``(..., K)``, |p - q| of one number ``(..., 1)``.
+
+    Args:
+        p, q: what a network predicts, as ``attest.models.prediction.predictions_of`` has it.
+    Returns:
+        ``(...)``, in [0, 1] for classes, at least 0 for one number, in its standard deviations.
+    """
+    return total_variation(p, q) if p.shape[-1] > 1 else (p - q).abs().squeeze(-1)
+
+
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     """Compute the Jensen-Shannon divergence (JSD) of attention in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
 

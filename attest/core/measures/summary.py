@@ -36,7 +36,7 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
     return summary
 
 
-IDENTITY = ("id", "loader", "text", "asked", "label", "predicted", "length")
+IDENTITY = ("id", "loader", "text", "asked", "label", "predicted", "prediction", "length")
 """Columns that say which instance a row is about; no evidence, so not summarised."""
 SHARES = re.compile(
     r"significant_.+|(only_top|only_random|both|neither)(_support)?|flips_in_every_order|hangs_on_truth|trivial_(context|prediction)(_strict)?"

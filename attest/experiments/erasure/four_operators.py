@@ -28,7 +28,20 @@ from attest.experiments.erasure.outcomes import (
 )
 from attest.experiments.erasure.read_anew import soft_scores, tau_randomised
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.spec import ANY, CORRELATION, SHARE, About, Column, Drawing, Means, Measure, Spec
+from attest.experiments.spec import (
+    ANY,
+    CORRELATION,
+    MOVES,
+    SHARE,
+    About,
+    Column,
+    Drawing,
+    Means,
+    Measure,
+    OfNumbers,
+    Spec,
+    moved,
+)
 from attest.models.observation import Observation
 
 KINDS = ("comprehensiveness", "sufficiency")
@@ -199,6 +212,14 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
     )
 
 
+FALLS = (
+    Column("comprehensiveness_<operator>", FALL, "AOPC: fall of the prediction without the top tokens, mean over sizes"),
+    Column("sufficiency_<operator>", FALL, "the same with the top tokens alone; low means they suffice"),
+    Column("random_<either>_<operator>", FALL, "the mean of either over random sets of the same sizes"),
+    Column("lowest_<either>", FALL, "the least that any sets of these sizes reach under `attention`"),
+    Column("highest_<either>", FALL, "the most"),
+)
+
 SPEC = Spec(
     id="E14",
     question="Does erasing its top tokens change the prediction, whichever way they are erased?",
@@ -209,13 +230,10 @@ SPEC = Spec(
     about_columns=f"{STAY} They are in no random set, and k is a share of the others. Where there is no other, numbers are "
     "NaN.",
     columns=(
-        Column("comprehensiveness_<operator>", FALL, "AOPC: fall of the prediction without the top tokens, mean over sizes"),
-        Column("sufficiency_<operator>", FALL, "the same with the top tokens alone; low means they suffice"),
-        Column("random_<either>_<operator>", FALL, "the mean of either over random sets of the same sizes"),
+        *FALLS[:3],
         Column("win_<either>_<operator>", SHARE, "share of random sets that the explanation beats; ties count half"),
         Column("violation_<operator>", SHARE, "share of draws whose prediction rises without the top token"),
-        Column("lowest_<either>", FALL, "the least that any sets of these sizes reach under `attention`"),
-        Column("highest_<either>", FALL, "the most"),
+        *FALLS[3:],
         Column("naopc_<either>", ANY, "where the explanation lies between the two: 0 at the least, 1 at the most"),
         Column("soft_<either>", ANY, "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better"),
         Column("eraser_<either>", FALL, "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %"),
@@ -225,6 +243,7 @@ SPEC = Spec(
             CORRELATION,
             "τ-b of the attention with that of a model where this part and all above it are initialised again",
         ),
+        *map(moved, FALLS),
         Column("token", (0, math.inf), "taggers only: the position of the token whose tag is asked for, from 0", type="int"),
     ),
     measures=(
@@ -274,4 +293,12 @@ SPEC = Spec(
     on_rollout=True,
     any_reading=True,
     of_tokens=True,
+    of_numbers=OfNumbers(
+        f"the prediction does not fall, it moves up or down, {MOVES}; no prediction is surer than another, and libraries that "
+        "count probabilities have no number for it",
+        (
+            (r"((?:comprehensiveness|sufficiency|random|lowest|highest)_.+)", r"moved_\1"),
+            (r"(violation|eraser|ferret)_.+", ""),
+        ),
+    ),
 )

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.errors import AttestError
-from attest.core.measures import probabilities
 from attest.core.memory import by_rows
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.importance import ACTIVATIONS
 from attest.models.contract import decided
 from attest.models.observation import Observation
+from attest.models.prediction import predictions_of
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Background:
 
 
 Operator = Callable[[Observation, Tensor], Tensor]
-"""Takes an observation and which tokens are kept, bool ``(B, V, T)``, to the predicted class's probability ``(B, V)``."""
+"""Takes an observation and which tokens are kept, bool ``(B, V, T)``, to the predicted class's probability ``(B, V)``, or what
+else ``Observation.left_of_prediction`` says."""
 UNKNOWN = 1
 """The token id of every unseen word in our vocabularies."""
 
@@ -115,7 +116,7 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
         return _read(observation, everyone, kept, in_place=True)
     weights = observation.attention.unsqueeze(1) * kept
     left = weights.sum(dim=-1, keepdim=True)
-    outcomes = observation.of_predicted(observation.probabilities_under(weights / torch.where(left > 0, left, 1)))
+    outcomes = observation.left_of_prediction(observation.probabilities_under(weights / torch.where(left > 0, left, 1)))
     return outcomes.where(left.squeeze(-1) > 0, bias_alone(observation).unsqueeze(-1))
 
 
@@ -150,7 +151,8 @@ def resample(observation: Observation, kept: Tensor, background: Background, see
 def bias_alone(observation: Observation) -> Tensor:
     """Return the predicted class's probability where the context is 0, ``(B,)``."""
     nothing = torch.zeros_like(observation.attention)
-    return observation.of_predicted(probabilities(observation.network.decode(observation.hidden.detach(), nothing)))
+    logits = observation.network.decode(observation.hidden.detach(), nothing)
+    return observation.left_of_prediction(predictions_of(observation.network, logits))
 
 
 def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor:
@@ -174,10 +176,11 @@ def _read(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool
     asked = torch.arange(kept.shape[-1], device=kept.device) >= observation.reach
     written = torch.cat([rows, kept, (tokens * _beside(kept | asked | in_place, tokens)).flatten(2)], dim=-1).flatten(0, 1)
     different, again = written.unique(dim=0, return_inverse=True)
-    whose, kept = different[:, 0], different[:, 1 : 1 + kept.shape[-1]].bool()
+    kept = different[:, 1 : 1 + kept.shape[-1]].bool()
     tokens = different[:, 1 + kept.shape[-1] :].unflatten(-1, tokens.shape[2:])
-    read = read_each(observation, tokens, kept, in_place).gather(-1, observation.predicted[whose].unsqueeze(-1)).squeeze(-1)
-    return read.where(kept.any(dim=-1), bias_alone(observation)[whose])[again].unflatten(0, (len(rows), -1))
+    read = read_each(observation, tokens, kept, in_place)[again].unflatten(0, (len(rows), -1))
+    something = kept.any(dim=-1)[again].unflatten(0, (len(rows), -1))
+    return observation.left_of_prediction(read).where(something, bias_alone(observation).unsqueeze(-1))
 
 
 def _beside(kept: Tensor, tokens: Tensor) -> Tensor:
@@ -186,7 +189,7 @@ def _beside(kept: Tensor, tokens: Tensor) -> Tensor:
 
 @torch.no_grad()
 def read_each(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
-    """Return the class probabilities of texts ``(N, T, …)`` of which some tokens are kept; texts of like length share a pass.
+    """Return the predictions for texts ``(N, T, …)`` of which some tokens are kept; texts of like length share a pass.
 
     Args:
         observation: of the batch that the texts come from.
@@ -194,7 +197,7 @@ def read_each(observation: Observation, tokens: Tensor, kept: Tensor, in_place: 
         kept: bool ``(N, T)``.
         in_place: whether tokens that are not kept are embedded all the same.
     Returns:
-        ``(N, K)``, class probabilities; arbitrary where nothing is kept.
+        ``(N, K)``, as ``predictions_of`` has them; arbitrary where nothing is kept.
     """
     network = observation.network
     last = kept.shape[-1] - kept.flip(-1).to(torch.uint8).argmax(dim=-1)
@@ -204,7 +207,8 @@ def read_each(observation: Observation, tokens: Tensor, kept: Tensor, in_place: 
         size = min(int(last[rows].max()), observation.reach)
         texts, left = (observation.narrowed(each[rows], size).clone() for each in (tokens, kept))
         left[:, 0] |= ~left.any(dim=-1)  # networks read no empty text
-        return probabilities(decided(network, network.encode(texts, torch.ones_like(left) if in_place else left), left))
+        hidden = network.encode(texts, torch.ones_like(left) if in_place else left)
+        return predictions_of(network, decided(network, hidden, left))
 
     hidden = observation.hidden[0]
     maps = 4 * hidden.shape[0] ** 2 * hidden.element_size() if attends_within(network) else 0

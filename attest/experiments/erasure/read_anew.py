@@ -12,10 +12,11 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from attest.core.measures import probabilities, tau_b
+from attest.core.measures import tau_b
 from attest.core.randomness import random_uniforms, stream
 from attest.models.contract import decided
 from attest.models.observation import Network, Observation, tables_of
+from attest.models.prediction import predictions_of
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
@@ -35,10 +36,11 @@ def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Ten
     share = explanation / explanation.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(explanation.dtype).tiny)
     draws = _uniforms(seed, observation)
     always = _beside(observation.mask & ~observation.ranked, draws)
-    falls = [
-        (before - reading_embedded(observation, observation.embedded.detach() * (kept | always))).clamp(min=0)
+    outcomes = (
+        reading_embedded(observation, observation.embedded.detach() * (kept | always))
         for kept in (draws >= _beside(share, draws), draws < _beside(share, draws), torch.zeros_like(draws, dtype=torch.bool))
-    ]
+    )
+    falls = [(before - observation.left_of_prediction(each)).clamp(min=0) for each in outcomes]
     rest = falls[2]  # 1 - S₀
     columns = torch.stack([falls[0], rest - falls[1]], dim=-1) / rest.unsqueeze(-1)
     return columns.where(rest.unsqueeze(-1) > 0, torch.nan)
@@ -61,9 +63,9 @@ def _uniforms(seed: int, observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
-    """Return the predicted class's probability, ``(B,)``, if ``embedded`` stands for the embeddings of the tokens."""
+    """Return the prediction, ``(B, K)``, if ``embedded`` stands for the embeddings of the tokens."""
     logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
-    return observation.of_predicted(probabilities(logits))
+    return predictions_of(observation.network, logits)
 
 
 def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:

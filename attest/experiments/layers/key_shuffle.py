@@ -12,7 +12,7 @@ from torch import Tensor
 from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers.tampering import Tamper, Tampering, clean_keys, replacing_keys, tampered_at_random
 from attest.experiments.sink import columns_of_decoders, spared
-from attest.experiments.spec import NATS, SHARE, Column, Inside, Measure, Spec
+from attest.experiments.spec import MOVES, NATS, NO_DECISION, SHARE, TVD_MOVES, Column, Inside, Measure, OfNumbers, Spec, moved
 from attest.models.layers_observed import LayerObservation
 
 
@@ -79,6 +79,15 @@ SHUFFLED = (
     Column("jsd_shuffled", NATS, "how far attention moves, mean over rows and shuffles", unit="nats"),
 )
 
+MOVED = moved(SHUFFLED[1])
+MOVED_SHUFFLED = Measure(
+    "moved_shuffled",
+    "movement with keys shuffled, in σ",
+    f"Of a model that says one number: how far it moves with keys permuted over the tokens in every layer, {MOVES}.",
+    "The model never saw shuffled keys: that its number moves does not show that its attention was right.",
+    suspicious="low",
+)
+
 SPEC = Spec(
     id="E9",
     question="Does the model survive other keys?",
@@ -94,6 +103,8 @@ SPEC = Spec(
         *SHUFFLED,
         Column("correct_shuffled_layer<l>", SHARE, "the same in one layer alone"),
         *columns_of_decoders(SHUFFLED, "the first key in its place"),
+        MOVED,
+        *columns_of_decoders([MOVED], "the first key in its place"),
         Column(
             "correct_attacked",
             SHARE,
@@ -126,7 +137,10 @@ SPEC = Spec(
             "Attention may move far in rows that no later layer uses.",
         ),
         spared(CORRECT_SHUFFLED),
+        MOVED_SHUFFLED,
+        spared(MOVED_SHUFFLED),
     ),
+    of_numbers=OfNumbers(f"movements are of the number, {MOVES}, and nothing is decided", (TVD_MOVES, NO_DECISION)),
 )
 
 INSIDE = Inside("E9", key_shuffle, needs="moves_keys")

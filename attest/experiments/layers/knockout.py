@@ -13,14 +13,28 @@ from torch.nn.functional import one_hot
 
 from attest.core.attention.interventions import Intervention
 from attest.core.errors import AttestError
-from attest.core.measures import class_logits
-from attest.core.measures.numbers import percent
+from attest.core.measures import movement
+from attest.core.measures.numbers import number, percent
 from attest.core.randomness import random_order
-from attest.core.rounding import compared, rounding
+from attest.core.rounding import compared
 from attest.experiments.layers.tampering import DecidingRow, row_among
 from attest.experiments.sink import parks_attention
-from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Measure, Spec
+from attest.experiments.spec import (
+    ANY,
+    MOVES,
+    NO_DECISION,
+    SHARE,
+    Column,
+    Drawing,
+    Inside,
+    Means,
+    Measure,
+    OfNumbers,
+    Spec,
+    moved,
+)
 from attest.models.layers_observed import LayerObservation
+from attest.models.prediction import logits_of_classes, rounding_of, says_number
 
 WINDOWS = 4
 """Windows that the layers are parted into unless a width is given."""
@@ -151,12 +165,16 @@ def _cut(cut_RT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tenso
 
 def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) -> dict[str, Tensor]:
     """Return the columns of one window of layers from V variants of a text: without the set, the first token, random sets."""
-    before = _lead(observation.logits.unsqueeze(1), observation.predicted)
-    drop_BV = (before - _lead(logits_BVC, observation.predicted)).double()
-    flipped_BV = (class_logits(logits_BVC).argmax(dim=-1) != observation.predicted.unsqueeze(-1)).double()
+    network, predicted = observation.network, observation.predicted
+    logits_BVK, before_B1K = (logits_of_classes(network, each) for each in (logits_BVC, observation.logits.unsqueeze(1)))
+    if says_number(network):
+        drop_BV = movement(logits_BVK, before_B1K).double()
+    else:
+        drop_BV = (_lead(before_B1K, predicted) - _lead(logits_BVK, predicted)).double()
+    flipped_BV = (logits_BVK.argmax(dim=-1) != predicted.unsqueeze(-1)).double()
     nothing = ~cut_BVT.any(dim=-1)
     drop_BV, flipped_BV = drop_BV.masked_fill(nothing, torch.nan), flipped_BV.masked_fill(nothing, torch.nan)
-    less = (1 + compared(drop_BV[:, :1], drop_BV[:, 2:], rounding(logits_BVC.dtype))) / 2
+    less = (1 + compared(drop_BV[:, :1], drop_BV[:, 2:], rounding_of(network, logits_BVC.dtype))) / 2
     return {
         "drop": drop_BV[:, 0],
         "flipped": flipped_BV[:, 0],
@@ -168,9 +186,8 @@ def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) 
     }
 
 
-def _lead(logits: Tensor, predicted: Tensor) -> Tensor:
-    """Return the predicted class's logit minus the largest of the other classes: ``(B, V, C)``, ``(B,)`` -> ``(B, V)``."""
-    classes = class_logits(logits)
+def _lead(classes: Tensor, predicted: Tensor) -> Tensor:
+    """Return the predicted class's logit minus the largest of the other classes: ``(B, V, K)``, ``(B,)`` -> ``(B, V)``."""
     own = predicted[:, None, None].expand(*classes.shape[:2], 1)
     others = classes.scatter(-1, own, -torch.inf)
     return classes.gather(-1, own).squeeze(-1) - others.amax(dim=-1)
@@ -178,6 +195,12 @@ def _lead(logits: Tensor, predicted: Tensor) -> Tensor:
 
 def _answer(mean: Means) -> str | None:
     flipped, random, won, sink = (mean(f"E16/{name}") for name in ("flipped", "flipped_random", "won", "sink"))
+    if won is not None and sink is not None and (moves := mean("E16/moved")) is not None:
+        return (
+            "Cutting the edges to the tokens that the deciding token attends to most moves the prediction by "
+            f"{number(moves)}{mean.unit} in the average text, further than as many random edges in {percent(won)} of "
+            f"comparisons. The first token of the text gets {percent(sink)} of the deciding token's attention."
+        )
     if flipped is None or random is None or won is None or sink is None:
         return None
     return (
@@ -198,6 +221,8 @@ CUT = (
     Column("flipped_sink", SHARE, "whether the decision changes then", unit="0 or 1"),
 )
 
+MOVED = tuple(moved(each, each.name.replace("drop", "moved")) for each in CUT if each.name.startswith("drop"))
+
 SPEC = Spec(
     id="E16",
     question="Does a decoder decide by the tokens that its deciding token attends to?",
@@ -215,7 +240,11 @@ SPEC = Spec(
         Column("sink_layer<l>", SHARE, "the same in one layer, mean over heads"),
         Column("sink_layer<l>_head<h>", SHARE, "the same in one head"),
         *CUT,
-        *(replace(each, name=f"{each.name}_layers<first>to<last>", means="the same in a window of layers") for each in CUT),
+        *MOVED,
+        *(
+            replace(each, name=f"{each.name}_layers<first>to<last>", means="the same in a window of layers")
+            for each in (*CUT, *MOVED)
+        ),
     ),
     measures=(
         Measure(
@@ -263,7 +292,12 @@ SPEC = Spec(
             "attends to most, to as many random ones, or to the first one, in a window of layers or in all. Whiskers: 95 % of "
             "the mean over texts.",
             "knockout_by_window",
+            ("drop",),
         ),
+    ),
+    of_numbers=OfNumbers(
+        f"in place of a fall of the logit difference there is how far the number moves, {MOVES}, and nothing flips",
+        ((r"drop(.*)", r"moved\1"), NO_DECISION),
     ),
 )
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from attest.core.attention.interventions import Intervention
-from attest.core.measures import probabilities, total_variation
+from attest.core.measures import movement
 from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers.tampering import (
     DecidingRow,
@@ -28,6 +28,7 @@ from attest.experiments.permutation import median
 from attest.experiments.sink import WITHOUT, parks_attention, without_sink
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
+from attest.models.prediction import predictions_of
 
 
 def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 3) -> dict[str, Tensor]:
@@ -117,8 +118,9 @@ def deciding_row_permutation(observation: LayerObservation, permutations: int, s
     columns = {}
     for name, sink_kept in (("", False), (WITHOUT, True)):
         for suffix, layers in observation.scopes.items():
-            outcomes_BDK = probabilities(row.logits(draw_BD, partial(_permuting_row, row, layers, seed, sink_kept)))
-            moved_BD = total_variation(outcomes_BDK, observation.probabilities.unsqueeze(1))
+            logits_BDC = row.logits(draw_BD, partial(_permuting_row, row, layers, seed, sink_kept))
+            outcomes_BDK = predictions_of(observation.network, logits_BDC)
+            moved_BD = movement(outcomes_BDK, observation.prediction.unsqueeze(1))
             flips_BD = outcomes_BDK.argmax(dim=-1) != observation.predicted.unsqueeze(-1)
             columns[f"tvd_median_deciding{name}{suffix}"] = median(moved_BD)
             columns[f"flipped_deciding{name}{suffix}"] = flips_BD.double().mean(dim=-1)

@@ -25,14 +25,17 @@ from attest.experiments.spec import (
     ANY,
     AT_LEAST_0,
     CORRELATION,
+    MOVES,
     SHARE,
     Column,
     Drawing,
     Means,
     Measure,
+    OfNumbers,
     Row,
     Spec,
     TokenWeights,
+    moved,
 )
 from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.models.observation import Observation, observe
@@ -119,11 +122,11 @@ def _measured(part: Observation, seed: int, sets: int, truth: Tensor | None, clo
     columns = {"gap_integrated_gradients": completeness_gap(observation).double()}
     if "lrp" in readings:
         columns["gap_lrp"] = relevance_gap(observation, readings["lrp"]).double()
-    columns |= _erased(observation, rankings, seed, sets) | _agreement("tau", readings, observation.ranked)
+    columns |= _erased(observation, rankings, seed, sets) | _agreement("tau", readings, observation.ranked, observation.within)
     if observation.words is not None:
         words = ranked_words(observation)
         of_words = {name: over_words(values, words) for name, values in readings.items()}
-        columns |= _agreement("tau_words", of_words, first_of_words(words))
+        columns |= _agreement("tau_words", of_words, first_of_words(words), observation.within)
     return columns if truth is None else columns | _against(observation, rankings, truth, seed)
 
 
@@ -173,13 +176,13 @@ def _named(prefix: str, rankings: dict[str, Tensor], scores_BR: Tensor) -> Colum
     return {f"{prefix}_{name}": scores.masked_fill(undefined[name], torch.nan) for name, scores in columns}
 
 
-def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor) -> Columns:
+def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor, within: float) -> Columns:
     """Return the τ-b of every two readings, computed at once: the pairs are stacked as rows of one batch.
 
     Leave-one-out is a difference of predictions, so it is ranked in steps of what rounding does to them, as in E1.
     """
     if (name := column_of("leave-one-out")) in readings:
-        readings = {**readings, name: in_steps(readings[name])}
+        readings = {**readings, name: in_steps(readings[name], within)}
     pairs = list(combinations(readings, 2))
     first, second = (torch.cat([readings[pair[side]].abs().double() for pair in pairs]) for side in (0, 1))
     taus = tau_b(first, second.unsqueeze(1), mask.repeat(len(pairs), 1)).squeeze(1).chunk(len(pairs))
@@ -236,6 +239,23 @@ def _shown_where_explained(reading: Reading) -> TokenWeights:
     return TokenWeights(column, reading.title, "importance", note, in_detail=True)
 
 
+IN_PROBABILITY = (
+    Column("comprehensiveness_<reading>", FALL, "AOPC when nothing attends to the top tokens"),
+    Column("sufficiency_<reading>", FALL, "the same when only they get attention; low means they suffice"),
+    Column("deleted_<either>_<reading>", FALL, "either, when tokens are deleted from the text"),
+    Column(
+        "gap_integrated_gradients",
+        AT_LEAST_0,
+        "how far their sum is from the prediction minus that of embeddings of 0; beyond 0.01 they are undefined",
+    ),
+    Column(
+        "gap_lrp",
+        AT_LEAST_0,
+        "Transformers only: the margin without the sum of relevance, which is what biases and positions say",
+        unit="logits",
+    ),
+)
+
 SPEC = Spec(
     id="E15",
     question="Which reading of this model may be shown in place of its attention?",
@@ -246,24 +266,13 @@ SPEC = Spec(
     about_columns=f"{STAY} They are in no random set, and k is a share of the others. Where there is no other, numbers are "
     "NaN.",
     columns=(
-        Column("comprehensiveness_<reading>", FALL, "AOPC when nothing attends to the top tokens"),
-        Column("sufficiency_<reading>", FALL, "the same when only they get attention; low means they suffice"),
-        Column("deleted_<either>_<reading>", FALL, "either, when tokens are deleted from the text"),
+        *IN_PROBABILITY[:3],
         Column("win_<either>_<reading>", SHARE, "share of random sets of these sizes that the reading beats"),
         Column("win_deleted_<either>_<reading>", SHARE, "the same, when tokens are deleted"),
         Column("naopc_<either>_<reading>", ANY, "its place between the exact limits"),
         Column("tau_<reading>_and_<other>", CORRELATION, "τ-b of two readings, by magnitude"),
-        Column(
-            "gap_integrated_gradients",
-            AT_LEAST_0,
-            "how far their sum is from the prediction minus that of embeddings of 0; beyond 0.01 they are undefined",
-        ),
-        Column(
-            "gap_lrp",
-            AT_LEAST_0,
-            "Transformers only: the margin without the sum of relevance, which is what biases and positions say",
-            unit="logits",
-        ),
+        *IN_PROBABILITY[3:],
+        *map(moved, IN_PROBABILITY),
         Column("hangs_on_truth", SHARE, "deleting the true tokens lowers the prediction the most", unit="0 or 1"),
         Column("precision_<reading>", SHARE, "share of true tokens among as many ranked first, where `hangs_on_truth` is 1"),
         Column("depth_<reading>", SHARE, "share of the text down to the last true token"),
@@ -329,6 +338,11 @@ SPEC = Spec(
     ),
     run=side_by_side,
     on_rollout=True,
+    of_numbers=OfNumbers(
+        f"numbers of predictions and gaps are {MOVES}; signed readings rank tokens by magnitude alone, for tokens move the "
+        "number up or down",
+        ((r".+_signed", ""), (r"((?:comprehensiveness|sufficiency|deleted|gap)_.+)", r"moved_\1")),
+    ),
     when_explaining={"texts": 1, "weights": True},
     of_tokens=True,
 )

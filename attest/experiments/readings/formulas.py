@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.core.attention.interventions import Intervention, attending, intervene
-from attest.core.measures import class_logits, probabilities
 from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
 from attest.experiments.erasure.read_anew import hooked, logits_of, reading_embedded
@@ -24,6 +23,7 @@ from attest.experiments.layers.rollout import read_from_layers, where_rollout_be
 from attest.models.layers_observed import observe_layers
 from attest.models.networks.transformer import TransformerLayer
 from attest.models.observation import Observation, cached_per_batch
+from attest.models.prediction import logits_of_classes, predictions_of
 
 
 def norm_weighted(observation: Observation) -> Tensor:
@@ -42,7 +42,7 @@ def margin(observation: Observation) -> Tensor:
 
 def _over_others(observation: Observation, logits: Tensor) -> Tensor:
     predicted = observation.of_predicted(logits)
-    return predicted - (logits.sum(dim=-1) - predicted) / (logits.shape[-1] - 1)
+    return predicted - (logits.sum(dim=-1) - predicted) / max(1, logits.shape[-1] - 1)
 
 
 def attention_times_gradient(observation: Observation) -> Tensor:
@@ -90,7 +90,8 @@ def completeness_gap(observation: Observation) -> Tensor:
 @cached_per_batch
 def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
     """Return integrated gradients ``(B, T)``, also at padding and questions, and the gap of their sum, ``(B,)``."""
-    expected = observation.confidence - reading_embedded(observation, torch.zeros_like(observation.embedded))
+    without = reading_embedded(observation, torch.zeros_like(observation.embedded))
+    expected = observation.of_predicted(observation.prediction - without)
     values = torch.zeros_like(observation.embedded.detach().flatten(2).sum(dim=-1))
     gap = torch.full_like(expected, torch.inf)
     rows = torch.arange(len(expected), device=expected.device)
@@ -115,7 +116,7 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
         at_point = (point.view(-1, *(1,) * (embedded.ndim - 1)) * embedded[rows]).requires_grad_()
         with torch.backends.cudnn.flags(enabled=False):
             logits = logits_of(observation.network, observation.tokens[rows], observation.mask[rows], at_point)
-            predicted = probabilities(logits).gather(-1, observation.predicted[rows].unsqueeze(-1))
+            predicted = predictions_of(observation.network, logits).gather(-1, observation.predicted[rows].unsqueeze(-1))
             (gradient,) = torch.autograd.grad(predicted.sum(), at_point)
         return (gradient * embedded[rows]).flatten(2).sum(dim=-1)
 
@@ -174,16 +175,19 @@ def relevance_propagation(observation: Observation) -> Tensor:
     norms = [part for part in network.modules() if isinstance(part, nn.LayerNorm)]
     constant = Intervention("weights", lambda weights, mask: weights.detach())
     with torch.enable_grad(), intervene(network, constant), hooked(norms, _with_constant_deviation):
-        logits = class_logits(logits_of(observation.network, observation.tokens, observation.mask, embedded))
-        (gradient,) = torch.autograd.grad(_over_others(observation, logits).sum(), embedded)
+        logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
+        margins = _over_others(observation, logits_of_classes(observation.network, logits))
+        (gradient,) = torch.autograd.grad(margins.sum(), embedded)
     relevance = (gradient * embedded.detach()).sum(dim=-1)
-    other = (logits.softmax(dim=-1) - observation.probabilities).abs().amax(dim=-1) > observation.within
+    apart = (predictions_of(observation.network, logits) - observation.prediction).abs().amax(dim=-1)
+    other = apart > observation.within
     return relevance.masked_fill(other.unsqueeze(-1), torch.nan).masked_fill(~observation.mask, 0)
 
 
 def relevance_gap(observation: Observation, relevance: Tensor) -> Tensor:
     """Return how far the sum of the tokens' relevance is from the margin in logits that it should be, ``(B,)``."""
-    return (_over_others(observation, class_logits(observation.logits.detach())) - relevance.sum(dim=-1)).abs()
+    logits = logits_of_classes(observation.network, observation.logits.detach())
+    return (_over_others(observation, logits) - relevance.sum(dim=-1)).abs()
 
 
 def _layers(observation: Observation) -> dict[str, Tensor]:

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 MASKED = 1
 """Our own data have this id where a token is masked."""
-MULTI_LABEL = "multi_label_classification"
+MULTI_LABEL, REGRESSION = "multi_label_classification", "regression"
+"""What a configuration may say as ``problem_type``."""
 DECIDING = ("ForSequenceClassification", "ForTokenClassification")
 
 
-def require_classifier(model: "PreTrainedModel") -> None:
-    """Refuse a model that decides about no classes of a text or a token.
+def require_head(model: "PreTrainedModel") -> None:
+    """Refuse a model that neither decides between classes of a text or a token nor says one number of a text.
 
     Raises:
-        AttestError: it classifies nothing, or its head says a number; or it gives tokens several labels at once.
+        AttestError: it does not; or it gives tokens several labels at once.
     """
     name, config = type(model).__name__, model.config
     if not name.endswith(DECIDING):
@@ -40,11 +41,39 @@ def require_classifier(model: "PreTrainedModel") -> None:
             f'{name} gives a token several labels at once (its config.json has problem_type "{MULTI_LABEL}"); expected a '
             "model that chooses one class for each token, or that decides labels of whole texts."
         )
-    if config.problem_type == "regression" or (config.problem_type != MULTI_LABEL and len(config.id2label or ()) < 2):
+    no_classes = config.problem_type == REGRESSION or len(config.id2label or ()) < 2
+    says_number = gives_number(config) and name.endswith(DECIDING[0])
+    if no_classes and config.problem_type != MULTI_LABEL and not says_number:
         raise AttestError(
-            f"{name} says a number and no class: a regression (its config.json has num_labels {config.num_labels} and "
-            f"problem_type {config.problem_type or 'null'}); expected a model that chooses one of two or more classes."
+            f"{name} has a head with num_labels {config.num_labels} and problem_type {config.problem_type or 'null'} (in its "
+            "config.json); expected two or more classes, one number for a text (num_labels 1), or several labels."
         )
+
+
+def gives_number(config: Any) -> bool:
+    """Return whether the configuration is of a model that says one number of a text: a regression, a reranker."""
+    of_tokens = any(name.endswith("ForTokenClassification") for name in config.architectures or ())
+    return config.num_labels == 1 and config.problem_type in (None, REGRESSION) and not of_tokens
+
+
+def is_squashed(config: Any) -> bool:
+    """Return whether a model's one number is the sigmoid of its logit, as its configuration says.
+
+    Cross-encoders of sentence-transformers keep there the function that they put behind the logit. Where nothing is said, the
+    number is the logit itself.
+
+    Raises:
+        AttestError: it is another function.
+    """
+    kept = getattr(config, "sentence_transformers", None) or {}
+    said = kept.get("activation_fn") or getattr(config, "sbert_ce_default_activation_function", None) or "Identity"
+    function = str(said).rpartition(".")[2]
+    if function not in ("Identity", "Sigmoid"):
+        raise AttestError(
+            f"the config.json says that the number of the model goes through {said}; expected Identity or Sigmoid. Put the "
+            "function into the model, or name one of the two."
+        )
+    return function == "Sigmoid"
 
 
 def labels_decided(model: "PreTrainedModel") -> int:

@@ -16,6 +16,7 @@ from attest.core.attention import Uniform
 from attest.core.attention.interventions import attending, recorded
 from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
+from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
 from attest.models.pretrained.resuming import beginning_at, blocks_of, last_token_of
 from attest.models.pretrained.softmaxes import Softmaxes
@@ -47,6 +48,8 @@ class PretrainedNetwork(nn.Module):
         segments: how many token types it is told; 1 if it is told none.
         labels: of how many labels it decides each by itself; 0 if it chooses one class. It is then asked about one label of
             each text: logits are ``(B, 1)``, of one sigmoid.
+        number: the scale of the one number that it says, ``(B, 1)``, instead of deciding between classes; None if it does.
+        squashed: whether that number is the sigmoid of the model's logit.
 
     Token types and the label asked about stand in the token ids, so that they stay with their token wherever an experiment
     puts it: ``token + rows * (type + segments * label)``, with as many rows as the model has embeddings.
@@ -62,9 +65,19 @@ class PretrainedNetwork(nn.Module):
     holds_a_model = True
     """It is called by the class of ``model``."""
 
-    def __init__(self, model: Any, padding: int = 0, masked: int | None = None, segments: int = 1, labels: int = 0) -> None:
+    def __init__(
+        self,
+        model: Any,
+        padding: int = 0,
+        masked: int | None = None,
+        segments: int = 1,
+        labels: int = 0,
+        number: OneNumber | None = None,
+        squashed: bool = False,
+    ) -> None:
         super().__init__()
         self.masked, self.segments, self.labels = masked, segments, labels
+        self.number, self._squashed = number, squashed
         self.model, self.padding = model, padding
         self.tags = type(model).__name__.endswith("ForTokenClassification")
         """Whether every token gets a class."""
@@ -197,9 +210,12 @@ class PretrainedNetwork(nn.Module):
         return self.segments > 1 or self.labels > 0
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logit ``(B, 1)`` of the label that each text is asked about; all logits if it chooses one class."""
+        """Return the logit ``(B, 1)`` of the label that each text is asked about; all logits if it chooses one class.
+
+        Of one number, that number, as its owner reads it.
+        """
         if not self.labels:
-            return logits
+            return logits.sigmoid() if self._squashed else logits
         return logits.gather(-1, (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True))
 
     def deciding(self, mask: Tensor) -> Tensor:

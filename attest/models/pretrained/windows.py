@@ -20,6 +20,7 @@ from attest.core.attention.interventions import attending
 from attest.core.attention.rollout import attention_rollout
 from attest.core.errors import AttestError
 from attest.core.measures import probabilities
+from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
 from attest.models.pretrained.network import PretrainedNetwork
 
@@ -121,6 +122,10 @@ class WindowedNetwork(nn.Module):
                 f"{type(network.model).__name__} gives every token a class, and a token of two windows would get two; "
                 "expected a model that classifies texts. Leave window out."
             )
+        if network.number is not None and pooled == POOLED[2]:
+            raise AttestError(
+                f"{type(network.model).__name__} says one number of a text and no probabilities; expected pooled mean or max."
+            )
         if network.decides_by == "last":
             raise AttestError(
                 f"{type(network.model).__name__} decides at the last token of a window, so that erasing this token would move "
@@ -132,6 +137,8 @@ class WindowedNetwork(nn.Module):
     @property
     def decides(self) -> str:
         """Return what decides, in words."""
+        if self.number is not None:
+            return f"the {'mean' if self.pooled == 'mean' else 'largest'} of their numbers is that of the text"
         return {
             "mean": "the mean of their logits decides",
             "max": "the largest logit of each class decides",
@@ -152,6 +159,15 @@ class WindowedNetwork(nn.Module):
     def labels(self) -> int:
         """Of how many labels it decides each by itself; 0 if it chooses one class."""
         return self.network.labels
+
+    @property
+    def number(self) -> OneNumber | None:
+        """The scale of the one number that it says; None if it decides between classes."""
+        return self.network.number
+
+    @number.setter
+    def number(self, number: OneNumber) -> None:
+        self.network.number = number
 
     @property
     def rows(self) -> int:

@@ -4,7 +4,8 @@
   const SIZE = 25, LEVELS = 35;
   const at = (id) => document.getElementById(id);
   const fixed = [["text", "Number of the text in its source."], ["beginning", "The first words; opens the text."], ["label", "What the data say."], ["predicted", "What the model says."]];
-  if (data.tagging) fixed.length = 2; // a sentence has a label a word
+  const classed = !data.tagging && data.classes.length > 0; // a sentence has a label a word, and a number is no class
+  if (!classed) fixed.length = 2;
   const FIXED = fixed.length;
   const columns = [...fixed.map(([name, meaning]) => ({ name, meaning })), ...data.columns];
   const sorting = { column: 0, direction: 1 };
@@ -38,7 +39,7 @@
     const text = data.texts[row[0]] ? data.texts[row[0]].tokens.join(" ") : row[1];
     return (!words || String(row[0]) === words || text.toLowerCase().includes(words))
       && (decided === "" || (decided === "right") === (data.tagging ? row[FIXED] === 1 : row[2] === row[3]))
-      && (data.tagging || ((label === "" || row[2] === Number(label)) && (predicted === "" || row[3] === Number(predicted))));
+      && (!classed || ((label === "" || row[2] === Number(label)) && (predicted === "" || row[3] === Number(predicted))));
   }
 
   function select() {
@@ -68,7 +69,7 @@
     } else excerpt.append(row[1]);
     const measures = row.slice(FIXED).map((value, index) => make("td", { class: "n" }, written(value, decimal[FIXED + index])));
     const start = [make("th", { scope: "row" }, String(row[0])), excerpt];
-    if (data.tagging) return make("tr", {}, ...start, ...measures);
+    if (!classed) return make("tr", {}, ...start, ...measures);
     const predicted = make("span", row[2] === null || row[2] === row[3] ? {} : { class: "wrong" }, data.classes[row[3]]);
     return make("tr", {}, ...start, make("td", {}, labelled(row)), make("td", {}, predicted), ...measures);
   }
@@ -100,7 +101,7 @@
       const note = explanation.note ? [make("p", { class: "note" }, explanation.note)] : [];
       return make("div", { class: `panel ${explanation.kind}` }, make("h4", {}, explanation.name), ...note, make("p", { class: "text" }, ...words));
     });
-    const title = `text ${row[0]} · label ${labelled(row)} · predicted ${data.classes[row[3]]}`;
+    const title = classed ? `text ${row[0]} · label ${labelled(row)} · predicted ${data.classes[row[3]]}` : `text ${row[0]}`;
     const asked = text.question ? [make("p", { class: "quiet" }, `Question or hypothesis: ${text.question}`)] : [];
     return make("article", {}, make("h3", {}, title), ...asked, make("div", { class: "panels" }, ...panels));
   }
@@ -128,9 +129,9 @@
   at("before").addEventListener("click", () => { page -= 1; draw(); });
   at("after").addEventListener("click", () => { page += 1; draw(); });
   document.addEventListener("pointerover", follow);
-  const unlabelled = !data.tagging && data.rows.every((row) => row[2] === null);
-  for (const id of ["label", "decided"]) at(id).parentNode.hidden = unlabelled;
-  if (data.tagging) for (const id of ["label", "predicted"]) at(id).parentNode.hidden = true;
+  const unlabelled = classed && data.rows.every((row) => row[2] === null);
+  for (const id of ["label", "decided"]) at(id).parentNode.hidden = unlabelled || (id === "decided" && !classed && !data.tagging);
+  if (!classed) for (const id of ["label", "predicted"]) at(id).parentNode.hidden = true;
   document.querySelector(".instances").classList.toggle("unlabelled", unlabelled);
   at("explorer").hidden = false;
   select();

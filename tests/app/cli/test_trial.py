@@ -351,6 +351,26 @@ def test_several_labels_are_lists_or_have_commas_between(tmp_path, tokenizer, ca
     assert {(0, "joy", 1), (1, "anger", 1), (1, "fear", 1)} <= {*tables[0][["text", "asked", "label"]].itertuples(index=False)}
 
 
+def test_a_reranker_takes_pairs_and_numbers(tmp_path, tokenizer, capsys, monkeypatch):
+    tiny("bert", vocab_size=len(WORDS), num_labels=1).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    rows = ["query,passage,grade", "a fine film,very fine,3.5", "a fine film,dull,-1", "a film,not a fine film,1e-1", "a,b,0"]
+    (tmp_path / "data.csv").write_text("\n".join(rows))
+    columns = ("--text-column", "query", "--second-column", "passage", "--label-column", "grade")
+    given = ("--model", tmp_path / "model", "--data", tmp_path / "data.csv", *columns)
+    assert tried(*given, "--out", tmp_path / "out", "E2", "--texts", 3) == 0
+    run = attest.open_run(tmp_path / "out")
+    table = run.table()
+    assert {*table["label"]} < {3.5, -1.0, 0.1, 0.0}
+    assert {"attention_within", "prediction"} <= {*table}
+    assert {"test/pearson", "number/deviation", "E2/moved_median/mean"} <= {*run.summary}
+    assert "moves the prediction by" in capsys.readouterr().out
+    assert "--labels names classes" in refused(capsys, *given, "--labels", "bad,good")
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["doctor", "--model", str(tmp_path / "model")]) == 0
+    assert "one number of each text" in capsys.readouterr().out
+
+
 def test_a_column_that_is_not_read_is_named(folder, tmp_path, capsys):
     (tmp_path / "data.csv").write_text(
         "id,text,text_pair,label\n1,a fine film,it is dull,good\n2,a dull film,it is fine,bad\n"

@@ -160,7 +160,8 @@ def test_every_column_is_described_and_in_its_range():
         described = SPEC.column(name)
         assert described is not None, name
         assert described.range[0] <= column.min() <= column.max() <= described.range[1], name
-    assert not [column.name for column in SPEC.columns if not any(column.fits(name) for name in columns)]
+    of_classes = [column for column in SPEC.columns if not column.name.startswith("moved")]
+    assert not [column.name for column in of_classes if not any(column.fits(name) for name in columns)]
 
 
 @torch.no_grad()

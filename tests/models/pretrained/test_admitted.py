@@ -102,8 +102,7 @@ def test_a_language_model_with_convolutions_beside_attention_is_refused(name, se
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("bert", {"problem_type": "regression"}, "says a number and no class: a regression"),
-        ("bert", {"num_labels": 1}, "config.json has num_labels 1 and problem_type null"),
+        ("bert", {"problem_type": "regression"}, "a head with num_labels 3 and problem_type regression"),
         ("minimax", DECODERS["llama"] | {"num_local_experts": 2, "num_experts_per_tok": 1}, "2 layers .* attention 1 times"),
         ("diffllama", DECODERS["llama"], "has 2 layers and computes attention 4 times in a pass"),
         ("esm", {"token_dropout": True, "mask_token_id": 4}, "decides otherwise by its four steps .* up to 0.0"),

@@ -1,0 +1,112 @@
+"""The questions that a model is asked that says one number of each text, a regression or a reranker.
+
+It decides nothing. Evidence is how far its number moves, in standard deviations of its numbers over all texts, which are read
+once before evidence begins.
+
+Legend: N texts, B texts of a batch.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from attest.app.api.batches import Batch
+from attest.app.api.measuring import Measuring, device_of
+from attest.core.errors import AttestError
+from attest.core.labels import require_no_table
+from attest.core.rounding import rounding
+from attest.experiments.spec import DEVIATION
+from attest.models.contract import require_finite_logits
+from attest.models.observation import Observation
+from attest.models.prediction import OneNumber
+
+
+def numbers_of(labels: Any, texts: int) -> Tensor | None:
+    """Return the number that the data give each text, float64 ``(N,)``; None if they are not known.
+
+    Args:
+        labels: numbers, or strings that are numbers, in any list, array or column.
+        texts: N.
+    Raises:
+        AttestError: there are more or fewer than texts, or one is no finite number.
+    """
+    if labels is None:
+        return None
+    require_no_table("labels", labels)
+    given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    try:
+        found = np.array([float(each) for each in given])
+    except (TypeError, ValueError) as error:
+        raise AttestError(
+            f"a label is no number ({error}), and the model says a number of each text; expected numbers. Leave labels out if "
+            "they are classes."
+        ) from error
+    if len(found) != texts:
+        raise AttestError(f"there are {len(found)} labels for {texts} texts; expected one for each.")
+    if not np.isfinite(found).all():
+        place = int((~np.isfinite(found)).argmax())
+        raise AttestError(f"the label of text {place} is {found[place]}; expected a finite number. Leave that text out.")
+    return torch.from_numpy(found)
+
+
+@torch.no_grad()
+def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
+    """Read all texts once, and return the scale of the numbers that a model says of them.
+
+    Args:
+        network: says one number, in evaluation mode.
+        batches: of all texts.
+    Raises:
+        AttestError: numbers are not finite, or are all the same but for rounding, so that no movement can be told.
+    """
+    device, found = device_of(network), []
+    for batch in batches:
+        tokens, mask = (batch[name].to(device) for name in ("token_ids", "mask"))
+        found.append(network(tokens, mask)[:, 0])
+        require_finite_logits(found[-1].unsqueeze(-1), batch["id"], mask)
+    numbers = torch.cat(found).double()
+    deviation = float(numbers.std()) if len(numbers) > 1 else 0.0
+    scale = OneNumber(deviation, float(numbers.abs().max()))
+    if deviation <= rounding(found[0].dtype) * scale.largest:
+        texts = "every text, up to rounding" if len(numbers) > 1 else "the only text"
+        raise AttestError(
+            f"the model says {float(numbers.mean()):.6g} of {texts}, and evidence counts in standard deviations of that; "
+            "expected texts of which it says different numbers."
+        )
+    return scale
+
+
+class NumberMeasuring(Measuring):
+    """The experiments of a trial of a model that says one number; in its tables ``prediction`` stands for ``predicted``.
+
+    Args:
+        network, measures, label_names, seed, background: as in ``Measuring``.
+    """
+
+    def _require_names(self, classes: int) -> None:
+        """Accept the one number, which has no name."""
+
+    def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
+        return None if batch.get("label") is None else batch["label"].to(observation.ids.device)
+
+    def _said(self, observation: Observation) -> dict[str, Tensor]:
+        return {"prediction": observation.logits.detach()[:, 0]}
+
+    def _decided(self, label: Tensor | None, inside: bool, observation: Observation) -> Tensor | None:
+        return observation.predicted
+
+    def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
+        """Return the spread of the numbers and, where labels are known, correlations with them and the error."""
+        said = texts["prediction"].astype(float)
+        scores = {DEVIATION: cast(Any, self.network).number.deviation, "number/mean": float(said.mean())}
+        if "label" not in texts:
+            return scores
+        label = texts["label"].astype(float)
+        error = np.sqrt(((said - label) ** 2).mean())
+        of_mean = np.sqrt(((label - label.mean()) ** 2).mean())
+        correlations = {f"test/{kind}": float(said.corr(label, method=kind)) for kind in ("pearson", "spearman")}
+        return scores | correlations | {"test/rmse": float(error), "test/rmse_of_mean": float(of_mean)}

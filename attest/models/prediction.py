@@ -1,0 +1,59 @@
+"""What a network predicts, in the unit that its evidence counts in: class probabilities, or one number.
+
+A network that says one number, a regression or a reranker, carries its ``number``: evidence is how far it moves, in standard
+deviations of the predictions over the corpus. How far two predictions are apart is ``attest.core.measures.movement``.
+
+Legend: C logits, K classes.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attest.core.measures import class_logits
+from attest.core.rounding import rounding
+
+
+@dataclass(frozen=True)
+class OneNumber:
+    """The scale on which one number is read, which is fixed before evidence begins.
+
+    Args:
+        deviation: the standard deviation of the predictions over the corpus; 1 as long as it is not known.
+        largest: the largest absolute value among them.
+    """
+
+    deviation: float = 1.0
+    largest: float = 1.0
+
+
+def says_number(network: Any) -> bool:
+    """Return whether a network says one number of a text, and decides between no classes."""
+    return getattr(network, "number", None) is not None
+
+
+def logits_of_classes(network: Any, logits: Tensor) -> Tensor:
+    """Return one logit a class, ``(..., C) -> (..., K)``; of one number, that number in standard deviations, ``(..., 1)``."""
+    return logits / network.number.deviation if says_number(network) else class_logits(logits)
+
+
+def predictions_of(network: Any, logits: Tensor) -> Tensor:
+    """Return what a network's logits predict.
+
+    Args:
+        network: any with the four steps.
+        logits: float ``(..., C)``.
+    Returns:
+        Class probabilities ``(..., K)``, rows sum to 1; of one number, that number in its standard deviations, ``(..., 1)``.
+    """
+    found = logits_of_classes(network, logits)
+    return found if says_number(network) else found.softmax(dim=-1)
+
+
+def rounding_of(network: Any, dtype: torch.dtype) -> float:
+    """Return how far apart two equal predictions of a network may be by rounding alone."""
+    if not says_number(network):
+        return rounding(dtype)
+    return rounding(dtype) * max(1.0, network.number.largest / network.number.deviation)
