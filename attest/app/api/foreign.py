@@ -118,6 +118,7 @@ def read_by(
     """
     from attest.core.labels import class_names
     from attest.models.pretrained.admitted import (
+        CHOOSING,
         gives_number,
         is_squashed,
         labels_decided,
@@ -139,14 +140,15 @@ def read_by(
     rows = len(embeddings_of(model).weight)
     told = reads is not None and encode is None and texts and len(tokenizer) <= rows  # an id beyond looks like one with a type
     segments = reads.segments if reads is not None and told else 1
-    number = OneNumber() if gives_number(model.config) else None
+    chooses = type(model).__name__.endswith(CHOOSING)
+    number = OneNumber() if gives_number(model.config) and not chooses else None
     squashed = number is not None and is_squashed(model.config)
     network = PretrainedNetwork(model, padding, masked, segments, labels_decided(model), number, squashed)
     if reads is not None:
         reads.rows, reads.tagging = rows if segments > 1 else 0, network.tags
     require_as_it_is(network)
     shown = reads.words if words is None and reads is not None else words
-    return network, encode or reads, shown, () if number else label_names or class_names(model.config)
+    return network, encode or reads, shown, label_names or (() if number or chooses else class_names(model.config))
 
 
 def _known(model: Any, *ids: int | None) -> int:

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from attest.app.api.batches import Batch, Encode, Words, attended, batches_of, read_once
+from attest.app.api.choices import made_choices, numbered
 from attest.app.api.foreign import (
     bare,
     everything_of,
@@ -150,7 +151,8 @@ def trial(
         data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
             optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as [CLS] that are
             neither ranked nor erased, and ``tokens``, the words of each text; or a list of texts, of pairs of texts ``(first,
-            second)`` where the model reads two, or of lists of words where it decides words.
+            second)`` where the model reads two, of ``(text, choices)`` where it makes a choice, or of lists of words where it
+            decides words.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
         tokenizer: the tokenizer of a model of transformers.
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
@@ -206,10 +208,13 @@ def trial(
             "the batches have token_type_ids, which are not read from batches; expected texts, or pairs of texts, and "
             "tokenizer=tokenizer, which gives each token its type."
         )
-    tags = bool(getattr(network, "tags", False))
+    tags, chooses = bool(getattr(network, "tags", False)), bool(getattr(network, "chooses", False))
+    if chooses:
+        texts = given = made_choices(network, texts, encode, batch_size)
+        names = names or tuple(f"choice {place}" for place in range(1, cast(Any, network).choices.logits.shape[-1] + 1))
     if tags:
         given, labels = tagged_batches(given, labels, encode, batch_size, names), None
-    several, number = bool(getattr(network, "labels", 0)), says_number(network)
+    several, number = bool(getattr(network, "labels", 0)) and not chooses, says_number(network)
     every = labels_of(labels, len(given), names) if several and not batched else None
     if number and not batched:
         every = numbers_of(labels, len(given))
@@ -222,6 +227,8 @@ def trial(
             require_readable(network, tokenizer, batches)
         batches = with_words(batches, encode, given)
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
+    if chooses:
+        batches = [numbered(batch, network) for batch in batches]
     inside = not getattr(network, "pools_by_attention", True)
     device = device_of(network)
     drawn_from = None if background is None else _background(background, encode).to(device)

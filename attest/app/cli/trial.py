@@ -71,8 +71,8 @@ def main(arguments: list[str]) -> int:
 def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> int:
     """Put the model on trial and write the results into a claimed folder."""
     with needing_transformers():
-        from attest.models.pretrained.admitted import gives_number
-        from attest.models.pretrained.loading import config_tried, decides_tokens
+        from attest.models.pretrained.admitted import CHOOSING, gives_number
+        from attest.models.pretrained.loading import config_tried, decides_tokens, saved_as
     from attest.datamodules.labelled import labelled
     from attest.datamodules.notice import say
 
@@ -82,6 +82,11 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     tagging = typed.prompt is None and decides_tokens(config)
     columns = typed.text_column, typed.label_column
     several = config.problem_type == "multi_label_classification"
+    if typed.prompt is None and saved_as(config, CHOOSING):
+        raise AttestError(
+            f"{typed.model} makes a choice between several texts, and no file is read for that; expected texts with their "
+            'choices from Python: attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])'
+        )
     numbers = typed.prompt is None and gives_number(config)
     if numbers and typed.labels is not None:
         raise AttestError(f"{typed.model} says one number of each text, and --labels names classes; leave --labels out.")

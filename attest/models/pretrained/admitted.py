@@ -22,6 +22,8 @@ MASKED = 1
 MULTI_LABEL, REGRESSION = "multi_label_classification", "regression"
 """What a configuration may say as ``problem_type``."""
 DECIDING = ("ForSequenceClassification", "ForTokenClassification")
+CHOOSING, ANSWERING = "ForMultipleChoice", "ForQuestionAnswering"
+"""How transformers calls models by what they decide."""
 
 
 def require_head(model: "PreTrainedModel") -> None:
@@ -31,6 +33,10 @@ def require_head(model: "PreTrainedModel") -> None:
         AttestError: it does not; or it gives tokens several labels at once.
     """
     name, config = type(model).__name__, model.config
+    if name.endswith(CHOOSING):
+        return
+    if name.endswith(ANSWERING):
+        raise marking(name)
     if not name.endswith(DECIDING):
         raise AttestError(
             f"{name} classifies neither texts nor tokens; expected a model such as BertForSequenceClassification. "
@@ -48,6 +54,14 @@ def require_head(model: "PreTrainedModel") -> None:
             f"{name} has a head with num_labels {config.num_labels} and problem_type {config.problem_type or 'null'} (in its "
             "config.json); expected two or more classes, one number for a text (num_labels 1), or several labels."
         )
+
+
+def marking(name: str) -> AttestError:
+    """Return the refusal of a model that answers by the place of the answer in a text, under this name."""
+    return AttestError(
+        f"{name} marks where an answer begins and ends, and what is erased may be the answer itself, so that there is no one "
+        "decision to compare; expected a model that decides about whole texts, pairs, choices or tokens."
+    )
 
 
 def gives_number(config: Any) -> bool:

@@ -14,6 +14,7 @@ import torch
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
+    AutoModelForMultipleChoice,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -24,6 +25,7 @@ from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, cached_file, logging
 
 from attest.core.errors import AttestError, said_by
 from attest.models.pretrained.adapters import SETTINGS, WEIGHTS, Adapter
+from attest.models.pretrained.admitted import ANSWERING, CHOOSING, marking
 from attest.models.pretrained.texts import require_fast
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
@@ -31,12 +33,14 @@ VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 KINDS: dict[str, Any] = {
     "texts": AutoModelForSequenceClassification,
     "tokens": AutoModelForTokenClassification,
+    "choices": AutoModelForMultipleChoice,
     "next": AutoModelForCausalLM,
 }
-"""Classes that read a model, by what it decides: of texts, of tokens, or, asked by a prompt, the next token."""
+"""Classes that read a model, by what it decides: of texts, of tokens, between texts, or, asked by a prompt, the next token."""
 KNOWN = {
     "texts": "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
     "tokens": "no classifier of tokens; expected one that it has, BERT or ModernBERT for example.",
+    "choices": "no model of multiple choice; expected one that it has, BERT or RoBERTa for example.",
     "next": "no language model; expected one that it has, Llama or Qwen for example.",
 }
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
@@ -44,7 +48,12 @@ COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
 def decides_tokens(config: Any) -> bool:
     """Return whether a model was saved as a classifier of tokens."""
-    return any(name.endswith("ForTokenClassification") for name in config.architectures or ())
+    return saved_as(config, "ForTokenClassification")
+
+
+def saved_as(config: Any, kind: str) -> bool:
+    """Return whether a model was saved by a class whose name ends so."""
+    return any(name.endswith(kind) for name in config.architectures or ())
 
 
 def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -64,8 +73,11 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
         kind = "a language model" if adapter.decides == "next" else "a classifier"
         raise AttestError(f"{name} adapts {kind}; expected {'no' if prompted else 'a'} --prompt (from Python prompt=).")
     config = config_tried(name)
+    if saved_as(config, ANSWERING) and not prompted:
+        raise marking(name)
     tagging = decides_tokens(config) and not prompted
-    model, missing = _model(adapter.base if adapter else name, config, "next" if prompted else _decided(tagging))
+    decided = "next" if prompted else "choices" if saved_as(config, CHOOSING) else _decided(tagging)
+    model, missing = _model(adapter.base if adapter else name, config, decided)
     if adapter is not None:
         if missing and _file(name, "config.json") is None:
             warnings.warn(

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +34,15 @@ COPIES, LONGER = 3, (1, 2, 3)
 EXPECTED = "expected one that attends so, BERT, RoBERTa, DeBERTa, ModernBERT, GPT-2 or Llama for example"
 
 
+class Choices(NamedTuple):
+    """What a model of multiple choice says of N texts with C choices each."""
+
+    logits: Tensor
+    """float ``(N, C)``."""
+    made: Tensor
+    """int64 ``(N,)``: the choice that it makes, whose tokens are on trial."""
+
+
 class PretrainedNetwork(nn.Module):
     """A Transformer of other people with the steps of ours, so that gradients and counterfactual texts can be had from it too.
 
@@ -51,8 +60,11 @@ class PretrainedNetwork(nn.Module):
         number: the scale of the one number that it says, ``(B, 1)``, instead of deciding between classes; None if it does.
         squashed: whether that number is the sigmoid of the model's logit.
 
-    Token types and the label asked about stand in the token ids, so that they stay with their token wherever an experiment
-    puts it: ``token + rows * (type + segments * label)``, with as many rows as the model has embeddings.
+    A model of multiple choice, which gives each choice a logit, reads the choice that it makes. Logits are those of all
+    choices, ``(B, C)``, of which the others stay as ``choices`` has them. As long as that is None, there is one, ``(B, 1)``.
+
+    Token types, and the label or the text that is asked about, stand in the token ids, so that they stay with their token
+    wherever an experiment puts it: ``token + rows * (type + segments * label)``, with as many rows as there are embeddings.
 
     Raises:
         AttestError: its attention cannot be reached, or is none from token to token of the text.
@@ -81,6 +93,10 @@ class PretrainedNetwork(nn.Module):
         self.model, self.padding = model, padding
         self.tags = type(model).__name__.endswith("ForTokenClassification")
         """Whether every token gets a class."""
+        self.chooses = type(model).__name__.endswith("ForMultipleChoice")
+        """Whether it chooses between several texts."""
+        self.choices: Choices | None = None
+        """What it says of all choices of each text, once that is known; ``labels`` is then the number of texts."""
         self.calls = nn.ModuleList()
         self.real = torch.ones(1, 1, dtype=torch.bool)
         self.made = 0
@@ -188,7 +204,7 @@ class PretrainedNetwork(nn.Module):
         told |= {name: values for name, values in given.items() if name in taken}
         reads_many = padding_of(self.model) is not None
         if reads_many or not type(self.model).__name__.endswith("ForSequenceClassification"):
-            return self._asked(self.model(**told, return_dict=True).logits, tokens)
+            return self._asked(self.model(**self._one_of_many(told), return_dict=True).logits, tokens)
         alone = [self.model(**{name: each[row : row + 1, :length] for name, each in told.items()}, return_dict=True).logits
                  for row, length in enumerate(mask.sum(dim=-1).tolist())]  # fmt: skip
         return self._asked(torch.cat(alone), tokens)
@@ -212,11 +228,19 @@ class PretrainedNetwork(nn.Module):
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
         """Return the logit ``(B, 1)`` of the label that each text is asked about; all logits if it chooses one class.
 
-        Of one number, that number, as its owner reads it.
+        Of one number, that number, as its owner reads it; of multiple choice, the logits of all choices of the text.
         """
         if not self.labels:
             return logits.sigmoid() if self._squashed else logits
-        return logits.gather(-1, (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True))
+        asked = (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True)
+        if self.choices is None:
+            return logits.gather(-1, asked)
+        return self.choices.logits[asked[:, 0]].to(logits).scatter(-1, self.choices.made[asked], logits)
+
+    def _one_of_many(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Return inputs ``(B, T)`` as those of one choice a text, ``(B, 1, T)``, if the model chooses between several."""
+        lifted = {name: each.unsqueeze(1) for name, each in told.items() if isinstance(each, Tensor) and each.ndim == 2}
+        return told | lifted if self.chooses else told
 
     def deciding(self, mask: Tensor) -> Tensor:
         """Return how the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
@@ -290,7 +314,7 @@ class PretrainedNetwork(nn.Module):
         if getattr(self.model.config.get_text_config(), "use_cache", False):
             options["use_cache"] = False
         with _padding_known(self.model, self.padding):
-            return self.model(**options).logits
+            return self.model(**self._one_of_many(options)).logits
 
     def _through_hook_points(self) -> AbstractContextManager[Any]:
         if self.attends_at is not None:

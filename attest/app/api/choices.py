@@ -1,0 +1,66 @@
+"""The choices of a model of multiple choice: which it makes, and what it says of the others.
+
+It reads a text with each of its choices, gives each a logit, and makes the choice with the largest. So an instance of a trial
+is a text with the choice that the model makes, whose tokens and attention are on trial; the decision is between all choices.
+
+Legend: N texts, B texts of a batch, C choices.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from attest.app.api.batches import Batch, Encode, batches_of
+from attest.app.api.measuring import device_of
+from attest.core.errors import AttestError
+from attest.core.memory import in_evaluation_mode
+
+HOW = 'For example: attest.trial(model, [("It rains.", ["Take a coat.", "Go and swim."])], labels=[0], tokenizer=tokenizer)'
+
+
+def are_choices(text: Any) -> bool:
+    """Return whether this is a text with the choices that there are for it."""
+    if not (isinstance(text, tuple | list) and len(text) == 2 and isinstance(text[1], tuple | list) and len(text[1]) > 1):
+        return False
+    return all(isinstance(each, str) for each in (text[0], *text[1]))
+
+
+def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:
+    """Return each text with the choice that the model makes; the network then knows what it says of the others.
+
+    Args:
+        network: of a model of multiple choice.
+        texts: N of ``(text, choices)``, with the same number of choices.
+        encode: the ``Encoder`` of its tokenizer.
+        batch_size: the largest number of texts and choices in a batch.
+    Raises:
+        AttestError: texts have no choices, or one more than another; or there are too many texts.
+    """
+    from attest.models.pretrained.network import DIGIT, Choices
+
+    counts = {len(text[1]) for text in texts if are_choices(text)}
+    if not all(map(are_choices, texts)) or len(counts) != 1:
+        raise AttestError(
+            "the model makes a choice between several texts; expected for each text its choices, two or more strings and as "
+            f"many for every text. {HOW}"
+        )
+    most = DIGIT**2 // network.segments
+    if len(texts) > most:
+        raise AttestError(f"there are {len(texts)} texts; expected at most {most} for a model of multiple choice.")
+    (count,) = counts
+    pairs = [(text, choice) for text, choices in texts for choice in choices]
+    logits, device = torch.zeros(len(pairs)), device_of(network)
+    with in_evaluation_mode(network), torch.no_grad():
+        for batch in batches_of(pairs, encode, batch_size=batch_size):
+            found = network(batch["token_ids"].to(device), batch["mask"].to(device))
+            logits[batch["id"]] = found[:, 0].float().cpu()
+    table = logits.view(-1, count).to(device)
+    network.choices, network.labels = Choices(table, table.argmax(dim=-1)), len(texts)
+    made = network.choices.made.tolist()
+    return [(text, choices[place]) for (text, choices), place in zip(texts, made, strict=True)]
+
+
+def numbered(batch: Batch, network: Any) -> Batch:
+    """Return a batch in whose token ids the number of the text stands, as ``PretrainedNetwork`` has it."""
+    return batch | {"token_ids": batch["token_ids"] + network.rows * network.segments * batch["id"].unsqueeze(-1)}

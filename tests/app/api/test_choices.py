@@ -1,0 +1,115 @@
+"""Models of multiple choice: the choice that is made is on trial, and the decision is between all of them."""
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from transformers import AutoConfig, AutoModelForMultipleChoice, AutoModelForQuestionAnswering
+
+import attest
+from attest.app.cli.main import main
+from attest.core.errors import AttestError
+from tests.models.pretrained.tiny import ENCODERS, SMALL, TEXTS, WORDS
+
+CHOICES = [(text, [TEXTS[place - 1], "a fine film", TEXTS[place - 2]]) for place, text in enumerate(TEXTS)]
+LABELS = [0, 2, 1, 1, 0]
+QUICK = {"E1": {}, "E2": {"permutations": 2}, "E8": {}, "E9": {}, "E14": {"texts": 20}, "E15": {"texts": 2}}
+
+
+def made(kind, name="bert"):
+    torch.manual_seed(0)
+    model = kind.from_config(AutoConfig.for_model(name, **SMALL | ENCODERS[name] | {"vocab_size": len(WORDS)})).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+@torch.no_grad()
+def said(model, tokenizer, text, choices):
+    """What the model says of all choices in one pass, as its owner calls it."""
+    read = tokenizer([text] * len(choices), choices, return_tensors="pt", padding=True)
+    return model(**{name: each.unsqueeze(0) for name, each in read.items()}).logits[0].softmax(-1).double().numpy()
+
+
+def tried(model, tokenizer, texts=CHOICES, asked=None, **options):
+    asked = {"E2": {"permutations": 1}} if asked is None else asked
+    return attest.trial(model, texts, asked, tokenizer=tokenizer, progress=False, **options)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return made(AutoModelForMultipleChoice)
+
+
+@pytest.fixture(scope="module")
+def trial(model, tokenizer):
+    return tried(model, tokenizer, asked=QUICK, labels=LABELS)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_probabilities_are_those_of_all_choices_in_one_pass(tokenizer, name):
+    model = made(AutoModelForMultipleChoice, name)
+    table = tried(model, tokenizer).table()
+    expected = np.stack([said(model, tokenizer, *each) for each in CHOICES])
+    np.testing.assert_allclose(table.filter(like="probability_choice").to_numpy(), expected, atol=1e-5)
+    assert table["predicted"].tolist() == expected.argmax(axis=1).tolist()
+
+
+def test_the_tokens_are_those_of_the_choice_that_is_made(trial, tokenizer):
+    for (text, choices), (_, row) in zip(CHOICES, trial.table().iterrows(), strict=True):
+        read = tokenizer(text, choices[row["predicted"]])["input_ids"]
+        assert [*row["tokens"]] == tokenizer.convert_ids_to_tokens(read)
+
+
+@torch.no_grad()
+def logit(model, read, kept=None):
+    """What the model says of one choice, perhaps without some of its tokens."""
+    kept = range(read["input_ids"].shape[1]) if kept is None else kept
+    return float(model(**{name: each[:, list(kept)].unsqueeze(0) for name, each in read.items()}).logits)
+
+
+def test_leave_one_out_moves_the_probability_of_the_choice_among_all(trial, model, tokenizer):
+    (text, choices), made = CHOICES[0], trial.table()["predicted"][0]
+    reads = [tokenizer(text, choice, return_tensors="pt") for choice in choices]
+    before = np.exp([logit(model, read) for read in reads])
+    size = reads[made]["input_ids"].shape[1]
+    for place in (1, 3):
+        after = before.copy()
+        after[made] = np.exp(logit(model, reads[made], [at for at in range(size) if at != place]))
+        moved = 0.5 * np.abs(before / before.sum() - after / after.sum()).sum()
+        assert trial.table("E1")["leave_one_out_inputs"][0][place] == pytest.approx(moved, abs=1e-5)
+
+
+def test_scores_are_of_the_choices(trial):
+    right = (trial.table()["predicted"] == LABELS).mean()
+    assert trial.summary["test/accuracy"] == pytest.approx(right)
+    assert trial.table("E2")["flipped"].between(0, 1).all()
+
+
+def test_choices_read_from_a_folder(model, tokenizer, tmp_path, capsys, snapshot):
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    found = attest.trial(str(tmp_path), CHOICES, {"E2": {"permutations": 1}}, progress=False)
+    np.testing.assert_allclose(found.table()["probability_choice 1"], tried(model, tokenizer).table()["probability_choice 1"])
+    capsys.readouterr()
+    assert main(["trial", "--model", str(tmp_path), "--data", "sst", "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.replace(str(tmp_path), "FOLDER") == snapshot
+
+
+@pytest.mark.parametrize("texts", [TEXTS, [("a", ["b"])], [("a", ["b", "c"]), ("a", ["b", "c", "a"])]])
+def test_texts_without_choices_are_refused(model, tokenizer, texts, snapshot):
+    with pytest.raises(AttestError) as error:
+        tried(model, tokenizer, texts)
+    assert str(error.value) == snapshot
+
+
+def test_answers_marked_in_a_text_are_refused(tokenizer, tmp_path, snapshot):
+    model = made(AutoModelForQuestionAnswering)
+    with pytest.raises(AttestError) as error:
+        tried(model, tokenizer, TEXTS)
+    assert str(error.value) == snapshot
+    model.save_pretrained(tmp_path)
+    with pytest.raises(AttestError, match="marks where an answer begins and ends"):
+        attest.trial(str(tmp_path), TEXTS, progress=False)
