@@ -271,7 +271,7 @@ def _in_order(folder: RunFolder, rows: pd.DataFrame) -> pd.DataFrame:
 def _accuracy(folder: RunFolder) -> Sample:
     path = folder.evidence(INSTANCES)
     columns = columns_in(path) if path.is_file() else []
-    if "label" not in columns or "asked" in columns:
+    if not {"label", "predicted"} <= {*columns} or "asked" in columns:
         raise AttestError(
             f"{folder.path} does not tell of each text whether its class was right; expected a model that gives each text one "
             "class, and labels. Leave test/accuracy out."

@@ -95,7 +95,7 @@ def test_choices_read_from_a_folder(model, tokenizer, tmp_path, capsys, snapshot
     np.testing.assert_allclose(found.table()["probability_choice 1"], tried(model, tokenizer).table()["probability_choice 1"])
     capsys.readouterr()
     assert main(["trial", "--model", str(tmp_path), "--data", "sst", "--out", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err.replace(str(tmp_path), "FOLDER") == snapshot
+    assert capsys.readouterr().err.replace(str(tmp_path), "FOLDER").strip() == snapshot
 
 
 @pytest.mark.parametrize("texts", [TEXTS, [("a", ["b"])], [("a", ["b", "c"]), ("a", ["b", "c", "a"])]])
