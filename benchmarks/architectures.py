@@ -43,6 +43,8 @@ SIZES: dict[str, Any] = {
 }  # fmt: skip
 """What makes a model tiny, wherever its configuration has a setting of this name."""
 ALSO: dict[str, dict[str, Any]] = {
+    **{name: {"eos_token_id": 3} for name in ("bart", "bigbird_pegasus", "mbart", "mvp", "plbart")},
+    **{name: {"eos_token_id": 3, "decoder_start_token_id": 0} for name in ("mt5", "t5", "umt5")},
     "esmc": {"num_key_value_heads": 4},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "reformer": {"attn_layers": ["local", "lsh"], "axial_pos_embds": False, "attention_head_size": 4, "feed_forward_size": 24},

@@ -16,7 +16,12 @@ LEFT_OUT = {
     "shows_values": "the softmax of its attention alone is reached, not its values",
 }
 """Why an experiment does not suit a model, by what it needs."""
-DECIDES = {"first": "at its first token", "last": "at its last token", "all": "at all of its tokens"}
+DECIDES = {
+    "first": "at its first token",
+    "last": "at its last token",
+    "all": "at all of its tokens",
+    "step": "at a step of its decoder, whose cross-attention over the text is on trial",
+}
 
 
 def described(
@@ -36,7 +41,7 @@ def described(
         yield "says", "one number of each text"
     else:
         yield "labels" if network.labels else "classes", ", ".join(classes)
-    yield from _asked(prompt, tokenizer) if prompt is not None else ()
+    yield from _asked(prompt, tokenizer, model.config.is_encoder_decoder) if prompt is not None else ()
     heads = ", ".join(dict.fromkeys(str(call.heads) for call in network.calls))
     yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
     yield "decides", DECIDES[network.decides_by]
@@ -53,9 +58,9 @@ def described(
         )
 
 
-def _asked(prompt: Prompt, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[str, str]]:
+def _asked(prompt: Prompt, tokenizer: PreTrainedTokenizerBase, apart: bool) -> Iterator[tuple[str, str]]:
     """Yield the number of tokens of the prompt, and the tokens that stand for the answers."""
     yield "prompt", f"takes {len(tokenizer(prompt.about(''), verbose=False)['input_ids'])} tokens beside the text"
-    first = tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer))
+    first = tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer, apart))
     pairs = zip(prompt.answers.items(), first, strict=True)
     yield "answers", "; ".join(f"{label}: {answer!r}, told by its first token {token!r}" for (label, answer), token in pairs)

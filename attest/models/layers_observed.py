@@ -183,12 +183,10 @@ class LayerObservation:
 
 
 def weights_a_head(network: nn.Module, mask: Tensor) -> int:
-    """Return how many weights of attention a head has for each text of a batch, with mask ``(B, T)``: T times T as a rule."""
+    """Return how many weights a head has for each text of a batch, with mask ``(B, T)``: T times T, or more in windows."""
     sides = getattr(unwrapped(network), "sides", None)
-    if sides is None:
-        return mask.shape[-1] ** 2
-    rows, places = sides(mask)
-    return rows.shape[1] * rows.shape[2] * places.shape[2]
+    rows, places = (mask.unsqueeze(1),) * 2 if sides is None else sides(mask)
+    return max(mask.shape[-1] ** 2, rows.shape[1] * rows.shape[2] * places.shape[2])
 
 
 def _of_heads(side: Tensor, weights: Tensor) -> Tensor:

@@ -251,8 +251,8 @@ def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.
 
 # Which reading survives erasure best, by how much, and is that more than chance?
 
-ATTENTIONS = ("attention", "rollout")
-"""The readings that others are compared with: the attention that pools, or rollout if there is none."""
+ATTENTIONS = ("attention", "rollout", "cross_attention")
+"""The readings that others are compared with: the attention that pools, or what stands for it if there is none."""
 APART = ("random", "oracle")
 """Rankings that are no readings of a model."""
 ABOUT_SURVIVAL = "Share of random sets that its first tokens beat, the mean of both ways to erase."

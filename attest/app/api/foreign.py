@@ -124,12 +124,11 @@ def read_by(
         labels_decided,
         require_as_it_is,
         require_head,
-        require_one_stack,
     )
+    from attest.models.pretrained.crossing import CrossingNetwork
     from attest.models.pretrained.network import PretrainedNetwork, embeddings_of, padding_of
     from attest.models.pretrained.texts import Encoder
 
-    require_one_stack(model)
     if prompt is None:
         require_head(model)
     padding = _known(model, padding_of(model), getattr(tokenizer, "pad_token_id", None), 0)
@@ -143,7 +142,8 @@ def read_by(
     chooses = type(model).__name__.endswith(CHOOSING)
     number = OneNumber() if gives_number(model.config) and not chooses else None
     squashed = number is not None and is_squashed(model.config)
-    network = PretrainedNetwork(model, padding, masked, segments, labels_decided(model), number, squashed)
+    kind = CrossingNetwork if model.config.is_encoder_decoder else PretrainedNetwork
+    network = kind(model, padding, masked, segments, labels_decided(model), number, squashed)
     if reads is not None:
         reads.rows, reads.tagging = rows if segments > 1 else 0, network.tags
     require_as_it_is(network)
@@ -223,12 +223,17 @@ def _asked(
 ) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
     """Return the same as ``read_by``, for a language model that answers a prompt."""
     from attest.models.pretrained.admitted import require_as_it_is
+    from attest.models.pretrained.crossing import CrossingNetwork
     from attest.models.pretrained.prompted import PromptedNetwork, PromptEncoder
 
     if tokenizer is None:
         raise AttestError("a prompt was given without a tokenizer; expected tokenizer=, which turns it into token ids.")
     reads = PromptEncoder(model, tokenizer, prompt)
-    network = PromptedNetwork(model, padding, prompt.first_tokens(tokenizer), masked)
+    network: PretrainedNetwork
+    if model.config.is_encoder_decoder:
+        network = CrossingNetwork(model, padding, masked, answers=prompt.first_tokens(tokenizer, apart=True))
+    else:
+        network = PromptedNetwork(model, padding, prompt.first_tokens(tokenizer), masked)
     require_as_it_is(network)
     return network, reads, reads.words if words is None else words, tuple(prompt.answers)
 

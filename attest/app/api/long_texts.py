@@ -33,6 +33,8 @@ def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, str
     from attest.models.pretrained.texts import Encoder
     from attest.models.pretrained.windows import windowed
 
+    if getattr(network, "crosses", False):
+        raise AttestError("windows are of a model with one stack of layers; expected an encoder. Leave window out.")
     if isinstance(encode, PromptEncoder):
         raise AttestError("a prompt asks at its end, and a window has no such end; expected a classifier. Leave window out.")
     if not isinstance(encode, Encoder) or not all(isinstance(text, str) for text in texts):

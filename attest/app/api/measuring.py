@@ -249,7 +249,8 @@ class Measuring:
         identity = {"id": observation.ids} | asked | known | self._said(observation) | {"length": observation.lengths}
         if INSTANCES in self._asked:
             with self._timed(INSTANCES):
-                pairs = {} if layers is None or "text_of_pair" not in batch else between_texts(layers, batch["text_of_pair"])
+                whole = None if getattr(self.network, "crosses", False) else layers  # a row for each token of the text
+                pairs = {} if whole is None or "text_of_pair" not in batch else between_texts(whole, batch["text_of_pair"])
                 rows = self._rows(identity | pairs | text_columns(observation, self.label_names), observation.mask)
                 self._parts[INSTANCES].append(rows.assign(tokens=batch["tokens"]))
             yield INSTANCES

@@ -42,6 +42,7 @@ from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
 from attest.core.labels import names_of, require_no_table
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
+from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.registry import chosen, runnable, suited
 from attest.models.contract import STEPS, require_itself, require_steps
@@ -234,6 +235,9 @@ def trial(
     drawn_from = None if background is None else _background(background, encode).to(device)
     measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags, number)
     about: dict[str, Any] = {}
+    if getattr(network, "crosses", False):
+        about = {"remarks": [str(network.about)]}
+        say(*about["remarks"])
     if windowed is not None:
         require_suited(measures, windowed)
         about = {"window": window, "stride": stride, "pooled": pooled, "remarks": [tell_of_windows(windowed, batches)]}

@@ -63,7 +63,8 @@ class _Rows(NamedTuple):
 
 def _all_rows(observation: LayerObservation, layer: str) -> _Rows:
     weights = observation.attention[layer]
-    return _Rows(weights, observation.mask.unsqueeze(1).expand(weights.shape[:-1]), observation.mask)
+    allowed = observation.places(weights).squeeze(2).expand(*weights.shape[:2], -1)
+    return _Rows(weights, allowed, observation.rows_that_count(weights)[:, 0])
 
 
 def _deciding(observation: LayerObservation, layer: str, sink_kept: bool) -> _Rows:

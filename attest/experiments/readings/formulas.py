@@ -132,7 +132,10 @@ CAPACITY = 1_000_000
 
 
 def rollout(observation: Observation) -> Tensor:
-    """Compute attention rollout from the weights that pool down to the tokens (Abnar & Zuidema 2020), ``(B, T)``."""
+    """Compute attention rollout from the weights that pool down to the tokens (Abnar & Zuidema 2020), ``(B, T)``.
+
+    Of an encoder and a decoder it is the cross-attention of the deciding step, mean over heads and layers.
+    """
     return read_from_layers(observation, _layers(observation))
 
 

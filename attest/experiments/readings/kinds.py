@@ -52,6 +52,14 @@ def _has_layers(observation: Observation) -> bool:
     return attends_within(observation.network)
 
 
+def _crosses(observation: Observation) -> bool:
+    return getattr(observation.network, "crosses", False)
+
+
+def _rolls_out(observation: Observation) -> bool:
+    return _has_layers(observation) and not _crosses(observation)
+
+
 def _has_one_map(observation: Observation) -> bool:
     return _has_layers(observation) and not hasattr(observation.network, "sides")
 
@@ -63,7 +71,7 @@ def _zeroes_values(observation: Observation) -> bool:
 
 def _has_layer_norms(observation: Observation) -> bool:
     parts = cast(nn.Module, observation.network).modules()
-    return _has_layers(observation) and any(isinstance(part, nn.LayerNorm) for part in parts)
+    return _rolls_out(observation) and any(isinstance(part, nn.LayerNorm) for part in parts)
 
 
 def _value_zeroing(observation: Observation) -> Tensor:
@@ -79,6 +87,7 @@ def random_reading(observation: Observation, seed: int = 0) -> Tensor:
 
 POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a linear decoder"
 OUR_LAYERS = "attention that pools, or layers of attest.models.networks"
+CROSSES = "a decoder that attends to the text of an encoder"
 LAYER_NORMS = "attention between tokens and layer norms"
 READINGS: dict[str, Reading] = {
     reading.name: reading
@@ -95,7 +104,8 @@ READINGS: dict[str, Reading] = {
         Reading("integrated-gradients", "Integrated gradients", formulas.integrated_gradients, signed=True),
         Reading("leave-one-out", "Leave-one-out", leave_one_out_inputs),
         Reading("value-zeroing", "Value zeroing", _value_zeroing, needs=OUR_LAYERS, suits=_zeroes_values),
-        Reading("rollout", "Attention rollout", formulas.rollout, needs=LAYERS, suits=_has_layers),
+        Reading("rollout", "Attention rollout", formulas.rollout, needs=LAYERS, suits=_rolls_out),
+        Reading("cross-attention", "Cross-attention", formulas.rollout, needs=CROSSES, suits=_crosses),
         Reading("flow", "Attention flow", formulas.flow, needs=LAYERS, suits=_has_one_map),
         Reading("lrp", "LRP", formulas.relevance_propagation, signed=True, needs=LAYER_NORMS, suits=_has_layer_norms),
         Reading(RANDOM, "Random", random_reading),

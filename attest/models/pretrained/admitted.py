@@ -11,6 +11,7 @@ from attest.core.attention.interventions import Intervention, intervene
 from attest.core.errors import AttestError
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_itself
+from attest.models.pretrained.crossing import CrossingNetwork
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.plain import PlainNetwork
 
@@ -96,7 +97,7 @@ def labels_decided(model: "PreTrainedModel") -> int:
 
 
 def require_one_stack(model: "PreTrainedModel") -> None:
-    """Refuse a model with an encoder and a decoder.
+    """Refuse a model with an encoder and a decoder, where the attention of a single stack is meant.
 
     Raises:
         AttestError: it is one.
@@ -111,14 +112,16 @@ def require_one_stack(model: "PreTrainedModel") -> None:
 def require_as_it_is(network: PretrainedNetwork) -> None:
     """Refuse a model that decides otherwise through hook points than by itself, or whose tokens meet outside of attention.
 
+    Where cross-attention is on trial, tokens meet in the encoder, too, and only the first is asked.
+
     Raises:
         AttestError: a layer has no attention or computes it several times; tokens still see one another when each of them
             attends to itself alone; or as in ``require_itself``, for two texts of a few tokens.
     """
-    name, calls = type(network.model).__name__, len(network.calls)
+    name, calls, crosses = type(network.model).__name__, len(network.calls), isinstance(network, CrossingNetwork)
     config = None if isinstance(network, PlainNetwork) else network.model.config.get_text_config()
     layers = getattr(config, "num_hidden_layers", calls)
-    if calls != layers:
+    if calls != layers and not crosses:
         kinds = ", ".join(dict.fromkeys(map(str, getattr(config, "layer_types", None) or ())))
         raise AttestError(
             f"{name} has {layers} layers{f' ({kinds})' if kinds else ''} and computes attention {calls} times in a pass, so "
@@ -126,7 +129,7 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
         )
     tokens, mask = _two_texts(network)
     with in_evaluation_mode(network):
-        if _meet_elsewhere(network, tokens[:1]):
+        if not crosses and _meet_elsewhere(network, tokens[:1]):
             raise AttestError(
                 f"{name} lets tokens meet outside its attention, in convolutions, recurrent or linear layers: they still see "
                 "one another when each attends to itself alone; expected a model in which tokens meet in attention alone."
@@ -138,8 +141,8 @@ def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
     """Return some tokens, and fewer of them, of which one is masked: token ids int64 ``(2, T)`` and mask bool ``(2, T)``."""
     tokens = network.some_tokens().repeat(2, 1)
     tokens[1, 1] = MASKED if network.masked is None else network.masked
-    mask = torch.ones_like(tokens, dtype=torch.bool)
-    mask[1, tokens.shape[-1] // 2 + 1 :] = False
+    mask, last = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
+    mask[1, last + 1 :], tokens[1, last] = False, tokens[0, -1]
     return tokens, mask
 
 

@@ -39,13 +39,17 @@ _RUNNING: ContextVar[Caller | None] = ContextVar("running", default=None)
 @contextmanager
 def attending_through(model: PreTrainedModel, caller: Caller) -> Iterator[None]:
     """Let the attention of a model pass through the calls of one network, for as long as the block lasts."""
-    before, token = model.config._attn_implementation, _RUNNING.set(caller)
+    parts = [model, *(part for part in model.modules() if isinstance(part, PreTrainedModel))]
+    stacks = {id(part.config): part for part in reversed(parts)}
+    before, token = [(part, part.config._attn_implementation) for part in stacks.values()], _RUNNING.set(caller)
     try:
-        model.set_attn_implementation(NAME)
+        for part in stacks.values():  # T5's encoder and decoder have a configuration of their own each
+            part.set_attn_implementation(NAME)
         yield
     finally:
         _RUNNING.reset(token)
-        model.set_attn_implementation(before)
+        for part, own in before:
+            part.set_attn_implementation(own)
 
 
 def _attention(

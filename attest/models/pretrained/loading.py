@@ -15,6 +15,7 @@ from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForMultipleChoice,
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -35,13 +36,16 @@ KINDS: dict[str, Any] = {
     "tokens": AutoModelForTokenClassification,
     "choices": AutoModelForMultipleChoice,
     "next": AutoModelForCausalLM,
+    "written": AutoModelForSeq2SeqLM,
 }
-"""Classes that read a model, by what it decides: of texts, of tokens, between texts, or, asked by a prompt, the next token."""
+"""Classes that read a model, by what it decides: of texts, of tokens, between texts, or, asked by a prompt, the next token;
+the last one where a decoder of its own writes it."""
 KNOWN = {
     "texts": "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
     "tokens": "no classifier of tokens; expected one that it has, BERT or ModernBERT for example.",
     "choices": "no model of multiple choice; expected one that it has, BERT or RoBERTa for example.",
     "next": "no language model; expected one that it has, Llama or Qwen for example.",
+    "written": "no language model; expected one that it has, T5 or BART for example.",
 }
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
@@ -76,7 +80,8 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     if saved_as(config, ANSWERING) and not prompted:
         raise marking(name)
     tagging = decides_tokens(config) and not prompted
-    decided = "next" if prompted else "choices" if saved_as(config, CHOOSING) else _decided(tagging)
+    language = "written" if config.is_encoder_decoder else "next"
+    decided = language if prompted else "choices" if saved_as(config, CHOOSING) else _decided(tagging)
     model, missing = _model(adapter.base if adapter else name, config, decided)
     if adapter is not None:
         if missing and _file(name, "config.json") is None:

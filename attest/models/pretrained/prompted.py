@@ -52,13 +52,19 @@ class Prompt:
         """Return the prompt with a text in its place."""
         return self.template.replace(TEXT, text)
 
-    def first_tokens(self, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    def first_tokens(self, tokenizer: PreTrainedTokenizerBase, apart: bool = False) -> list[int]:
         """Return the token that each answer begins with behind the prompt, in class order.
 
+        Args:
+            tokenizer: of the model.
+            apart: whether a decoder of its own writes the answer, which then stands alone.
         Raises:
             AttestError: an answer melts into the end of the prompt, or two begin with the same token.
         """
-        first = [_first_after(tokenizer, self.about("a text"), answer) for answer in self.answers.values()]
+        first = [
+            _first_alone(tokenizer, answer) if apart else _first_after(tokenizer, self.about("a text"), answer)
+            for answer in self.answers.values()
+        ]
         words = tokenizer.convert_ids_to_tokens(first)
         if same := [word for word in words if words.count(word) > 1]:
             labels = [label for label, word in zip(self.answers, words, strict=True) if word == same[0]]
@@ -101,6 +107,13 @@ def _first_after(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -
             "an answer that begins a new token. Most answers begin with a space; then the prompt must not end with one."
         )
     return after[len(before)]
+
+
+def _first_alone(tokenizer: PreTrainedTokenizerBase, answer: str) -> int:
+    ids = tokenizer(text_target=answer, add_special_tokens=False, verbose=False)["input_ids"]
+    if not ids:
+        raise AttestError(f"the answer {answer!r} has no token; expected a word that the model may write.")
+    return ids[0]
 
 
 class PromptEncoder(Encoder):

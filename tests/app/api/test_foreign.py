@@ -18,7 +18,7 @@ from attest.core.memory import budget_kept, set_memory_budget
 from attest.models.networks import TransformerClassifier
 from attest.models.observation import observe
 from attest.models.pretrained.network import PretrainedNetwork
-from tests.models.pretrained.tiny import TEXTS, WORDS, batch, tiny
+from tests.models.pretrained.tiny import BART, TEXTS, WORDS, batch, tiny
 
 QUICK = {"E1": {}, "E2": {"permutations": 2}, "E3": {"steps": 2, "texts": 2}, "E8": {}, "E9": {"draws": 2}, "E13": {}}
 
@@ -181,7 +181,7 @@ def test_our_own_transformer_goes_through_the_same_door():
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("bart", {}, "has an encoder and a decoder, so no attention leads"),
+        ("mvp", BART, "is not supported: no attention is seen that leads from its decoder to its text"),
         ("longformer", {"attention_window": [8, 8]}, "is not supported: no softmax in it gives every token a row"),
     ],
 )

@@ -1,0 +1,271 @@
+"""A model with an encoder and a decoder, by the cross-attention of the step that decides: BART, T5.
+
+One row of weights leads from the deciding step of the decoder to the tokens of the text, in each head of each decoder layer.
+People read this row, and it is on trial; attention within the encoder and within the decoder stays as it is.
+
+Legend: B batch, N heads, G key-value groups, Q tokens of the decoder, T tokens of the text, D dimensions a head, H hidden, C
+logits, V vocabulary.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.errors import AttestError, said_by
+from attest.core.memory import in_evaluation_mode
+from attest.models.prediction import OneNumber
+from attest.models.pretrained.calls import AttentionCall, Eager, last_real
+from attest.models.pretrained.network import PretrainedNetwork, embeddings_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+ASKED = 3
+"""Tokens of the decoder in the pass that finds cross-attention by its shape; the text has another number."""
+EXPECTED = "expected one whose decoder attends to its encoder through transformers' AttentionInterface, BART or T5 for example"
+
+
+class CrossCall(AttentionCall):
+    """The nth time that the decoder attends to the text. Of Q rows one is seen and may be replaced: that which decides.
+
+    Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, 1, T)``.
+    """
+
+    def __init__(self, network: "CrossingNetwork") -> None:
+        super().__init__()
+        self._asks = [network]  # in a list, so that it is no part of this part
+
+    def attend(
+        self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """Return outputs and weights, bit for bit the model's own if nothing is replaced, as ``AttentionCall`` does."""
+        output, weights = eager(module, query, key, value, support, **options)
+        self.heads = weights.shape[1]
+        if not self.replacements:
+            return output, weights
+        everyone = torch.arange(len(weights), device=weights.device)
+        place = self._asks[0].deciding_step(query.shape[-2])
+        row, left = _row(weights, everyone, place), output[everyone, place]
+        every = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
+        self._require_written_out(module, row, every, left.unsqueeze(1), torch.ones_like(real[:, :1]))
+        moved = self.hook("keys", key, real)
+        own = row if moved is key else _row(eager(module, query, moved, value, support, **options)[1], everyone, place)
+        allowed = None if support is None else _row(support.expand(len(weights), -1, -1, -1), everyone, place)
+        tampered, values = self._tampered(own, allowed, real), self.hook("values", every, real)
+        if tampered is row and values is every:
+            return output, weights
+        output = output.clone()
+        output[everyone, place] = (tampered @ values).squeeze(2)
+        return output, weights
+
+
+def _row(values: Tensor, texts: Tensor, place: Tensor) -> Tensor:
+    """Return one row of each text, ``(B, N, Q, T)`` -> ``(B, N, 1, T)``."""
+    return values[texts, :, place].unsqueeze(2)
+
+
+class _Unseen:
+    """A call of attention that is not on trial."""
+
+    def attend(
+        self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        return eager(module, query, key, value, support, **options)
+
+
+class _Shapes(_Unseen):
+    """A look at the calls of a pass: how many tokens attend to how many."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, int]] = []
+
+    def next_call(self) -> AttentionCall:
+        return cast(AttentionCall, self)
+
+    def attend(self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, *others: Any, **options: Any) -> Any:
+        self.seen.append((query.shape[-2], key.shape[-2]))
+        return super().attend(eager, module, query, key, *others, **options)
+
+    @property
+    def real(self) -> Tensor:
+        return torch.ones(1, 1, dtype=torch.bool)
+
+
+class CrossingNetwork(PretrainedNetwork):
+    """A classifier with an encoder and a decoder, or such a language model that decides by the first token it would generate.
+
+    Args:
+        model: logits ``(B, C)`` of texts whose decoder reads them again, as BART's does, and decides at their last token; or,
+            with answers, logits ``(B, Q, V)`` of the next token.
+        padding, masked, segments, labels, number, squashed: as in ``PretrainedNetwork``.
+        answers: C token ids, in class order; empty for a classifier.
+    Raises:
+        AttestError: its cross-attention cannot be reached, or the decoder has no token to begin with.
+    """
+
+    attends_everywhere = True
+    """Whatever the decoder asks, it may attend to the whole text."""
+    looks_back = False
+    moves_keys = True
+    shows_values = True
+    crosses = True
+
+    def __init__(
+        self, model: Any, padding: int = 0, masked: int | None = None, segments: int = 1, labels: int = 0,
+        number: OneNumber | None = None, squashed: bool = False, answers: Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        self._answers = list(answers)
+        self._begin = _begin_of(model) if answers else []
+        self._places: list[int | None] = []
+        """Of every attention of a pass, which cross-attention it is; None if it is none."""
+        super().__init__(model, padding, masked, segments, labels, number, squashed)
+        self.tags = False
+
+    @property
+    def about(self) -> str:
+        """What is on trial, in a sentence."""
+        return (
+            f"{type(self.model).__name__} has an encoder and a decoder: on trial is the cross-attention of the step that "
+            f"decides, one row over the text in each head of {len(self.calls)} layers; attention within the encoder and "
+            "within the decoder stays as it is."
+        )
+
+    @property
+    def embeddings(self) -> nn.Embedding:
+        """What the encoder looks tokens up in."""
+        return embeddings_of(self.model.get_encoder())
+
+    @property
+    def blocks(self) -> Mapping[str, nn.Module]:
+        """No layer: a pass begins at none."""
+        return {}
+
+    def next_call(self) -> AttentionCall:
+        """Return the call that is made now: a cross-attention, or one that is left alone."""
+        if self.made == len(self._places):
+            raise AttestError(
+                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self._places)} "
+                "times); expected the same number in every pass."
+            )
+        place = self._places[self.made]
+        self.made += 1
+        return cast(AttentionCall, _Unseen() if place is None else self.calls[place])
+
+    def deciding_step(self, steps: int) -> Tensor:
+        """Return which of the steps of the decoder decides, int64 ``(B,)``."""
+        if self._answers:
+            return torch.full_like(self.real[:, 0], steps - 1, dtype=torch.int64)
+        return last_real(self.real)
+
+    def deciding(self, mask: Tensor) -> Tensor:
+        """Return 1 at the token that ends a text, where a classifier decides, ``(B, T)``; of a language model 0 everywhere."""
+        if self._answers:
+            return torch.zeros(mask.shape, device=mask.device)
+        return nn.functional.one_hot(last_real(mask), mask.shape[-1]).to(torch.get_default_dtype())
+
+    def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return that the one row counts, and which tokens it may attend to, bool ``(B, 1, 1)`` and ``(B, 1, T)``."""
+        return torch.ones_like(mask[:, :1]).unsqueeze(1), mask.unsqueeze(1)
+
+    def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
+        """Return the cross-attention of the deciding step, mean over heads and layers, ``(B, T)``."""
+        return torch.stack([each.mean(dim=1).squeeze(1) for each in attention.values()]).mean(dim=0)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
+        return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype))
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Map embeddings ``(B, T, H)``, attended to where weights ``(B, T)`` are above 0, to logits ``(B, C)``.
+
+        A classifier's decoder reads the text again, one token later: also there embeddings stand for tokens, and what is not
+        attended to is not.
+        """
+        if self._answers:
+            return super().decode(hidden, weights)
+        shifted = hidden[:, :-1, : self.embeddings.embedding_dim]
+
+        def again(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
+            return torch.cat([own[:, :1], shifted], dim=1)
+
+        replacing = embeddings_of(self.model.get_decoder()).register_forward_hook(again)
+        try:
+            return super().decode(hidden, weights)
+        finally:
+            replacing.remove()
+
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        """Return logits of the model as its owner runs it, ``(B, C)``."""
+        if not self._answers:
+            return super().itself(tokens, mask, **given)
+        found = super().itself(tokens, mask, **given, decoder_input_ids=self._first_steps(tokens))
+        return found[:, -1, self._answers]
+
+    def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+        if self._answers:
+            steps = self._first_steps(inputs["input_ids"])
+            return super()._own_logits(mask, **inputs, decoder_input_ids=steps)[:, -1, self._answers]
+        read = nn.functional.pad(mask[:, :-1], (1, 0), value=True).long()
+        end = last_real(mask).unsqueeze(-1)
+        ends = inputs["input_ids"].scatter(-1, end, self.model.config.eos_token_id)  # the one at which it decides
+        return super()._own_logits(mask, **inputs | {"input_ids": ends, "decoder_attention_mask": read})
+
+    def _first_steps(self, tokens: Tensor) -> Tensor:
+        return torch.tensor(self._begin, device=tokens.device).expand(len(tokens), -1)
+
+    @torch.no_grad()
+    def _explore(self) -> None:
+        """Find which calls of attention lead from the decoder to the text."""
+        from attest.models.pretrained.attention import attending_through  # registers with transformers
+
+        model, name = self.model, type(self.model).__name__
+        tokens, look = self.some_tokens(), _Shapes()
+        asked = tokens[:, :1].expand(-1, ASKED)
+        try:
+            with in_evaluation_mode(model), attending_through(model, look):
+                model.base_model(input_ids=tokens, decoder_input_ids=asked, use_cache=False)
+        except Exception as error:  # whatever somebody's model says
+            raise AttestError(
+                f"{name} cannot read a text of {tokens.shape[-1]} tokens ({said_by(error)}); {EXPECTED}."
+            ) from error
+        for shape in look.seen:
+            self._places.append(len(self.calls) if shape == (ASKED, tokens.shape[-1]) else None)
+            if self._places[-1] is not None:
+                self.calls.append(CrossCall(self))
+        if not self.calls:
+            raise AttestError(
+                f"{name} is not supported: no attention is seen that leads from its decoder to its text; {EXPECTED}."
+            )
+        try:
+            with in_evaluation_mode(model):
+                self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+        except Exception as error:  # likewise
+            raise AttestError(
+                f"{name} cannot decide about a text ({type(error).__name__} in its pass); {EXPECTED}."
+            ) from error
+
+    def _where_it_decides(self) -> str:
+        return "step"
+
+
+def _begin_of(model: "PreTrainedModel") -> list[int]:
+    """Return the tokens that a decoder is given before the first one that it generates.
+
+    Raises:
+        AttestError: there is none.
+    """
+    settings = (model.generation_config, model.config)
+    start, forced = (
+        next((each for each in (getattr(part, name, None) for part in settings) if each is not None), None)
+        for name in ("decoder_start_token_id", "forced_bos_token_id")
+    )
+    if start is None:
+        raise AttestError(
+            f"{type(model).__name__} does not say what its decoder begins with; expected decoder_start_token_id in its "
+            "generation_config or config.json."
+        )
+    return [start] if forced is None else [start, forced]
