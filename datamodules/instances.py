@@ -212,12 +212,12 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
         if given is not None and given not in names:
             raise AttestError(f"There is no column {given}; expected one of {_listed(names)}. To choose, {_name_them()}.")
     tagging = _looks_tagged(names, rows, label) if options.tagging is None else options.tagging
-    second = second or (_first_of(SECOND, names, other_than=label) if options.pairs else None)
+    second = second or (first_of(SECOND, names, other_than=label) if options.pairs else None)
     names = [name for name in names if name != second]
     guessed = text is None or label is None
     usual = TAGS if tagging else (*LABELS, "labels") if options.several else LABELS
-    label = label or _first_of(usual, names, other_than=text)
-    text = text or _first_of((*TOKENS, *TEXTS) if tagging else (*FIRST, *TEXTS, *TOKENS), names, other_than=label)
+    label = label or first_of(usual, names, other_than=text)
+    text = text or first_of((*TOKENS, *TEXTS) if tagging else (*FIRST, *TEXTS, *TOKENS), names, other_than=label)
     if not (text and label):
         _require_header(source, names, rows)
         if len(names) == 2:  # the longer cells are the texts
@@ -285,17 +285,24 @@ def _require_tags(source: str, rows: Sequence[FileRow], text: str, label: str) -
 
 def _looks_tagged(names: list[str], rows: Sequence[FileRow], label: str | None) -> bool:
     """Return whether the labels are lists, or the file has a column of tags and no column of labels."""
-    label = label or _first_of(LABELS, names) or _first_of(TAGS, names)
+    label = label or first_of(LABELS, names) or first_of(TAGS, names)
     if label is None:
         return False
-    return isinstance(_first_cell(rows, label), list) or (label.lower() in TAGS and _first_of(TOKENS, names) is not None)
+    return isinstance(_first_cell(rows, label), list) or (label.lower() in TAGS and first_of(TOKENS, names) is not None)
 
 
 def _first_cell(rows: Sequence[FileRow], column: str) -> object:
     return next((row.cells[column] for row in rows if row.cells.get(column) is not None), None)
 
 
-def _first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
+def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
+    """Return the column whose name is likeliest, exactly or whatever its case; None if no name is known.
+
+    Args:
+        known: usual names, the likeliest first.
+        names: of the columns there are.
+        other_than: a column that is left out.
+    """
     there = [name for name in names if name != other_than]
     by_name = {name.lower(): name for name in there} | {name: name for name in there}
     return next((by_name[name] for name in known if name in by_name), None)

@@ -31,12 +31,12 @@ _SECONDS_UNTIL_HEARD = 10
 
 
 def can_fork() -> bool:
-    """Return whether this process may go on as several: on Linux, before it uses a GPU, with one thread for tensors.
+    """Return whether this process may go on as several: on Linux, before it uses a GPU, with one thread for tensors, alone.
 
     A process that is forked has the data and the network already. Elsewhere its libraries do not survive that. An interactive
     one, such as a notebook's, stays alone: Lightning refuses several processes there.
     """
-    alone = hasattr(sys, "ps1") or torch.cuda.is_initialized()
+    alone = hasattr(sys, "ps1") or torch.cuda.is_initialized() or distributed.is_initialized()
     return sys.platform == "linux" and not alone and torch.get_num_threads() == 1
 
 
@@ -188,3 +188,15 @@ class Turns:
         with self._taken.get_lock():
             self._taken.value += 1
             return self._taken.value - 1
+
+
+class TurnsOfRanks:
+    """The turns of the ranks of a process group that is there already: each takes its share of the places of a list."""
+
+    def __init__(self) -> None:
+        self.processes = distributed.get_world_size() if distributed.is_initialized() else 1
+
+    def of(self, count: int) -> Iterator[int]:
+        """Yield those places of a list of ``count`` items that fall to this rank."""
+        first = distributed.get_rank() if self.processes > 1 else 0
+        yield from range(first, count, self.processes)

@@ -4,6 +4,7 @@ made of, and how scores and the measures of all experiments are named and descri
 
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,9 @@ from attest.experiments.spec import Measure
 from attest.runs.folder import INSTANCES, RunFolder, read_json
 
 VERSION = 1
+"""Of ``summary.json``; it counts up when a key is lost or gets another meaning."""
+SCHEMA = Path(__file__).with_name("summary.schema.json")
+"""The JSON schema of ``summary.json``."""
 
 
 def summarise_run(

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from attest.core.errors import AttestError
-from attest.core.labels import UNLABELLED, class_numbers, doubt, require_no_table
+from attest.core.labels import UNLABELLED, class_numbers, doubt
 from attest.datamodules.notice import say
 
 Batch = dict[str, Any]
@@ -48,14 +48,15 @@ def batches_of(
     Raises:
         AttestError: there is no text, a text is empty, or something is missing or of the wrong type.
     """
-    given = read_once(data)
-    pairs = all(map(_is_pair, given))
-    if pairs and not getattr(encode, "segments", 0):
+    given = list(data)
+    several = all(isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in given)
+    if several and not getattr(encode, "segments", 0):
         raise AttestError(
-            "the texts are pairs of texts, or of words; expected single texts, since nothing here says how two are read. Give "
-            "tokenizer=tokenizer of a model of transformers that was trained on pairs; join words with blanks."
+            "the texts are pairs of texts, or lists of words; expected single texts, since nothing here says how these are "
+            "read. Give tokenizer=tokenizer for a model of transformers, or join words: "
+            'attest.trial(model, [" ".join(words) for words in texts], …)'
         )
-    if pairs or all(isinstance(each, str) for each in given):
+    if several or all(isinstance(each, str) for each in given):
         known = None if labels is None else class_numbers(labels, (len(given),), label_names)
         if known is not None and (doubtful := doubt(known, label_names)):
             say(doubtful)
@@ -76,27 +77,8 @@ def batches_of(
     return [batch | {"tokens": _tokens(batch, words)} for batch in batches]
 
 
-def _is_pair(text: Any) -> bool:
-    return isinstance(text, tuple | list) and len(text) == 2 and all(isinstance(each, str) for each in text)
-
-
 def _parts(text: Any) -> Sequence[str]:
     return [text] if isinstance(text, str) else text
-
-
-def read_once(data: Iterable[Any]) -> list[Any]:
-    """Return the texts or batches as a list.
-
-    Raises:
-        AttestError: the data are empty, one text, one batch or a table.
-    """
-    require_no_table("texts", data)
-    if isinstance(data, str | Mapping) or not isinstance(data, Iterable):
-        raise AttestError(f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list.")
-    given = [each.tolist() if isinstance(each, np.ndarray) else each for each in data]
-    if not given:
-        raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
-    return given
 
 
 def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | None, batch_size: int) -> Iterator[Batch]:
@@ -154,21 +136,6 @@ def batch_of(texts: Sequence[Batch]) -> Batch:
 
 def _checked(batch: Any) -> Batch:
     """Return the batch as a dictionary; refuse data that are no batch with the tensors ``token_ids`` and ``mask``."""
-    if isinstance(batch, tuple | list) and all(isinstance(each, str) for each in batch):
-        raise AttestError(
-            f"a text is a {type(batch).__name__} of {len(batch)} strings, as pairs of texts or words are; expected one string "
-            "for each text, since the second of a pair is not read. Join words with blanks."
-        )
-    if isinstance(batch, Mapping) and "input_ids" in batch:
-        raise AttestError(
-            f"a batch is what a tokenizer gives ({', '.join(batch)}); expected the texts and tokenizer=tokenizer, or batches "
-            "such as {'token_ids': given['input_ids'], 'mask': given['attention_mask'].bool()}."
-        )
-    if isinstance(batch, Mapping) and any(isinstance(each, str) for each in batch.values()):
-        raise AttestError(
-            f"the data are rows with {', '.join(map(str, batch))}, as a datasets.Dataset has them; expected texts alone. For "
-            "example: attest.trial(model, data['text'], labels=data['label'], tokenizer=tokenizer)"
-        )
     if not isinstance(batch, Mapping):
         raise AttestError(
             f"a batch is a {type(batch).__name__}; expected a dictionary with token_ids and mask, and label where it is known."

@@ -159,15 +159,20 @@ def _known(model: Any, *ids: int | None) -> int:
     return next(each for each in ids if each is not None and 0 <= each < rows)
 
 
-def require_known_ids(network: Any, tokenizer: Any, *tokens: torch.Tensor) -> None:
+def require_known_ids(network: Any, tokenizer: Any, typed: bool, *tokens: torch.Tensor) -> None:
     """Refuse token ids for which the model has no embedding.
 
+    Args:
+        network: of a model of somebody else.
+        tokenizer: of the model; None if there is none.
+        typed: whether token types may stand in the ids.
+        tokens: token ids.
     Raises:
         AttestError: the model has no embedding for an id.
     """
     rows = network.rows
     least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)
-    if least < 0 or most >= rows * network.segments:
+    if least < 0 or most >= rows * (network.segments if typed else 1):
         knows = "" if tokenizer is None else f" and the tokenizer knows {len(tokenizer)} tokens"
         raise AttestError(
             f"the texts hold token ids from {least} to {most}, the embedding of {type(network.model).__name__} has {rows} "
@@ -179,18 +184,19 @@ def require_known_ids(network: Any, tokenizer: Any, *tokens: torch.Tensor) -> No
 def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
     """Return the batches with the word of each token, ``word`` int64 ``(B, T)``, if Attest has encoded the texts.
 
-    Batches of token ids get the tokens that the tokenizer adds to every text instead, ``special`` bool ``(B, T)``.
+    Batches of token ids without ``word`` get the tokens that the tokenizer adds to every text, ``special`` bool ``(B, T)``.
     """
     if encode is None:
         return batches
     from attest.models.pretrained.texts import Encoder, is_pair
 
-    if not isinstance(encode, Encoder):
+    if not isinstance(encode, Encoder) or any("word" in batch for batch in batches):
         return batches
-    texts = list(data) if isinstance(data, Sequence) else []
-    if not texts or not all(isinstance(text, str) or (is_pair(text) and not encode.tagging) for text in texts):
+    texts = list(data)
+    if encode.tagging or any(isinstance(text, Mapping) for text in texts):
         added = torch.tensor(encode.tokenizer("")["input_ids"], dtype=torch.int64)
-        return [{"special": torch.isin(batch["token_ids"].cpu(), added)} | batch for batch in batches]
+        plain = [batch["token_ids"].cpu() % encode.rows if encode.rows else batch["token_ids"].cpu() for batch in batches]
+        return [{"special": torch.isin(ids, added)} | batch for ids, batch in zip(plain, batches, strict=True)]
     known = [[texts[row] for row in batch["id"].tolist()] for batch in batches]
     worded = [
         batch | {"word": _padded([*map(encode.word_of, given)], -1)} for batch, given in zip(batches, known, strict=True)

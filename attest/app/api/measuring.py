@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from attest.app.api.batches import Batch, attended, batch_of, in_batches, text_of, texts_of
+from attest.app.api.fitting import Fitting
 from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError
 from attest.core.forecast import Forecast
@@ -29,7 +30,7 @@ from attest.core.labels import class_numbers, doubt, of_batch
 from attest.core.measures import summarise
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
 from attest.core.memory import give_back_freed_memory, memory_budget, rows_at_once
-from attest.core.processes import Turns, can_fork, together
+from attest.core.processes import Turns, TurnsOfRanks, can_fork, together
 from attest.core.version import __version__
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
@@ -44,6 +45,7 @@ from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_json, write_text
 from attest.runs.versions import environment, peak_memory
 
+AnyTurns = Turns | TurnsOfRanks
 GROWTH = 1.5
 """The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
 
@@ -105,9 +107,12 @@ class Measuring:
         self.background = background
         self.labels: Sequence[str] = ()
         """The names of the labels, where each instance is a text and a label."""
+        self.fitting = Fitting()
         self.scores: dict[str, float] = {}
         """How well the model decides, where it is not told by the decisions on trial."""
         self.seconds: dict[str, float] = defaultdict(float)
+        self._shared = False
+        """Whether several processes measure."""
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
         self._asked = {self.first, *measures}
         """The ids of the tables that are measured now."""
@@ -115,14 +120,20 @@ class Measuring:
         """The tables of the experiments that have read enough texts, by id."""
 
     def all_of(
-        self, batches: Sequence[Batch], progress: bool, processes: int = 1, until: float | None = None, batch_size: int = 32
+        self,
+        batches: Sequence[Batch],
+        progress: bool,
+        processes: int | Literal["ranks"] = 1,
+        until: float | None = None,
+        batch_size: int = 32,
     ) -> None:
         """Measure all batches by all experiments.
 
         Args:
             batches: the batches, in which every text has its own id.
             progress: whether a terminal or a notebook shows a progress bar.
-            processes: the number of processes that share the batches; it does not change the results.
+            processes: the number of processes that share the batches, or ``ranks`` for those of the process group that is
+                there, all of which call this; it does not change the results.
             until: the precision to which the means of the verdict must be known, in their units; an experiment stops
                 reading when its means are known. None for all texts.
             batch_size: the size of the batches that hold texts in random order.
@@ -137,17 +148,21 @@ class Measuring:
             self._some_of(batches, everyone, progress and rank == 0, turns)
             self._share()
 
-        turns = Turns(processes if can_fork() else 1)
-        if turns.processes == 1:
-            work(0)
+        turns: AnyTurns
+        if processes == "ranks":
+            turns = TurnsOfRanks()
+            self._shared = turns.processes > 1
+            work(distributed.get_rank() if self._shared else 0)
         else:
-            together(processes, work)
+            turns = Turns(processes if can_fork() else 1)
+            self._shared = turns.processes > 1
+            together(processes, work) if self._shared else work(0)
         for name, table in self._early.items():
             self._parts[name] = [table.rows]
 
     def _share(self) -> None:
         """Exchange the measured rows and seconds among all processes, so that every process has those of all."""
-        if not distributed.is_initialized():
+        if not self._shared:
             return
         shares: list[Any] = [None] * distributed.get_world_size()
         distributed.all_gather_object(shares, (dict(self._parts), dict(self.seconds)))
@@ -166,7 +181,7 @@ class Measuring:
         everyone: Tensor,
         progress: bool,
         batch_size: int,
-        turns: Turns,
+        turns: AnyTurns,
     ) -> None:
         """Measure the experiments whose means are known from a part of the texts; the other experiments are measured later."""
 
@@ -179,7 +194,7 @@ class Measuring:
         stoppable = [name for name, experiment in self.measures.items() if not experiment.samples]
         self._early = read_until(precision, stoppable, everyone, self.seed, measure)
         self._asked = {self.first, *self.measures} - self._early.keys()
-        if distributed.is_initialized() and distributed.get_rank():
+        if self._shared and distributed.get_rank():
             self.seconds.clear()  # the first process has them all
 
     def _within_budget(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
@@ -193,7 +208,7 @@ class Measuring:
             parts += [batch_of(texts[start : start + rows]) for start in range(0, len(texts), rows)] or [batch]
         return parts
 
-    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, turns: Turns) -> None:
+    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, turns: AnyTurns) -> None:
         """Measure this process's share of the batches, the batches with the most work first, and show the progress."""
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
@@ -203,9 +218,19 @@ class Measuring:
         before, mine = dict(self.seconds), []
         with Progress(console=console, transient=True, disable=not shown) as bar:
             task = bar.add_task("", total=sum(works))
+
+            def measure(batch: Batch) -> None:
+                before = {name: len(rows) for name, rows in self._parts.items()}
+                try:
+                    for name in self._measure(batch, everyone):
+                        bar.update(task, description=name)
+                except BaseException:
+                    for name, rows in self._parts.items():
+                        del rows[before.get(name, 0) :]
+                    raise
+
             for place in turns.of(len(ordered)):
-                for name in self._measure(ordered[place], everyone):
-                    bar.update(task, description=name)
+                self.fitting.each(ordered[place], measure)
                 give_back_freed_memory()
                 mine.append(ordered[place])
                 coming = ordered[place + turns.processes :]  # the others are as far with theirs
@@ -334,7 +359,9 @@ class Measuring:
         summary |= {f"pairs/{name}": value for name, value in summarise(between).items()}
         write_json(folder.summary, summary)
         seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
-        write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})
+        texts, tokens = self.fitting.too_large or (None, None)
+        known = {} if texts is None else {"did_not_fit": {"texts": texts, "tokens": tokens}}
+        write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()} | known)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
         """Return the scores by key, such as ``test/accuracy``; an empty dictionary if the texts have no labels."""

@@ -5,14 +5,16 @@ a report.
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import nn
 
-from attest.app.api.batches import Batch, Encode, Words, attended, batches_of, read_once
+from attest.app.api.batches import Batch, Encode, Words, attended, batches_of, in_batches
 from attest.app.api.choices import made_choices, numbered
 from attest.app.api.foreign import (
     bare,
@@ -26,6 +28,7 @@ from attest.app.api.foreign import (
     tell_of_cuts,
     with_words,
 )
+from attest.app.api.given import Columns, Given, given, with_types
 from attest.app.api.long_texts import (
     in_windows,
     require_own_windows,
@@ -39,8 +42,9 @@ from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
 from attest.app.api.run import Outcome, Run, open_run
 from attest.core.attention.interventions import uncompiled
 from attest.core.bounds import require_bounds
+from attest.core.devices import device_named
 from attest.core.errors import AttestError
-from attest.core.labels import names_of, require_no_table
+from attest.core.labels import class_numbers, names_of
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
@@ -134,13 +138,17 @@ def trial(
     memory_gib: float = 1.0,
     max_tokens: int = 3000,
     progress: bool = True,
-    processes: int = 1,
+    processes: int | Literal["ranks"] = 1,
     until: float | None = None,
     prompt: str | None = None,
     answers: Mapping[str, str] | None = None,
     window: int | None = None,
     stride: int = 0,
     pooled: str = "mean",
+    text_column: str | None = None,
+    second_column: str | None = None,
+    label_column: str | None = None,
+    device: str | torch.device | None = None,
 ) -> Trial:
     """Put the attention of a model on trial, on texts of the caller.
 
@@ -149,18 +157,18 @@ def trial(
             ``attest.experiments.Network``), or a LightningModule that has such a ``network``; a Transformer
             ``forward(tokens, mask)`` of your own; or a model of the library transformers that classifies texts or tokens, its
             folder or Hub id, or a pipeline of it. It is in evaluation mode during the trial, and does not change.
-        data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
+        data: a list or a column of texts, of pairs of texts ``(first, second)`` where the model reads two, or of lists of
+            words, or of ``(text, choices)``; a DataFrame or a ``datasets.Dataset``; what a tokenizer gives, with ``input_ids``; or
+            batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
             optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as [CLS] that are
-            neither ranked nor erased, and ``tokens``, the words of each text; or a list of texts, of pairs of texts ``(first,
-            second)`` where the model reads two, of ``(text, choices)`` where it makes a choice, or of lists of words where it
-            decides words.
+            neither ranked nor erased, and ``tokens``, the words of each text.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
-        tokenizer: the tokenizer of a model of transformers.
+        tokenizer: the tokenizer of a model of transformers; folders and pipelines bring their own.
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
         labels: the class of each text, or the classes of its words if the model decides words: numbers from 0 or names, in
-            any list, array or column, taken by position; batches have their own. Of a model that decides each of several
-            labels, the list of labels of each text, or 0 and 1 ``(N, L)``; of a model that says one number, numbers. Without
-            labels there is no accuracy.
+            any list, array or column, taken by position; batches and tables have their own. Of a model that decides each of
+            several labels, the list of labels of each text, or 0 and 1 ``(N, L)``; of a model that says one number, numbers.
+            Without labels there is no accuracy.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
         background: training texts, or their token ids. E14's ``resample`` draws replacements of erased tokens from them;
@@ -171,7 +179,8 @@ def trial(
         max_tokens: numbers that compare every token with every other are NaN for longer texts.
         progress: whether a bar shows how far it is, where there is a terminal or a notebook.
         processes: copies of this process that share the batches, on Linux and the CPU, where ``torch.set_num_threads(1)`` was
-            called before; the numbers do not depend on it.
+            called before; or ``ranks``, the processes that torchrun or a Trainer has started, all of which call this with the
+            same texts. The numbers do not depend on it.
         until: how well the means of the verdict are to be known at 95 %, in their units, 0.01 for example. Texts are then read
             in random order, and each experiment stops when it knows its means, by a betting confidence sequence without
             replacement; one that would need more than three quarters of the texts reads all of them, as without this.
@@ -184,94 +193,141 @@ def trial(
         stride: how many tokens a window shares with the next, as ``stride`` of tokenizers.
         pooled: how windows decide together, as your own code does it: ``mean`` of their logits, ``max``, the largest logit of
             each class, or ``mean-of-probabilities``.
+        text_column, second_column, label_column: columns of a table; if left out, those with usual names such as ``text``,
+            ``text_pair`` and ``label``.
+        device: where the model computes during the trial, ``cpu`` or ``cuda``; None for where it is.
     Raises:
         AttestError: the model, the data or an experiment is not as it should be.
     """
     label_names = names_of(label_names)
-    require_bounds({"seed": seed, "batch_size": batch_size, "processes": processes, "until": until})
+    counted = None if processes == "ranks" else processes
+    require_bounds({"seed": seed, "batch_size": batch_size, "processes": counted, "until": until})
     if window is None and (stride, pooled) != (0, "mean"):
         raise AttestError("stride and pooled are of windows, and no window was given; expected window= with the most tokens.")
-    texts = given = read_once(data)
+    read = given(data, labels, Columns(text_column, second_column, label_column))
     model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
-    batched = any(isinstance(each, Mapping) for each in texts)
-    if foreign := is_of_transformers(model):
-        asked = prompt_of(prompt, answers)
-        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked, not batched)
-    elif foreign := is_plain(model):
-        model, encode, words = plain(model, tokenizer, encode, words, not batched)
-    network = network_of(model)
-    reads = encode if foreign else None
-    windowed = None if window is None else in_windows(network, reads, texts, window, stride, pooled)
-    network = windowed or network
-    names = names_of(label_names or getattr(data, "label_names", None))
-    if foreign and any({"token_ids", "token_type_ids"} <= {*each} for each in texts if isinstance(each, Mapping)):
-        raise AttestError(
-            "the batches have token_type_ids, which are not read from batches; expected texts, or pairs of texts, and "
-            "tokenizer=tokenizer, which gives each token its type."
-        )
-    tags, chooses = bool(getattr(network, "tags", False)), bool(getattr(network, "chooses", False))
-    if chooses:
-        texts = given = made_choices(network, texts, encode, batch_size)
-        names = names or tuple(f"choice {place}" for place in range(1, cast(Any, network).choices.logits.shape[-1] + 1))
-    if tags:
-        given, labels = tagged_batches(given, labels, encode, batch_size, names), None
-    several, number = bool(getattr(network, "labels", 0)) and not chooses, says_number(network)
-    every = labels_of(labels, len(given), names) if several and not batched else None
-    if number and not batched:
-        every = numbers_of(labels, len(given))
-    batches = batches_of(given, encode, labels if every is None else None, words, batch_size, names)
-    if every is not None:
-        batches = [batch | {"label": every[batch["id"]]} for batch in batches]
-    if foreign:
-        require_known_ids(network, tokenizer, *(batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches))
-        if batched:
-            require_readable(network, tokenizer, batches)
-        batches = with_words(batches, encode, given)
-        tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
-    if chooses:
-        batches = [numbered(batch, network) for batch in batches]
-    inside = not getattr(network, "pools_by_attention", True)
-    device = device_of(network)
-    drawn_from = None if background is None else _background(background, encode).to(device)
-    measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags, number)
-    about: dict[str, Any] = {}
-    if getattr(network, "crosses", False):
-        about = {"remarks": [str(network.about)]}
-        say(*about["remarks"])
-    if windowed is not None:
-        require_suited(measures, windowed)
-        about = {"window": window, "stride": stride, "pooled": pooled, "remarks": [tell_of_windows(windowed, batches)]}
-    with in_evaluation_mode(network):
-        batches, scores = asked_of(network, batches, batch_size) if several else (batches, {})
-    kind = TaggedMeasuring if tags else NumberMeasuring if number else Measuring
-    measuring = kind(network, measures, DECISIONS if several else names, seed, drawn_from)
-    measuring.labels, measuring.scores = (names, scores) if several else ((), {})
-    with budget_kept(), in_evaluation_mode(network):
-        for batch in _batches_to_check(batches, network):
-            if windowed is not None:
-                require_own_windows(windowed, encode, texts, batch)
-            told = everything_of(encode, texts, batch["text" if several else "id"].tolist()) if foreign else {}
-            ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
-            require_itself(network, ids, tokens, mask, {name: each.to(device) for name, each in told.items()})
-        set_memory_budget(memory_gib, max_tokens)
-        if number:
-            cast(Any, network).number = scale_of(network, batches)
-        measuring.all_of(batches, progress, processes, until, batch_size)
-    result = Trial(shown_class(network).__name__)
-    limits = {"memory_gib": memory_gib, "max_tokens": max_tokens} | ({} if until is None else {"until": until})
-    measuring.write(result.folder, limits | about)
+    with on_device(model, device):
+        if foreign := is_of_transformers(model):
+            asked = prompt_of(prompt, answers)
+            told = not read.batched or read.typed
+            model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked, told)
+        elif foreign := is_plain(model):
+            model, encode, words = plain(model, tokenizer, encode, words, not read.batched or read.typed)
+        network = network_of(model)
+        reads = encode if foreign else None
+        windowed = None if window is None else in_windows(network, reads, read.items, window, stride, pooled)
+        network = windowed or network
+        names = names_of(label_names or getattr(data, "label_names", None))
+        tags, chooses = bool(getattr(network, "tags", False)), bool(getattr(network, "chooses", False))
+        if chooses:
+            read = replace(read, items=made_choices(network, read.items, encode, batch_size))
+            names = names or tuple(f"choice {place}" for place in range(1, cast(Any, network).choices.logits.shape[-1] + 1))
+        several, number = bool(getattr(network, "labels", 0)) and not chooses, says_number(network)
+        batches = _batches(read, network, encode, words, batch_size, names, several)
+        if foreign:
+            tokens = [batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches]
+            require_known_ids(network, tokenizer, not read.batched, *tokens)
+            if read.batched:
+                require_readable(network, tokenizer, batches)
+        batches = with_types(batches, network)
+        if foreign:
+            batches = with_words(batches, encode, read.items)
+            tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
+        if chooses:
+            batches = [numbered(batch, network) for batch in batches]
+        inside = not getattr(network, "pools_by_attention", True)
+        on = device_of(network)
+        drawn_from = None if background is None else _background(background, encode).to(on)
+        measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags, number)
+        about: dict[str, Any] = {}
+        if getattr(network, "crosses", False):
+            about = {"remarks": [str(cast(Any, network).about)]}
+            say(*about["remarks"])
+        if windowed is not None:
+            require_suited(measures, windowed)
+            about = {"window": window, "stride": stride, "pooled": pooled, "remarks": [tell_of_windows(windowed, batches)]}
+        with in_evaluation_mode(network):
+            batches, scores = asked_of(network, batches, batch_size) if several else (batches, {})
+        kind = TaggedMeasuring if tags else NumberMeasuring if number else Measuring
+        measuring = kind(network, measures, DECISIONS if several else names, seed, drawn_from)
+        measuring.labels, measuring.scores = (names, scores) if several else ((), {})
+        with budget_kept(), in_evaluation_mode(network):
+
+            def check(batch: Batch) -> None:
+                if windowed is not None:
+                    require_own_windows(windowed, encode, read.items, batch)
+                beside = everything_of(encode, read.items, batch["text" if several else "id"].tolist()) if foreign else {}
+                ids, tokens, mask = (each.to(on) for each in (batch["id"], batch["token_ids"], attended(batch)))
+                require_itself(network, ids, tokens, mask, {name: each.to(on) for name, each in beside.items()})
+
+            for batch in _batches_to_check(batches, network):
+                measuring.fitting.each(batch, check)
+            set_memory_budget(memory_gib, max_tokens)
+            if number:
+                cast(Any, network).number = scale_of(network, batches)
+            measuring.all_of(batches, progress, processes, until, batch_size)
+        result = Trial(shown_class(network).__name__)
+        limits = {"memory_gib": memory_gib, "max_tokens": max_tokens} | ({} if until is None else {"until": until})
+        measuring.write(result.folder, limits | about)
     return result
+
+
+def _batches(
+    read: Given,
+    network: nn.Module,
+    encode: Encode | None,
+    words: Words | None,
+    batch_size: int,
+    names: Sequence[str],
+    several: bool,
+) -> list[Batch]:
+    """Return the batches of a network, with the labels that are known."""
+    tags, items, of_texts = bool(getattr(network, "tags", False)), read.items, read.tokenized or not read.batched
+    labels = read.labels_for(names)
+    if read.tokenized:
+        items = in_batches(items, batch_size)
+    if tags:
+        return batches_of(tagged_batches(items, labels, encode, batch_size, names), encode, None, words, batch_size, names)
+    known = labels_of(labels, len(read.items), names) if several and of_texts else None
+    if says_number(network) and of_texts:
+        known = numbers_of(labels, len(read.items))
+    elif read.tokenized and not several and labels is not None:
+        known = torch.from_numpy(class_numbers(labels, (len(read.items),), names))
+    batches = batches_of(items, encode, labels if known is None else None, words, batch_size, names)
+    return batches if known is None else [batch | {"label": known[batch["id"]]} for batch in batches]
+
+
+@contextmanager
+def on_device(model: Any, device: str | torch.device | None) -> Iterator[None]:
+    """Let a model compute on a device inside the block, and bring it back at the end.
+
+    Args:
+        model: anything; what is no ``nn.Module`` stays where it is.
+        device: as ``device_named`` takes it; None for where the model is.
+    Raises:
+        AttestError: there is no such device.
+    """
+    wanted = None if device is None else device_named(device)
+    if wanted is None or not isinstance(model, nn.Module):
+        yield
+        return
+    before = device_of(model)
+    model.to(wanted)
+    try:
+        yield
+    finally:
+        model.to(before)
 
 
 def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
     """Return the background texts of the caller, such as training texts, as token ids."""
-    require_no_table("background texts", texts)
-    if encode is None and any(isinstance(text, str) for text in texts):
+    items = given(texts).items
+    if encode is None and any(isinstance(text, str) for text in items):
         raise AttestError(
             "background holds texts, and there is no way to encode them; expected encode=, a function from a text to its "
             "token ids, or token ids instead of texts."
         )
-    encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in texts)
+    encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in items)
     return Background.of([torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded])
 
 

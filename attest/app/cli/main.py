@@ -141,6 +141,9 @@ def overview() -> str:
             "Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 stand for the files below configs/; any option",
             "of LightningCLI may follow them. `attest <command> --help` lists what a command takes, `attest --version` the",
             "installed versions.",
+            "",
+            "Exit codes: 0 done; 2 a mistake, which a sentence on standard error names; 130 or 143 stopped, and the same",
+            "command continues; 1 an error in Attest, with its traceback.",
         ]
     )
 

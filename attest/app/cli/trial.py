@@ -2,6 +2,7 @@
 
     attest trial --model my-model --data reviews.csv LOGGER=wandb
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
+    attest trial --model my-model --data reviews.csv --json | jq '."E2/tvd_median/mean"'
     attest trial --model my-llama --data reviews.csv --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"
 
 The model is fine-tuned to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. Or it is a
@@ -17,7 +18,9 @@ rollout says about the tokens of a text. If you name no experiment, all that mak
 """
 
 import re
+import sys
 from argparse import Namespace
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,11 +67,14 @@ def main(arguments: list[str]) -> int:
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
     folder = RunFolder(typed.out)
-    with folder.claimed_anew():
-        return _try(typed, wanted, folder, words.text("LOGGER") == "wandb")
+    with folder.claimed_anew(), redirect_stdout(sys.stderr) if typed.json else nullcontext():
+        _try(typed, wanted, folder, words.text("LOGGER") == "wandb")
+    if typed.json:
+        print(folder.summary.read_text(encoding="utf-8"), end="", flush=True)
+    return 0
 
 
-def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> int:
+def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> None:
     """Put the model on trial and write the results into a claimed folder."""
     with needing_transformers():
         from attest.models.pretrained.admitted import CHOOSING, gives_number
@@ -106,12 +112,14 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     import torch
 
     from attest.app.api.trials import trial
+    from attest.core.devices import device_named
     from attest.core.memory import processes_that_fit
 
+    device = device_named(typed.device or "cpu")
     torch.set_num_threads(1)  # one process a core instead
     model, tokenizer, options = _loaded(typed, data, numbers)
-    processes = typed.processes or min(cores(), processes_that_fit())
-    options |= {"window": typed.window, "stride": typed.stride, "pooled": typed.pooled}
+    processes = 1 if device.type == "cuda" else typed.processes or min(cores(), processes_that_fit())
+    options |= {"window": typed.window, "stride": typed.stride, "pooled": typed.pooled, "device": device}
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
     tried = trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
     kept = tried.write_into(folder)
@@ -124,7 +132,6 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
         from attest.report.tracking.wandb_report import log_trial  # W&B takes seconds
 
         print(f"W&B:        {log_trial(kept.folder, typed.model)}", flush=True)
-    return 0
 
 
 def _loaded(typed: Namespace, data: "Labelled", numbers: bool) -> tuple[Any, Any, dict[str, Any]]:
@@ -195,6 +202,7 @@ def _parser() -> CommandParser:
         "--texts", type=int, default=200, help="at most this many texts, a random sample of the file; by default 200"
     )
     parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; by default 32")
+    parser.add_argument("--device", help="where the model computes: cpu, the default, or cuda or cuda:1, in one process")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random draws; by default 0")
     parser.add_argument(
         "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
@@ -202,5 +210,8 @@ def _parser() -> CommandParser:
     parser.add_argument("--processes", type=int, help="the number of processes; by default one for each core")
     parser.add_argument(
         "--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; by default runs/trial"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print summary.json alone on standard output, and all else on standard error"
     )
     return parser

@@ -132,8 +132,13 @@ class PromptEncoder(Encoder):
         """Return the token ids of the prompt about a text.
 
         Raises:
-            AttestError: the model does not read as many.
+            AttestError: the model does not read as many, or a pair or a list of words is given.
         """
+        if not isinstance(text, str):
+            raise AttestError(
+                f"a prompt asks about one text, and a {type(text).__name__} of {len(text)} is given; expected strings. For "
+                'example: [" ".join(parts) for parts in texts]'
+            )
         ids = self.tokenizer(self.prompt.about(text), verbose=False)["input_ids"]
         if len(ids) > self.longest:
             raise AttestError(

@@ -9,7 +9,7 @@ from transformers import AutoModelForSequenceClassification, PreTrainedTokenizer
 from attest.core.errors import AttestError
 from attest.core.labels import UNLABELLED
 from attest.models.pretrained.loading import config_of, quieten_transformers, tokenizer_of
-from attest.models.pretrained.texts import longest_read
+from attest.models.pretrained.texts import longest_read, taking_words
 
 OURS = 2
 """Ids that our data have before those of words: padding, and the token that stands where one is masked or unknown."""
@@ -64,13 +64,8 @@ def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], long
         AttestError: the tokenizer cuts at bytes, and was not told that words begin after blanks.
     """
     words = [list(text) for text in texts]
-    try:
+    with taking_words(tokenizer):
         read = tokenizer(words, is_split_into_words=True, truncation=True, max_length=longest, verbose=False)
-    except AssertionError as error:
-        raise AttestError(
-            f"the {type(tokenizer).__name__} does not take words one by one; expected one that does. "
-            "AutoTokenizer.from_pretrained(name, add_prefix_space=True) gives it."
-        ) from error
     rows = [read[row] for row in range(len(words))]
     return Cut([row.ids for row in rows], [row.word_ids for row in rows], sum(bool(row.overflowing) for row in rows))
 

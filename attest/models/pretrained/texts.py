@@ -2,7 +2,8 @@
 
 import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from torch import nn
@@ -58,12 +59,43 @@ def segments_of(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
 
 
 def is_pair(text: Any) -> bool:
-    """Return whether a text is a pair of two texts."""
-    return isinstance(text, tuple | list) and len(text) == 2 and all(isinstance(each, str) for each in text)
+    """Return whether a text is a pair of two texts, a tuple; a text in words is a list."""
+    return isinstance(text, tuple) and len(text) == 2
+
+
+@contextmanager
+def taking_words(tokenizer: Any) -> Iterator[None]:
+    """Turn the refusal of a tokenizer to take words one by one into a sentence.
+
+    Raises:
+        AttestError: the tokenizer cuts at bytes, and was not told that words begin after blanks.
+    """
+    try:
+        yield
+    except AssertionError as error:
+        raise AttestError(
+            f"the {type(tokenizer).__name__} does not take words one by one; expected one that does. "
+            "AutoTokenizer.from_pretrained(name, add_prefix_space=True) gives it."
+        ) from error
+
+
+def words_in(encoding: Any) -> list[int]:
+    """Return the place of the word that each token of an encoded text is of; -1 for special tokens.
+
+    The words of the second text of a pair are counted on from those of the first.
+    """
+    words, texts = encoding.word_ids, encoding.sequence_ids
+    first = 1 + max((word for word, text in zip(words, texts, strict=True) if text == 0 and word is not None), default=-1)
+    return [-1 if word is None else word + first * (text or 0) for word, text in zip(words, texts, strict=True)]
+
+
+def texts_in(encoding: Any) -> list[int]:
+    """Return which text of an encoded pair each token is of, 0 or 1; -1 for special tokens."""
+    return [-1 if text is None else text for text in encoding.sequence_ids]
 
 
 class Encoder:
-    """An encoder of texts, or pairs of texts, as token ids, cut where the model stops reading.
+    """An encoder of texts, pairs of texts or texts in words, as token ids, cut where the model stops reading.
 
     Args:
         model, tokenizer: that belong together.
@@ -89,30 +121,25 @@ class Encoder:
         return [id + self.rows * type for id, type in zip(ids, read["token_type_ids"], strict=True)] if self.rows else ids
 
     def _read(self, text: Any, **options: Any) -> Any:
-        return self.tokenizer(*(text if is_pair(text) else (text,)), verbose=False, **options)
+        given = text if is_pair(text) else (text,)
+        with taking_words(self.tokenizer):
+            return self.tokenizer(*given, is_split_into_words=isinstance(text, list), verbose=False, **options)
 
     def everything(self, texts: Sequence[Any]) -> dict[str, list[list[int]]]:
         """Return all that the tokenizer gives for texts, pairs or lists of words: token ids, token types and what else."""
-        given: tuple[list[Any], ...] = (list(texts),)
+        given: tuple[list[Any], ...] = ([text if isinstance(text, str) else list(text) for text in texts],)
         if pairs := all(map(is_pair, texts)) and not self.tagging:
             given = ([first for first, _ in texts], [second for _, second in texts])
         words = not pairs and not isinstance(texts[0], str)
         return dict(self.tokenizer(*given, is_split_into_words=words, truncation=True, max_length=self.longest, verbose=False))
 
     def word_of(self, text: Any) -> list[int]:
-        """Return the place of the word that each token is of, as the tokenizer tells words apart; -1 for special tokens.
-
-        The words of the second text of a pair are counted on from those of the first.
-        """
-        read = self._read(text, truncation=True, max_length=self.longest)
-        words, texts = read.word_ids(), read.sequence_ids()
-        first = 1 + max((word for word, text in zip(words, texts, strict=True) if text == 0 and word is not None), default=-1)
-        return [-1 if word is None else word + first * (text or 0) for word, text in zip(words, texts, strict=True)]
+        """Return the place of the word that each token is of, as ``words_in`` has it."""
+        return words_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
     def text_of(self, text: Any) -> list[int]:
-        """Return which text of a pair each token is of, 0 or 1; -1 for special tokens."""
-        found = self._read(text, truncation=True, max_length=self.longest).sequence_ids()
-        return [-1 if text is None else text for text in found]
+        """Return which text of a pair each token is of, as ``texts_in`` has it."""
+        return texts_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
     @property
     def words(self) -> Sequence[str]:

@@ -55,6 +55,19 @@ def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys
     assert without_places(capsys.readouterr().err) == snapshot
 
 
+def test_the_summary_alone_is_printed_for_other_programs(folder, reviews, tmp_path, capfd):
+    """Also by processes that share the work, and where columns are guessed aloud."""
+    given = ("--model", folder, "--data", reviews, "--json", "E9")
+    assert tried(*given, "--out", tmp_path / "out", "--processes", 2) == 0
+    out, err = capfd.readouterr()
+    assert out == (tmp_path / "out" / "summary.json").read_text()
+    assert json.loads(out)["version"] == 1
+    assert "Folder:" in err
+    assert "guessed" in err
+    assert tried(*given, "--out", tmp_path / "out") == 2
+    assert capfd.readouterr().out == ""
+
+
 @pytest.mark.parametrize("kept", ["float32", "bfloat16", "float16"])
 def test_a_file_in_half_precision_is_said_to_be_tried_in_float32(model, tokenizer, reviews, tmp_path, capsys, kept):
     deepcopy(model).to(getattr(torch, kept)).save_pretrained(tmp_path / "half")

@@ -1,0 +1,376 @@
+"""What a user gives to a trial, as texts or as batches, with labels: the one place that knows tables, data sets and what a
+tokenizer gives.
+
+Legend: B batch, T tokens.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from attest.app.api.batches import Batch, text_of
+from attest.core.errors import AttestError
+from attest.datamodules.instances import FIRST, LABELS, SECOND, TAGS, TEXTS, TOKENS, first_of
+from attest.datamodules.notice import say, some
+
+NO_CLASS = -1
+"""In the label column of a data set of the Hub: there is no label, as in test splits."""
+LABEL_KEYS = ("labels", "label")
+"""Of what a tokenizer gives, once labels were added for a Trainer."""
+ASSEMBLED = "attest.trial(model, {}, {}, tokenizer=tokenizer)"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the columns of a table that are read; None for the usual names.
+
+    Args:
+        text: texts, lists of words, or first texts of pairs.
+        second: second texts of pairs.
+        label: labels.
+    """
+
+    text: str | None = None
+    second: str | None = None
+    label: str | None = None
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Return the columns that the user names, by the option of ``attest.trial``."""
+        options = {"text_column": self.text, "second_column": self.second, "label_column": self.label}
+        return {option: name for option, name in options.items() if name is not None}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The texts or batches of a user.
+
+    Args:
+        items: strings, pairs as tuples, or lists of words; or batches.
+        labels: of the texts, as ``class_numbers`` takes them; None if they are not known.
+        classes: the names of the classes that a data set has for numbers in ``labels``; empty if it has none.
+        tokenized: the texts are single rows with ``token_ids`` and what else a tokenizer gives, and ``items`` are these.
+    """
+
+    items: list[Any]
+    labels: Any = None
+    classes: tuple[str, ...] = ()
+    tokenized: bool = False
+
+    @property
+    def batched(self) -> bool:
+        """Return whether batches are given, and not texts."""
+        return any(isinstance(each, Mapping) for each in self.items)
+
+    @property
+    def typed(self) -> bool:
+        """Return whether batches give every token a type."""
+        return any(isinstance(each, Mapping) and "types" in each for each in self.items)
+
+    def labels_for(self, names: Sequence[str]) -> Any:
+        """Return the labels: by name where a data set and the model both have names, else as they are given.
+
+        Args:
+            names: of the model's classes, in class order.
+        Raises:
+            AttestError: the data set has other names than the model.
+        """
+        unnamed = not names or all(name == f"LABEL_{number}" for number, name in enumerate(names))
+        if self.labels is None or not self.classes or unnamed:
+            return self.labels
+        if {name.casefold() for name in self.classes} != {name.casefold() for name in names}:
+            raise AttestError(
+                f"the data set has the classes {some(self.classes)}, and the model {some(list(names))}; expected the same "
+                "names. If their numbers mean the same, give them: labels=dataset['label'], and the texts as "
+                "dataset['text']."
+            )
+        return [self._called(label) for label in self.labels]
+
+    def _called(self, label: Any) -> Any:
+        if isinstance(label, list):
+            return [self._called(each) for each in label]
+        return None if label is None else self.classes[label]
+
+
+def given(data: Any, labels: Any = None, columns: Columns = Columns()) -> Given:
+    """Return what a user gives as texts or as batches, with labels.
+
+    Args:
+        data: texts, pairs of texts, lists of words; a DataFrame, a ``datasets.Dataset``, or rows or columns as dictionaries;
+            what a tokenizer gives, one batch or several; or batches with ``token_ids`` and ``mask``.
+        labels: of the texts; None if there are none, or if a column or the batches have them.
+        columns: of a table.
+    Raises:
+        AttestError: the data are empty, one text, or a table without a column of texts.
+    """
+    _require_same_rows(data, labels)
+    table = _table_of(data)
+    if table is None:
+        listed = _listed(data)
+        table = _table_of_rows(listed)
+        if table is None:
+            if columns.named:
+                raise AttestError(
+                    f"{next(iter(columns.named))} names a column, and the data are a {type(data).__name__} of "
+                    f"{type(listed[0]).__name__}; expected a DataFrame or a datasets.Dataset. Leave it out."
+                )
+            return _given_without_columns(listed, labels)
+    if "input_ids" in table.columns and columns.text is None:
+        return replace(_tokenized([table.all_columns()], labels), classes=table.classes(_of_tokenized(table.columns)))
+    return table.read(columns, labels)
+
+
+def _given_without_columns(listed: list[Any], labels: Any) -> Given:
+    if all(isinstance(each, Mapping) and "input_ids" in each for each in listed):
+        return _tokenized(listed, labels)
+    items = [each | {"types": each["token_type_ids"]} if _has_types(each) else each for each in listed]
+    return Given(_pairs_and_words(items), labels)
+
+
+def _has_types(batch: Any) -> bool:
+    return isinstance(batch, Mapping) and {"token_ids", "token_type_ids"} <= {*batch}
+
+
+def _pairs_and_words(listed: list[Any]) -> list[Any]:
+    """Return texts, where pairs are tuples and texts in words are lists; whole lists of two strings are pairs."""
+    listed = [each.tolist() if isinstance(each, np.ndarray) else each for each in listed]
+    several = [isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in listed]
+    if not all(several):
+        return listed
+    return [*map(tuple, listed)] if all(len(each) == 2 for each in listed) else [*map(list, listed)]
+
+
+def _listed(data: Any) -> list[Any]:
+    if isinstance(data, Mapping) and "input_ids" in data:
+        return [data]
+    if isinstance(data, str | Mapping) or not isinstance(data, Iterable):
+        line = "[text]" if isinstance(data, str) else "[batch]"
+        raise AttestError(
+            f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list: "
+            f"attest.trial(model, {line}, …)"
+        )
+    listed = list(data)
+    if not listed:
+        raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
+    return listed
+
+
+def _require_same_rows(data: Any, labels: Any) -> None:
+    """Refuse two columns of pandas whose rows are not the same: they would be taken by position."""
+    if isinstance(data, pd.Series | pd.DataFrame) and isinstance(labels, pd.Series) and len(data) == len(labels):
+        if data.index.equals(labels.index):
+            return
+        same = set(data.index) == set(labels.index) and data.index.is_unique
+        mend = "labels=labels.loc[texts.index]" if same else "labels=labels.tolist(), if both are in the same order"
+        raise AttestError(
+            f"the rows of texts and labels have different indexes (the texts begin with {data.index[0]}, the labels with "
+            f"{labels.index[0]}); expected the same rows in the same order. Give {mend}."
+        )
+
+
+# Tables
+
+
+class _Table:
+    """A table of a user.
+
+    Args:
+        kind: what it is, ``DataFrame``.
+        columns: by name; each is read once it is asked for.
+        features: what a data set says about its columns.
+    """
+
+    def __init__(self, kind: str, columns: Mapping[str, Any], features: Mapping[str, Any] | None = None) -> None:
+        self.kind, self.columns, self._features = kind, columns, features or {}
+
+    def classes(self, column: str | None) -> tuple[str, ...]:
+        """Return the names of the classes of a column; no names if a data set gives none."""
+        feature = self._features.get(column) if column else None
+        return tuple(getattr(getattr(feature, "feature", feature), "names", None) or ())
+
+    def all_columns(self) -> dict[str, Any]:
+        """Return every column of what a tokenizer gave, with its labels."""
+        return {name: self.values(name) for name in self.columns}
+
+    def values(self, column: str) -> list[Any]:
+        """Return a column as a list of plain values."""
+        values = self.columns[column]
+        return values.tolist() if hasattr(values, "tolist") else list(values)
+
+    def read(self, columns: Columns, labels: Any) -> Given:
+        """Return the texts and the labels, and say which columns they are from."""
+        names = [*self.columns]
+        for option, name in columns.named.items():
+            if name not in names:
+                raise AttestError(
+                    f"{option} is {name}, and the {self.kind} has the columns {some(names)}; expected one of them."
+                )
+        second = columns.second or (None if columns.text else first_of(SECOND, names, columns.label))
+        rest = [name for name in names if name != second]
+        label = columns.label or (None if labels is not None else first_of((*LABELS, *TAGS), rest, columns.text))
+        usual = (*FIRST, *TEXTS, *TOKENS) if second else (*TEXTS, *FIRST, *TOKENS)
+        text = columns.text or first_of(usual, rest, label)
+        if text is None:
+            one = max(rest, key=lambda name: len(str(self.values(name)[:1])), default="text")
+            raise AttestError(
+                f"the {self.kind} has the columns {some(names)}, and none of them is called as texts are; expected the name "
+                f"of one. For example: attest.trial(model, data, text_column={one!r}, tokenizer=tokenizer)"
+            )
+        texts = self.values(text)
+        if not texts:
+            raise AttestError(f"the {self.kind} has no rows; expected at least one text.")
+        if second is not None:
+            texts = list(zip(texts, self.values(second), strict=True))
+        read = [name for name in (text, second, label) if name is not None]
+        if len(columns.named) < len(read) or len(read) < len(names):
+            unread = some([name for name in names if name not in read])
+            say(f"Read from the {self.kind}: {', '.join(read)}.{f' Not read: {unread}.' if unread else ''}")
+        known = self.values(label) if label is not None else labels
+        if classes := self.classes(label):
+            known = _known_classes(known)
+        return Given(texts if second is not None else _pairs_and_words(texts), known, classes)
+
+
+def _known_classes(labels: list[Any]) -> list[Any] | None:
+    """Return class numbers of a data set of the Hub, None where it has none; None if it has none at all."""
+    known = [None if label == NO_CLASS else label for label in labels]
+    return known if any(label is not None for label in known) else None
+
+
+def _table_of(data: Any) -> _Table | None:
+    """Return a DataFrame, a data set or a dictionary of columns as a table; None for anything else."""
+    if isinstance(data, pd.DataFrame):
+        if not data.columns.is_unique:
+            twice = data.columns[data.columns.duplicated()][0]
+            raise AttestError(f"the DataFrame has several columns named {twice}; expected one. Rename the others.")
+        return _Table("DataFrame", {str(name): data[name] for name in data.columns})
+    if (library := sys.modules.get("datasets")) is not None:
+        if isinstance(data, library.DatasetDict | library.IterableDatasetDict):
+            first = "test" if "test" in data else next(iter(data), "test")
+            raise AttestError(f"the data are the splits {some([*map(str, data)])}; expected one of them: data[{first!r}]")
+        if isinstance(data, library.Dataset):
+            return _Table("Dataset", {name: data[name] for name in data.column_names}, data.features)
+    if isinstance(data, Mapping) and "input_ids" not in data and data and all(map(_is_column, data.values())):
+        return _Table(type(data).__name__, data)
+    return None
+
+
+def _is_column(values: Any) -> bool:
+    return isinstance(values, Sequence | np.ndarray | pd.Series) and not isinstance(values, str)
+
+
+def _table_of_rows(listed: list[Any]) -> _Table | None:
+    """Return a list of rows, dictionaries with a text or with token ids of one text, as a table; None for anything else."""
+    if not all(isinstance(each, Mapping) for each in listed):
+        return None
+    names = [*listed[0]]
+    if "input_ids" in names:
+        rows = all(_depth(each.get("input_ids")) == 1 for each in listed)
+    else:
+        rows = any(isinstance(value, str) for value in listed[0].values())
+    if not rows:
+        return None
+    if other := next((each for each in listed if [*each] != names), None):
+        raise AttestError(
+            f"one row has {some(names)}, another {some([*map(str, other)])}; expected the same keys in every row."
+        )
+    return _Table("list of rows", {name: [each[name] for each in listed] for name in names})
+
+
+# What a tokenizer gives
+
+
+def _depth(values: Any) -> int:
+    if isinstance(values, Tensor | np.ndarray):
+        return values.ndim
+    return 1 + _depth(values[0]) if isinstance(values, list | tuple) and values else int(isinstance(values, list | tuple))
+
+
+def _of_tokenized(columns: Iterable[str]) -> str | None:
+    return first_of(LABEL_KEYS, [*columns])
+
+
+def _tokenized(batches: Sequence[Mapping[str, Any]], labels: Any) -> Given:
+    """Return the texts of batches that a tokenizer gave: the special tokens stay, padding goes."""
+    texts: list[Batch] = []
+    own: list[Any] = []
+    for batch in batches:
+        for text, label in _texts_of(batch, len(texts)):
+            texts.append(text)
+            own.append(label)
+    if not texts:
+        raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
+    if len({frozenset(text) for text in texts}) > 1 or len({label is None for label in own}) > 1:
+        raise AttestError("some batches have token types, words or labels, and some have none; expected the same of each.")
+    if labels is not None and own[0] is not None:
+        raise AttestError("labels= is given, and the batches have labels, too; expected one of the two. Leave labels= out.")
+    return Given(texts, own if own[0] is not None else labels, tokenized=True)
+
+
+def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any]]:
+    """Yield each text of a batch as ``text_of`` has it, and its label, or None.
+
+    Besides ``token_ids`` it has ``types``, if the tokenizer gives them; and ``word`` and ``text_of_pair``, as
+    ``attest.models.pretrained.texts.Encoder`` has them, if the batch knows them, which a fast tokenizer's output does.
+    """
+    rows = {name: values.tolist() if isinstance(values, Tensor | np.ndarray) else values for name, values in batch.items()}
+    if _depth(batch["input_ids"]) == 1:
+        rows = {name: [values] for name, values in rows.items()}
+    if "attention_mask" not in rows:
+        raise AttestError(
+            f"what a tokenizer gave has no attention_mask (its keys: {some([*map(str, rows)])}), so nothing says which "
+            "tokens are padding; expected all that it gives. For example: attest.trial(model, tokenizer(texts), "
+            "tokenizer=tokenizer)"
+        )
+    label = _of_tokenized(rows)
+    encodings = getattr(batch, "encodings", None)
+    for row, (ids, real) in enumerate(zip(rows["input_ids"], rows["attention_mask"], strict=True)):
+        places = [place for place, there in enumerate(real) if there]
+        if not places or places[-1] - places[0] >= len(places):
+            raise AttestError(
+                f"the attention_mask of text {first + row} is 0 {'everywhere' if not places else 'between tokens'}; expected "
+                "1 at each token of the text, and 0 at padding alone."
+            )
+        told = {"token_ids": ids}
+        if "token_type_ids" in rows:
+            told["types"] = rows["token_type_ids"][row]
+        if encodings:
+            from attest.models.pretrained.texts import texts_in, words_in
+
+            told |= {"word": words_in(encodings[row])}
+            if 1 in encodings[row].sequence_ids:
+                told |= {"text_of_pair": texts_in(encodings[row])}
+        labels = None if label is None else rows[label][row]
+        if isinstance(labels, list) and len(labels) == len(ids) and any(each < 0 for each in labels):  # a tag of each token
+            told |= {"tags": labels}
+            labels = None
+        kept = {name: torch.tensor([values[place] for place in places]) for name, values in told.items()}
+        yield text_of(first + row, **kept), labels
+
+
+def with_types(batches: Sequence[Batch], network: Any) -> list[Batch]:
+    """Return batches in which the types of tokens stand in their ids, as ``PretrainedNetwork`` reads them.
+
+    Raises:
+        AttestError: there are types that the network is not told.
+    """
+    segments = getattr(network, "segments", 1)
+    found = []
+    for batch in batches:
+        types = batch.get("types")
+        batch = {name: values for name, values in batch.items() if name not in ("types", "token_type_ids")}
+        if types is not None and segments > 1:
+            batch["token_ids"] = batch["token_ids"] + network.rows * types
+        elif types is not None and types.any():
+            raise AttestError(
+                "the batches have token_type_ids above 0, and nothing says how many types the model knows; expected its "
+                "tokenizer. Give tokenizer=tokenizer."
+            )
+        found.append(batch)
+    return found

@@ -1,0 +1,27 @@
+"""Where a model computes: the devices of this machine by their names."""
+
+import torch
+
+from attest.core.errors import AttestError
+
+
+def device_named(name: str | torch.device) -> torch.device:
+    """Return the device of a name such as ``cpu``, ``cuda`` or ``cuda:1``.
+
+    Raises:
+        AttestError: this machine has no such device, or evidence cannot be computed there.
+    """
+    there = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    expected = " or ".join(["cpu", *(["cuda"] if there else []), *(there if len(there) > 1 else [])])
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise AttestError(f"there is no device {name}; expected {expected}.") from error
+    if device.type == "mps":
+        raise AttestError(
+            f"the device mps has no numbers of 64 bits, in which evidence is added up; expected {expected}. Type --device "
+            "cpu, or from Python device='cpu'."
+        )
+    if device.type not in ("cpu", "cuda") or (device.type == "cuda" and (device.index or 0) >= len(there)):
+        raise AttestError(f"this machine has no device {name}; expected {expected}.")
+    return device

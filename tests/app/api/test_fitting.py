@@ -1,0 +1,110 @@
+"""A batch that does not fit into memory is halved and tried again, and the numbers are those of one that fitted."""
+
+import json
+import os
+import resource
+import shutil
+import traceback
+from copy import deepcopy
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+import attest
+from attest.app.api.measuring import Measuring
+from attest.app.api.run import Outcome
+from attest.runs.folder import RunFolder
+from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
+
+MANY = [*TEXTS, "very very dull film", "not a dull film", "a film ."]
+SEVERAL = {"E1": {}, "E2": {"permutations": 2}, "E3": {"texts": 3, "steps": 2}, "E8": {}, "E10": {}, "E14": {"texts": 4}}
+
+
+def tables_equal(found, plain, **how):
+    assert found.experiments == plain.experiments
+    for experiment in plain.experiments:
+        pd.testing.assert_frame_equal(found.table(experiment), plain.table(experiment), **how)
+
+
+@pytest.fixture(scope="module")
+def plain(model, tokenizer):
+    return attest.trial(model, MANY, SEVERAL, tokenizer=tokenizer, progress=False)
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA out of memory"), MemoryError(), RuntimeError("can't allocate memory")]
+)
+def test_numbers_do_not_hang_on_what_fits(error, plain, model, tokenizer, capsys, monkeypatch):
+    """Memory runs out in E10, when the rows of other experiments are there already."""
+    rows = Measuring._rows
+
+    def two_at_most(self, columns, mask):
+        if len(mask) > 2 and "entropy_attention" in columns:
+            raise error
+        return rows(self, columns, mask)
+
+    monkeypatch.setattr(Measuring, "_rows", two_at_most)
+    found = attest.trial(model, MANY, SEVERAL, tokenizer=tokenizer, progress=False)
+    tables_equal(found, plain, check_exact=False, rtol=1e-5, atol=1e-6)
+    said = capsys.readouterr().out.splitlines()
+    assert [line.partition(" (")[0] for line in said] == [
+        "8 texts of 8 tokens at once are too many",
+        "4 texts of 6 tokens at once are too many",
+    ], "once each, and no more in later batches"
+    assert json.loads(found.folder.timing.read_text())["did_not_fit"] == {"texts": 4, "tokens": 6}
+    assert "did_not_fit" not in json.loads(plain.folder.timing.read_text())
+
+
+def test_what_one_text_raises_is_raised(model, tokenizer, monkeypatch):
+    def never(*_):
+        raise RuntimeError("a mistake in an experiment")
+
+    monkeypatch.setattr(Measuring, "_rows", never)
+    with pytest.raises(RuntimeError, match="a mistake in an experiment"):
+        attest.trial(model, MANY, {"E2": {"permutations": 1}}, tokenizer=tokenizer, progress=False)
+
+
+def test_an_error_that_is_not_of_memory_is_raised_at_once(model, tokenizer):
+    calls = []
+
+    def broken(*_):
+        calls.append(1)
+        if len(calls) > 1:  # the first pass of all looks for layers
+            raise NotImplementedError("a mistake in the model")
+
+    handle = model.bert.encoder.layer[1].register_forward_hook(broken)
+    try:
+        with pytest.raises(NotImplementedError):
+            attest.trial(model, MANY, {"E2": {"permutations": 1}}, tokenizer=tokenizer, progress=False)
+    finally:
+        handle.remove()
+    assert len(calls) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits the memory of a process that is forked")
+def test_a_real_lack_of_memory(tokenizer, tmp_path):
+    """Sixteen texts of 256 tokens: attention inside the layers takes some 29 MB a text, and 150 MB more may be had."""
+    model = tiny("bert", vocab_size=len(WORDS), max_position_embeddings=256)
+    reads = deepcopy(tokenizer)
+    reads.model_max_length = 256
+    long = [" ".join(["fine film"] * (127 - row)) for row in range(16)]
+    experiments, options = {"E2": {"permutations": 1}}, {"tokenizer": reads, "progress": False, "memory_gib": 64}
+    attest.trial(model, TEXTS, experiments, **options)  # imports all it needs
+    if not (child := os.fork()):
+        now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (now + 150 * 2**20,) * 2)
+        try:
+            found = attest.trial(model, long, experiments, **options)
+            shutil.copytree(found.folder.path, tmp_path / "short")
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    short = Outcome(RunFolder(tmp_path / "short"))
+    tables_equal(short, attest.trial(model, long, experiments, **options), check_exact=False, rtol=1e-5, atol=1e-6)
+    assert json.loads(short.folder.timing.read_text())["did_not_fit"]["texts"] > 1
