@@ -1,0 +1,118 @@
+"""The callback that puts the attention of a model on trial while the ``Trainer`` of transformers trains it."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from attest.app.api.trials import Experiments, Trial, trial
+from attest.core.errors import AttestError, needing_transformers
+
+with needing_transformers():
+    from transformers import TrainerCallback
+
+MOMENTS = ("epoch", "evaluation")
+
+
+class AttentionTrial(TrainerCallback):
+    """Evidence about attention on fixed texts while a model is trained, logged to all that the Trainer logs to.
+
+    It changes nothing in the training: model, gradients and random numbers are afterwards as they were before. Several
+    processes share the texts.
+
+    Args:
+        texts: as ``data`` in ``attest.trial``.
+        experiments: as in ``attest.trial``; None for all, which takes long.
+        every: ``epoch``, ``evaluation``, or a number of steps.
+        tokenizer: of the model; None for the Trainer's ``processing_class``.
+        options: as ``attest.trial`` takes them, ``labels`` for example.
+    Raises:
+        AttestError: ``every`` is something else.
+    Example:
+        >>> AttentionTrial(texts, ["E2"], every="epoch").attach(trainer)  # doctest: +SKIP
+        >>> trainer.train()  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        texts: Any,
+        experiments: Experiments | None = None,
+        every: Literal["epoch", "evaluation"] | int = "epoch",
+        *,
+        tokenizer: Any = None,
+        **options: Any,
+    ) -> None:
+        steps = isinstance(every, int) and not isinstance(every, bool) and every > 0
+        if every not in MOMENTS and not steps:
+            raise AttestError(f"every is {every!r}; expected 'epoch', 'evaluation' or a number of steps from 1.")
+        self.texts = list(texts) if isinstance(texts, Iterator) else texts
+        self.experiments, self.every, self.tokenizer, self.options = experiments, every, tokenizer, options
+        self.last: Trial | None = None
+        """The last trial, with its tables and its report; None before the first."""
+        self._trainer: Any = None
+
+    def attach(self, trainer: Any) -> "AttentionTrial":
+        """Add this callback to a Trainer, and log by it; return this callback.
+
+        Raises:
+            AttestError: the parameters are spread over processes, by FSDP or DeepSpeed.
+        """
+        if getattr(trainer, "is_fsdp_enabled", False) or getattr(trainer, "is_deepspeed_enabled", False):
+            raise AttestError(
+                "the Trainer spreads the parameters of the model over its processes (FSDP or DeepSpeed), so that none has the "
+                "whole model; expected one that keeps it whole. Try the saved model: attest trial --model <folder>"
+            )
+        self._trainer = trainer
+        self.tokenizer = self.tokenizer or trainer.processing_class
+        trainer.add_callback(self)
+        return self
+
+    def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Refuse to be one of the Trainer's ``callbacks=``, none of which learns how this Trainer logs."""
+        raise AttestError(
+            "AttentionTrial is among the callbacks= of a Trainer, and no callback there is told what the Trainer logs to; "
+            "expected to be attached once the Trainer is made: AttentionTrial(texts, …).attach(trainer)"
+        )
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Try the model, if that is to be done every epoch."""
+        if self.every == "epoch":
+            self._try(kwargs["model"], control)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Try the model, if that is to be done at every evaluation."""
+        if self.every == "evaluation":
+            self._try(kwargs["model"], control)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Try the model, if that is to be done after this step."""
+        if self.every not in MOMENTS and state.global_step % self.every == 0:
+            self._try(kwargs["model"], control)
+
+    def _try(self, model: Any, control: Any) -> None:
+        options: dict[str, Any] = {"progress": False, "processes": "ranks"} | self.options
+        with _random_numbers_kept():
+            self.last = trial(model, self.texts, self.experiments, tokenizer=self.tokenizer, **options)
+        log_next = control.should_log  # which logging sets to False
+        self._trainer.log(_means(self.last.summary))
+        control.should_log = log_next
+
+
+def _means(summary: dict[str, Any]) -> dict[str, float]:
+    """Return the means that are defined, by the names under which a Trainer logs what was evaluated."""
+    return {f"eval_{key}": value for key, value in summary.items() if key.endswith("/mean") and value is not None}
+
+
+@contextmanager
+def _random_numbers_kept() -> Iterator[None]:
+    """Let all random numbers that are drawn after the block be those that would be drawn without it."""
+    python, arrays = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(arrays)
