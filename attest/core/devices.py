@@ -19,8 +19,8 @@ def device_named(name: str | torch.device) -> torch.device:
         raise AttestError(f"there is no device {name}; expected {expected}.") from error
     if device.type == "mps":
         raise AttestError(
-            f"the device mps has no numbers of 64 bits, in which evidence is added up; expected {expected}. Type --device "
-            "cpu, or from Python device='cpu'."
+            f"the device mps has no numbers of 64 bits, in which evidence is added up; expected {expected}. "
+            "Give the device cpu."
         )
     if device.type not in ("cpu", "cuda") or (device.type == "cuda" and (device.index or 0) >= len(there)):
         raise AttestError(f"this machine has no device {name}; expected {expected}.")

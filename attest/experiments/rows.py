@@ -20,11 +20,14 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
         class_names: K of them, in class order.
     Returns:
         ``(B,)``: ``probability_<class name>`` in [0, 1] and ``max_attention``; per token ``(B, T)``: ``attention``, or what
-        is read instead of it; ``special`` too where there are tokens that are neither ranked nor erased.
+        is read instead of it; ``special`` too where there are tokens that are neither ranked nor erased, and ``word``, the
+        place of the word of each token, where texts are in subwords.
     """
     columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(class_names)}
     if observation.spared is not None:
         columns["special"] = observation.spared
+    if observation.words is not None:
+        columns["word"] = observation.words
     return columns | {"max_attention": observation.explanation.amax(dim=-1), "attention": observation.explanation}
 
 

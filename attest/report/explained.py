@@ -47,10 +47,56 @@ class Explanation:
         largest = weights.max(initial=0.0)
         return weights / largest if largest > 0 else weights
 
+    def word_heat(self, words: Sequence["Word"]) -> list[float]:
+        """Return the weight of each word, that of its tokens, relative to the largest, in [0, 1]; 0 for special tokens."""
+        weights = np.nan_to_num(self.weights)
+        of_words = [0.0 if word.special else float(weights[word.places].sum()) for word in words]
+        largest = max(of_words, default=0.0)
+        return [weight / largest if largest > 0 else 0.0 for weight in of_words]
+
     def top(self, tokens: Sequence[str]) -> list[tuple[str, float]]:
         """Return the tokens with the largest positive weights, and these weights."""
         order = np.argsort(-self.weights, kind="stable")[:TOP]
         return [(tokens[place], float(self.weights[place])) for place in order if self.weights[place] > 0]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a text, or a special token."""
+
+    text: str
+    special: bool
+    """Whether it is a token such as [CLS], which stands in every text."""
+    places: list[int]
+    """The places of its tokens."""
+
+
+PIECE_MARKS = ("##", "Ġ", "▁")
+"""How tokenizers mark a token that goes on a word, or that begins one."""
+
+
+def words_of(row: Mapping[str, Any]) -> list[Word]:
+    """Return the words of a text of ``joined``: the tokens, where it does not tell which word a token is of."""
+    tokens, known, special = (row[name] if _is_list(row.get(name)) else [] for name in ("tokens", "word", "special"))
+    words: list[Word] = []
+    for place, token in enumerate(tokens):
+        apart = bool(len(special) and special[place])
+        if len(known) and place and known[place] >= 0 and known[place] == known[place - 1]:
+            last = words.pop()
+            words.append(Word(last.text + _unmarked(token), last.special, [*last.places, place]))
+        else:
+            words.append(Word(_unmarked(token) if len(known) and not apart else token, apart, [place]))
+    return words
+
+
+def _unmarked(token: str) -> str:
+    for mark in PIECE_MARKS:
+        token = token.removeprefix(mark)
+    return token
+
+
+def _is_list(values: Any) -> bool:
+    return isinstance(values, np.ndarray | list)
 
 
 ATTENTION = f"{INSTANCES}/attention"
@@ -121,7 +167,7 @@ def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explan
 
 
 def _has_weights(row: Mapping[str, Any], key: str) -> bool:
-    return isinstance(row.get(key), np.ndarray | list)
+    return _is_list(row.get(key))
 
 
 COLOURS = {"attention": (0, 114, 178), "importance": (230, 159, 0), "adversary": (213, 94, 0)}
@@ -247,6 +293,16 @@ class ExplainedText:
         return list(self._row["tokens"])
 
     @property
+    def row(self) -> dict[str, Any]:
+        """Return all that is known of the text, as ``write_explained`` takes it."""
+        return dict(self._row)
+
+    @property
+    def words(self) -> list[Word]:
+        """Return the words of the text; special tokens among them."""
+        return words_of(self._row)
+
+    @property
     def predicted(self) -> str:
         """Return the name of the class that the model predicts, or the number that it says, as it is shown."""
         return str(self._row["predicted"])
@@ -276,4 +332,5 @@ class ExplainedText:
         return page.getvalue().strip()
 
     def _repr_html_(self) -> str:
-        return render("cell_text.html", text=self, unknown=self._row["unknown"], colours=COLOURS, visible=VISIBLE)
+        shown = {"words": self.words, "unknown": self._row["unknown"], "colours": COLOURS, "visible": VISIBLE}
+        return render("cell_text.html", text=self, **shown)

@@ -128,8 +128,9 @@ def require_no_trial(run: RunFolder) -> None:
     """
     if run.config.is_file() and TRIAL in run.settings():
         raise AttestError(
-            f"{run.path} is the folder of a trial, which keeps no model; expected that of a trained run. {run.report} shows "
-            "the texts that were tried. For others type: attest trial --model <the model> --data <file> --out <new folder>"
+            f"{run.path} is the folder of a trial, which keeps no model; expected that of a trained run. For a text that "
+            f"was tried type: attest explain --run {run.path} --id 0. For others: attest trial --model <the model> --data "
+            "<file> --out <new folder>"
         )
 
 

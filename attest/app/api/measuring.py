@@ -220,13 +220,13 @@ class Measuring:
             task = bar.add_task("", total=sum(works))
 
             def measure(batch: Batch) -> None:
-                before = {name: len(rows) for name, rows in self._parts.items()}
+                kept = {name: len(rows) for name, rows in self._parts.items()}
                 try:
                     for name in self._measure(batch, everyone):
                         bar.update(task, description=name)
                 except BaseException:
                     for name, rows in self._parts.items():
-                        del rows[before.get(name, 0) :]
+                        del rows[kept.get(name, 0) :]
                     raise
 
             for place in turns.of(len(ordered)):

@@ -19,7 +19,7 @@ from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
-from attest.report.explained import ExplainedText
+from attest.report.explained import ExplainedText, joined
 from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.report.templating import render
@@ -84,6 +84,23 @@ class Outcome:
         if table is None:
             raise AttestError(f"there is no table {experiment!r}; expected one of: {', '.join(self.experiments)}.")
         return table
+
+    def tested(self, identity: int) -> ExplainedText:
+        """Return one tested text with its prediction and with every explanation of it, one weight for each token.
+
+        Args:
+            identity: its ``id`` in the tables.
+        Raises:
+            AttestError: no text has this id.
+        """
+        findings = self._findings
+        if findings.instances is None or identity not in set(findings.instances["id"]):
+            known = [] if findings.instances is None else sorted(findings.instances["id"])
+            expected = f"one from {known[0]} to {known[-1]}" if known else "texts that have a label each"
+            raise AttestError(f"no text has the id {identity!r}; expected {expected}, as in the column id of the tables.")
+        rows = joined({name: self.table(name) for name in findings.experiments})
+        (row,) = rows[rows["id"] == identity].to_dict("records")
+        return ExplainedText.of_row(row, findings.class_names)
 
     def report(self, path: str | Path) -> Path:
         """Write the report as one page that holds all its figures.

@@ -51,7 +51,7 @@ from attest.experiments.erasure import Background
 from attest.experiments.registry import chosen, runnable, suited
 from attest.models.contract import STEPS, require_itself, require_steps
 from attest.models.prediction import says_number
-from attest.report.explained import ExplainedText, joined
+from attest.report.explained import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import UNFINISHED, RunFolder, write_text
 from attest.runs.identity import table_of
@@ -93,12 +93,7 @@ class Trial(Outcome):
         Raises:
             AttestError: no text has this id.
         """
-        findings = self._findings
-        if findings.instances is None or identity not in set(findings.instances["id"]):
-            raise AttestError(f"no text has the id {identity!r}; expected one in the column id of table('instances').")
-        rows = joined({name: self.table(name) for name in findings.experiments})
-        (row,) = rows[rows["id"] == identity].to_dict("records")
-        return ExplainedText.of_row(row, findings.class_names)
+        return self.tested(identity)
 
     def save(self, path: str | Path) -> Run:
         """Write tables, numbers, figures and report into a folder like that of a run; ``attest report`` reads the folder.
@@ -158,8 +153,8 @@ def trial(
             ``forward(tokens, mask)`` of your own; or a model of the library transformers that classifies texts or tokens, its
             folder or Hub id, or a pipeline of it. It is in evaluation mode during the trial, and does not change.
         data: a list or a column of texts, of pairs of texts ``(first, second)`` where the model reads two, or of lists of
-            words, or of ``(text, choices)``; a DataFrame or a ``datasets.Dataset``; what a tokenizer gives, with ``input_ids``; or
-            batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
+            words, or of ``(text, choices)``; a DataFrame or a ``datasets.Dataset``; what a tokenizer gives, with
+            ``input_ids``; or batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
             optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as [CLS] that are
             neither ranked nor erased, and ``tokens``, the words of each text.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.

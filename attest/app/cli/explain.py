@@ -2,11 +2,14 @@
 
     attest explain --run runs/sst/jw-bilstm-additive-softmax/seed0 --text "a gorgeous , witty , seductive movie ."
     attest explain --run runs/imdb/jw-bilstm-additive-softmax/seed0 --file reviews.txt
+    attest explain --run runs/trial --id 3
 
 Prints the explanation and writes it as a page. For a Transformer that has attention only inside its layers, it shows attention
-rollout. A file holds one text a line; blank lines are skipped.
+rollout. A file holds one text a line; blank lines are skipped. The folder of a trial keeps no model: its tested texts are
+explained, by their ids.
 """
 
+from argparse import Namespace
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -22,6 +25,8 @@ def main(arguments: list[str]) -> int:
     """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     folder = RunFolder(typed.run)
+    if typed.id:
+        return _explain_tested(typed, folder)
     require_no_trial(folder)
     if not folder.best.is_file() or not folder.config.is_file():
         raise AttestError(f"{folder.best} does not exist; expected the folder of a trained run. Train one first: make train")
@@ -46,10 +51,33 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _explain_tested(typed: Namespace, folder: RunFolder) -> int:
+    """Print texts that were tested, from the tables of a run or a trial, and write their page; return the exit code."""
+    if typed.text or typed.file:
+        raise AttestError("--id names a text that was tested, and another text is given, too; expected one of the two.")
+    from attest.app.api.run import open_run
+    from attest.report.explained import print_explained, write_explained
+    from attest.report.templating import OURS
+
+    page = typed.out or folder.path / PAGE
+    kind_of(page, {".html": "page"})
+    require_own(page, OURS)
+    run = open_run(folder.path)
+    explained = [run.tested(identity).row for identity in typed.id]
+    with folder.claimed() if typed.out is None else nullcontext():
+        write_explained(page, explained, str(folder.path))
+    print_explained(explained)
+    print(f"Page: {page}")
+    return 0
+
+
 def _parser() -> CommandParser:
     parser = CommandParser("attest explain", __doc__)
     parser.add_argument("--run", type=Path, required=True, help="a run folder; its best checkpoint is explained")
     parser.add_argument("--text", action="append", default=[], help="a text; may be given several times")
+    parser.add_argument(
+        "--id", type=int, action="append", default=[], help="a text that was tested; may be given several times"
+    )
     parser.add_argument("--file", type=Path, help="a file with one text a line, in UTF-8")
     parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
     parser.add_argument("--out", type=Path, help=f"the file of the page; by default {PAGE} in the run folder")

@@ -56,6 +56,22 @@ def test_what_the_layers_did_is_kept_without_its_graph(network, model):
     assert not any(each.requires_grad for each in kept)
 
 
+def test_a_cell_shows_words_and_special_tokens_in_grey(tried):
+    """``very dully film`` is read as very dull ##y film between [CLS] and [SEP]."""
+    text = tried.explain(3)
+    assert [(word.text, word.special) for word in text.words] == [
+        ("[CLS]", True), ("very", False), ("dully", False), ("film", False), ("[SEP]", True)
+    ]  # fmt: skip
+    attention = text.explanations[0]
+    of_words = attention.weights[[1, 2, 4]] + [0, attention.weights[3], 0]
+    assert attention.word_heat(text.words) == pytest.approx([0, *(of_words / of_words.max()), 0])
+    cell = text._repr_html_()
+    assert '<span style="opacity:.45">[CLS]</span>' in cell
+    assert "##y" not in cell
+    assert cell.count("<details") == len(text.explanations)
+    assert cell.count(" open>") == 1
+
+
 def test_hidden_states_that_no_step_hands_on_are_not_asked_about(tried):
     """Everything is read by ``decode``: leaving out a state would read each text once more a token to say what E14 says."""
     assert [name for name in tried.table("E1") if "hidden" in name] == []

@@ -68,6 +68,22 @@ def test_the_summary_alone_is_printed_for_other_programs(folder, reviews, tmp_pa
     assert capfd.readouterr().out == ""
 
 
+def test_a_tested_text_is_explained_from_the_folder_of_a_trial(folder, reviews, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert tried("--model", folder, "--data", reviews, "--out", out, "--processes", 1, "E1") == 0
+    capsys.readouterr()
+    assert main(["explain", "--run", str(out), "--id", "0", "--id", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "text 0: " in said
+    assert "text 2: " in said
+    assert "a fine film" in " ".join(said.split())
+    assert "text 2" in (out / "explained.html").read_text()
+    assert repr(attest.open_run(out).tested(0)) in said
+    for wrong in (["--id", "9"], ["--id", "0", "--text", "a film"], ["--text", "a film"]):
+        assert main(["explain", "--run", str(out), *wrong]) == 2
+        assert capsys.readouterr().err.splitlines()[-1].startswith("attest: ")
+
+
 @pytest.mark.parametrize("kept", ["float32", "bfloat16", "float16"])
 def test_a_file_in_half_precision_is_said_to_be_tried_in_float32(model, tokenizer, reviews, tmp_path, capsys, kept):
     deepcopy(model).to(getattr(torch, kept)).save_pretrained(tmp_path / "half")
