@@ -154,9 +154,9 @@ def trial(
             folder or Hub id, or a pipeline of it. It is in evaluation mode during the trial, and does not change.
         data: a list or a column of texts, of pairs of texts ``(first, second)`` where the model reads two, or of lists of
             words, or of ``(text, choices)``; a DataFrame or a ``datasets.Dataset``; what a tokenizer gives, with
-            ``input_ids``; or batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
-            optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as [CLS] that are
-            neither ranked nor erased, and ``tokens``, the words of each text.
+            ``input_ids``; or batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real
+            tokens, and optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as
+            [CLS] that are neither ranked nor erased, and ``tokens``, the words of each text.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
         tokenizer: the tokenizer of a model of transformers; folders and pipelines bring their own.
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
