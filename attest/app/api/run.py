@@ -118,6 +118,23 @@ class Outcome:
         write_report(self._findings.folder, alone=path)
         return path
 
+    def push_to_hub(self, repo: str, *, create_pr: bool = False) -> str:
+        """Put the section about the attention, and its metadata, into the card of a model on the Hugging Face Hub.
+
+        The rest of the card stays as it is. This needs a network, and a login that may write there (``hf auth login``).
+
+        Args:
+            repo: of the model, ``me/my-model``.
+            create_pr: whether to open a pull request instead of writing into the main branch.
+        Returns:
+            The address of the commit, or of the pull request.
+        Raises:
+            AttestError: there is no verdict, the card cannot be read, or the Hub refuses.
+        """
+        from attest.app.api.pushing import push_card  # imports the library of the Hub
+
+        return push_card(self.folder, repo, create_pr)
+
     @property
     def _findings(self) -> Findings:
         return Findings(self.folder)

@@ -56,6 +56,7 @@ COMMANDS = {
     ),
     "report": Command("attest.app.cli.report", "write the page of one run, or of several side by side"),
     "gate": Command("attest.app.cli.gate", 'pass or fail in CI: <run or trial> --require "tokens=yes"', mistaken=USAGE),
+    "card": Command("attest.app.cli.card", "write the section for a model card: <run or trial> --into README.md"),
     "table": Command("attest.app.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
     "reproduce": Command("attest.app.cli.reproduce", "make a published table, our numbers beside theirs: TABLE=jw-2 DATA=sst"),
     "trial": Command(

@@ -90,6 +90,7 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
         ["controls", "GUIDE=bas"],
         ["gate", "nowhere", "--require", "tokens=yes"],
         ["gate", "nowhere", "--require", "tokens"],
+        ["card", "nowhere"],
         ["keys", "ATTACK=advers"],
         ["keys", "MODEL=transformr-dr"],
     ]

@@ -1,0 +1,146 @@
+"""The section of a model card: what it says, where it stands, and that nothing else in a card changes."""
+
+import pandas as pd
+import pytest
+import yaml
+from huggingface_hub import ModelCard
+
+from attest.report.card import BEGIN, END, put_into, results, section
+from attest.runs.folder import TRIAL, RunFolder, read_json, write_json, write_table
+from tests.report.made import VERDICT, decided, made_run
+
+BECAUSE = {"tokens": VERDICT["tokens"] | {"because": {"E2/tvd_median": 0.25, "E2/of_texts": 0.5}}}
+NUMBERS = {
+    "test/accuracy": 0.9,
+    **{f"E2/tvd_median/{part}": 0.25 + place for part, place in (("mean", 0), ("ci_low", -0.1), ("ci_high", 0.1))},
+}
+CARD = """---
+license: mit # a comment
+# For reference, see the documentation of cards
+tags: [a,   b]
+---
+
+# My model
+
+It is mine.
+"""
+INDEXED = CARD.replace(
+    "tags:",
+    """model-index:
+- name: theirs
+  results:
+  - task: {type: text-classification}
+    dataset: {type: glue, name: GLUE}
+    metrics:
+    - {type: accuracy, value: 0.91} # measured
+# below it
+tags:""",
+)
+
+
+@pytest.fixture
+def run(tmp_path) -> RunFolder:
+    rows = decided([0, 1], [0, 1])
+    run = made_run(
+        tmp_path / "mine" / "jw-bilstm-additive-softmax" / "seed0", {"verdict": BECAUSE} | NUMBERS, rows, data="sst"
+    )
+    write_json(run.identity, read_json(run.identity) | {"typed": ["DATA=sst", "SEED=0", "FORCE=1"]})
+    write_table(run.evidence("instances"), rows, {"attest": "0.2.0"})
+    write_table(run.evidence("E2"), pd.DataFrame({"id": [0, 1], "tvd_median": [0.2, 0.3]}), {"attest": "0.2.0"})
+    return run
+
+
+@pytest.fixture
+def trial(run) -> RunFolder:
+    settings = yaml.safe_load(run.config.read_text())
+    tried = {"model": "mine.Model", "texts": 2, "experiments": {"E2": {"permutations": 9}}, "max_tokens": 3000, "until": 0.02}
+    run.config.write_text(yaml.safe_dump(settings | {TRIAL: tried}))
+    return run
+
+
+def data_of(card: str) -> dict:
+    return yaml.safe_load(card.split("---")[1])
+
+
+def test_the_section_of_a_run(run, snapshot):
+    assert section(run) == snapshot
+
+
+def test_the_section_of_a_trial_without_carrying_numbers(trial, snapshot):
+    write_json(trial.summary, {"verdict": VERDICT} | NUMBERS)
+    assert section(trial) == snapshot
+
+
+def test_a_command_that_a_stranger_may_have_written_is_left_out(run):
+    write_json(run.identity, read_json(run.identity) | {"typed": ["DATA=sst", "--x=$(rm -rf .)"]})
+    assert "rm -rf" not in section(run)
+    assert "config.yaml" in section(run)
+
+
+def test_the_library_of_the_hub_reads_the_metadata(run):
+    found = {each.metric_type: each for each in ModelCard(put_into("", run, "mine")).data.eval_results}
+    values = {"attest/tokens": "in part", "attest/tokens/share": 0.52, "attest/E2/tvd_median": 0.25, "attest/E2/of_texts": 0.5}
+    assert {name: each.metric_value for name, each in found.items()} == values
+    first = found["attest/tokens"]
+    assert (first.dataset_type, first.dataset_name, first.dataset_split) == ("SetFit/sst5", "sst", "test")
+    assert first.task_type == "text-classification"
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_a_card_without_results_keeps_every_line(run, ending):
+    card = CARD.replace("\n", ending)
+    written = put_into(card, run, "mine")
+    kept = written[: written.index("model-index")] + written[written.index(f"---{ending}{ending}# My") : written.index(BEGIN)]
+    assert kept == card + ending
+    assert written.endswith(END + ending)
+    assert written.count("\n") == written.count(ending)
+    (entry,) = data_of(written)["model-index"]
+    assert (entry["name"], entry["results"]) == ("mine", results(run))
+
+
+def test_results_of_others_stay_and_so_do_lines_around_them(run):
+    written = put_into(INDEXED, run, "mine")
+    (entry,) = data_of(written)["model-index"]
+    assert entry["name"] == "theirs"
+    assert entry["results"] == [*data_of(INDEXED)["model-index"][0]["results"], *results(run)]
+    assert "# For reference, see the documentation of cards\nmodel-index:\n" in written
+    assert "\n# below it\ntags: [a,   b]\n---\n\n# My model\n\nIt is mine.\n" in written
+    assert "# measured" not in written, "it would stand behind another number"
+
+
+CARDS = ("", CARD, INDEXED, CARD.replace("\n", "\r\n"), INDEXED.replace("\n", "\r\n"), "# Without", "---\n# none\n---\n")
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_an_older_section_is_replaced_where_it_stands(run, card):
+    once = put_into(card, run, "mine") + "And after it.\n"
+    assert put_into(once, run, "mine") == once
+    write_json(run.summary, {"verdict": {"tokens": BECAUSE["tokens"] | {"answer": "no", "sentence": "No. Never."}}} | NUMBERS)
+    again = put_into(once, run, "mine")
+    assert again.count(BEGIN) == again.count("attest/tokens\n".replace("\n", "\r\n" if "\r\n" in card else "\n")) == 1
+    assert again.endswith("And after it.\n")
+    assert "No. Never." in again
+    assert "In part." not in again
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        f"{BEGIN}\n",
+        f"{END}\n{BEGIN}\n",
+        f"{BEGIN}\n{END}\n{BEGIN}\n{END}\n",
+        "---\na: [\n---\n",
+        "---\n- a\n---\n",
+        "---\nmodel-index: 3\n---\n",
+    ],
+    ids=["no end", "end first", "two", "no YAML", "a list", "no index"],
+)
+def test_a_card_that_cannot_be_read_is_refused(run, card, refusal):
+    with refusal():
+        put_into(card, run, "mine")
+
+
+def test_without_verdict_there_is_no_section(run, refusal):
+    write_json(run.summary, NUMBERS)
+    with refusal():
+        section(run)
