@@ -43,6 +43,10 @@ LEAVE_ONE_OUT = {
     "leave_one_out_hidden_renormalised": leave_one_out_hidden_renormalised,
 }
 
+LEAST_MOVED = 1e-3
+"""A TVD. Where no token moves the prediction by more, leave-one-out does not say which tokens decide: of two copies of the
+deciding word each hides the other."""
+
 
 def feature_importance(observation: Observation, leave_one_out: bool = True) -> dict[str, Tensor]:
     """Correlate the explanation on trial, attention for example, with the tokens' importance by gradients and leave-one-out.
@@ -71,6 +75,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         name: in_steps(importances[name], observation.within) for name in importances.keys() & LEAVE_ONE_OUT.keys()
     }
     columns = importances | _correlations(observation, ranked)
+    columns |= {f"mass_{name}": _mass_on(observation, name, importance) for name, importance in importances.items()}
     if leave_one_out:
         pair = ranked["gradient_inputs"], ranked["leave_one_out_inputs"]
         between = kendall_tau_b(*pair, observation.ranked)
@@ -104,6 +109,16 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
         for statistic, rows in measured.items()
         for name, column in zip(importances, rows.chunk(count), strict=True)
     }
+
+
+def _mass_on(observation: Observation, name: str, importance: Tensor) -> Tensor:
+    """Return the share of the explanation that lies on tokens with at least half of the largest importance, ``(B,)``."""
+    allowed = importance.masked_fill(~observation.ranked, 0)
+    largest = allowed.amax(dim=-1, keepdim=True)
+    weights = observation.explanation.masked_fill(~observation.ranked, 0).double()
+    share = weights.where(allowed >= 0.5 * largest, 0).sum(dim=-1) / weights.sum(dim=-1)
+    least = max(LEAST_MOVED, 10 * observation.within) if name in LEAVE_ONE_OUT else 0.0
+    return share.where(largest.squeeze(-1) > least, torch.nan)
 
 
 def _agreement_without_sink(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -218,6 +233,7 @@ SPEC = Spec(
         Column("ratio_<importance>", CORRELATION, "τ-b over its ceiling"),
         Column("tau_support_<importance>", CORRELATION, "τ-b among the tokens that get attention"),
         Column("tau_top_k_<importance>", CORRELATION, "agreement of the top-k lists, k the size of the support"),
+        Column("mass_<importance>", SHARE, "share of attention on the tokens with at least half of the largest importance"),
         *columns_of_decoders(AGREEMENT, LEFT_OUT),
     ),
     measures=(
@@ -276,6 +292,13 @@ SPEC = Spec(
             "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
             suspicious="low",
             beside=CONCORDANT_BETWEEN,
+        ),
+        Measure(
+            "mass_leave_one_out_inputs",
+            "attention on the tokens without which the prediction moves",
+            "The share of attention on those tokens whose removal moves the prediction at least half as far as any does.",
+            "Undefined where no single token moves the prediction, as of two copies of the deciding word.",
+            suspicious="low",
         ),
         Measure(
             "significant_gradient_inputs",
