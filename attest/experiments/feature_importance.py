@@ -43,6 +43,8 @@ LEAVE_ONE_OUT = {
     "leave_one_out_hidden_renormalised": leave_one_out_hidden_renormalised,
 }
 
+LEAD = 1.1
+"""A token that gets so many times the weight of another one is seen to be ahead of it."""
 LEAST_MOVED = 1e-3
 """A TVD. Where no token moves the prediction by more, leave-one-out does not say which tokens decide: of two copies of the
 deciding word each hides the other."""
@@ -75,7 +77,8 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         name: in_steps(importances[name], observation.within) for name in importances.keys() & LEAVE_ONE_OUT.keys()
     }
     columns = importances | _correlations(observation, ranked)
-    columns |= {f"mass_{name}": _mass_on(observation, name, importance) for name, importance in importances.items()}
+    for name, importance in importances.items():
+        columns |= _pointing(observation, name, importance)
     if leave_one_out:
         pair = ranked["gradient_inputs"], ranked["leave_one_out_inputs"]
         between = kendall_tau_b(*pair, observation.ranked)
@@ -111,14 +114,18 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
     }
 
 
-def _mass_on(observation: Observation, name: str, importance: Tensor) -> Tensor:
-    """Return the share of the explanation that lies on tokens with at least half of the largest importance, ``(B,)``."""
+def _pointing(observation: Observation, name: str, importance: Tensor) -> dict[str, Tensor]:
+    """Return ``mass_…`` and ``leads_…``: how far the explanation points at the tokens that an importance names, ``(B,)``."""
     allowed = importance.masked_fill(~observation.ranked, 0)
     largest = allowed.amax(dim=-1, keepdim=True)
+    named = observation.ranked & (allowed >= 0.5 * largest)
     weights = observation.explanation.masked_fill(~observation.ranked, 0).double()
-    share = weights.where(allowed >= 0.5 * largest, 0).sum(dim=-1) / weights.sum(dim=-1)
+    mass = weights.where(named, 0).sum(dim=-1) / weights.sum(dim=-1)
+    others = weights.masked_fill(named, 0).amax(dim=-1, keepdim=True)
+    leads = (named & (weights >= LEAD * others) & (weights > 0)).sum(dim=-1) / named.sum(dim=-1)
     least = max(LEAST_MOVED, 10 * observation.within) if name in LEAVE_ONE_OUT else 0.0
-    return share.where(largest.squeeze(-1) > least, torch.nan)
+    known = largest.squeeze(-1) > least
+    return {f"mass_{name}": mass.where(known, torch.nan), f"leads_{name}": leads.double().where(known, torch.nan)}
 
 
 def _agreement_without_sink(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -234,6 +241,7 @@ SPEC = Spec(
         Column("tau_support_<importance>", CORRELATION, "τ-b among the tokens that get attention"),
         Column("tau_top_k_<importance>", CORRELATION, "agreement of the top-k lists, k the size of the support"),
         Column("mass_<importance>", SHARE, "share of attention on the tokens with at least half of the largest importance"),
+        Column("leads_<importance>", SHARE, "share of these tokens that get 1.1 times the attention of any other token"),
         *columns_of_decoders(AGREEMENT, LEFT_OUT),
     ),
     measures=(
