@@ -19,7 +19,7 @@ from torch import Tensor
 
 from attest.app.class_paths import require_trusted
 from attest.app.configured import ConfiguredRun
-from attest.app.training import test
+from attest.app.training import tell_verdict, test
 from attest.callbacks.evidence import each_once
 from attest.callbacks.experiment import Explaining
 from attest.core.errors import AttestError, unknown_choice
@@ -30,6 +30,7 @@ from attest.datamodules.record import DataRecord
 from attest.experiments import Observation
 from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
 from attest.experiments.stopping import ALL, READ
+from attest.report.findings import with_verdict
 from attest.report.page import write_report
 from attest.report.summary import summarise_run
 from attest.runs.asked import AskedRun, as_argument, evidence_digest
@@ -70,6 +71,8 @@ def evaluate(run: "RunOnTrial", shards: int = 0) -> None:
                 _put_together(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
             sum_up(run, scores)
         name_tables(run, missing)
+        if run.folder.trained:
+            tell_verdict(run.folder)
 
 
 @dataclass(frozen=True)
@@ -288,7 +291,8 @@ def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
     folder = run.folder
     tables = [path.stem for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))]
     if folder.trained:
-        write_json(folder.summary, summarise_run(folder, tables, scores, run.run.monitor, run.run.mode))
+        summary = summarise_run(folder, tables, scores, run.run.monitor, run.run.mode)
+        write_json(folder.summary, with_verdict(folder, summary))
         write_report(folder)
         return
     known = read_json(folder.summary) if folder.summary.is_file() else {}

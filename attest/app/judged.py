@@ -11,6 +11,7 @@ from itertools import product
 from multiprocessing import get_context
 from typing import Any
 
+import pandas as pd
 import torch
 from pytorch_lightning import Trainer, seed_everything
 from torch import Tensor, nn
@@ -19,8 +20,10 @@ from torch.utils.data import DataLoader
 from attest.core.attention import Entmax15, Softmax, Sparsemax
 from attest.core.attention.interventions import recorded
 from attest.experiments.judges.measuring import measure
+from attest.experiments.judges.population import CausalAttention
 from attest.experiments.judges.texts import VOCABULARY, Texts, draw_texts
 from attest.experiments.judges.trained import DECOY, FREE, TRUTH, Trained
+from attest.experiments.judges.witnesses import truthful_rows
 from attest.lightning_modules import Classifier
 from attest.lightning_modules.text_module import Batch
 from attest.models.networks import Average, BiLSTM, Cnn, PoolingClassifier, TransformerClassifier
@@ -33,6 +36,27 @@ LEAST_MASS = 1e-6
 """The least mass inside the logarithm, which stays finite if sparse attention gives no mass to the target."""
 Asked = tuple[str, str, str, int, str]
 """A model: its network, its projection, its rule, its seed, and the target that guides its attention."""
+
+
+class Decoder(TransformerClassifier):
+    """A small decoder: a token attends to itself and to what stands before it, and the last one decides."""
+
+    attends_everywhere = False
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        for layer in self.encoder.layers:
+            causal = CausalAttention(settings["size"] if "size" in settings else given[2], settings["heads"])
+            causal.projection = layer.attention.projection
+            layer.attention = causal
+
+    def deciding(self, mask: Tensor) -> Tensor:
+        """Return 1 at the last token of each text, ``(B, T)``."""
+        return nn.functional.one_hot(mask.sum(dim=-1) - 1, mask.shape[1]).float()
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Return the weights of ``deciding``, whatever the scores ``(B, T)``."""
+        return self.deciding(mask).to(scores)
 
 
 class Guided(Classifier):
@@ -132,8 +156,9 @@ def trained(asked: Asked, stated: Mapping[str, Any]) -> nn.Module:
 
 def _network(name: str, projection: str, size: int, vocabulary: int, outputs: int) -> nn.Module:
     attends = PROJECTIONS[projection]()
-    if name == "transformer":
-        return TransformerClassifier(
+    if name in ("transformer", "decoder"):
+        made = TransformerClassifier if name == "transformer" else Decoder
+        return made(
             vocabulary, outputs, size, layers=2, heads=2, feedforward_size=2 * size, projection=attends
         )
     encoders: dict[str, Callable[[int], nn.Module]] = {
@@ -142,6 +167,36 @@ def _network(name: str, projection: str, size: int, vocabulary: int, outputs: in
         "cnn": partial(Cnn, embedding_size=size, kernel_sizes=(1, 3), channels=size),
     }
     return PoolingClassifier(vocabulary, outputs, encoders[name], projection=attends)
+
+
+def rows_of_trained(asked: Asked, stated: Mapping[str, Any], population: Mapping[str, Any]) -> pd.DataFrame | str:
+    """Train one network, and return the evidence on the texts that count, with the truth about them, one row a text.
+
+    Args:
+        asked: the model.
+        stated: the configuration of trained defendants.
+        population: the configuration of the verdict.
+    Returns:
+        As ``rows_of_recipe``; or the reason why the network does not count.
+    """
+    name, projection, rule, seed, guided_to = asked
+    network = trained(asked, stated)
+    inside = not getattr(network, "pools_by_attention", True)
+    others = draw_texts(rule, stated["train_texts"], seed + 2 * OTHER_TEXTS)
+    if (_decided(network, others.tokens, others.mask) == others.labels).double().mean() < stated["learned"]:
+        return "it has not learned its rule"
+    texts = draw_texts(rule, population["texts"]["layered" if inside else "pooled"], seed)
+    counts = counting(network, texts)
+    if int(counts.sum()) < population["trained"]["least_texts"]:
+        return "too few texts flip when the words are exchanged"
+    carrying = texts.deciding if name == "average" else None
+    rows = truthful_rows(network, texts, carrying, False, population)[counts.numpy()]
+    place = [population["trained"]["networks"].index(name), [*PROJECTIONS].index(projection), SIDES.index(guided_to)]
+    named = {"network": "/".join(map(str, asked)), "side": population["split"][sum(place) % len(population["split"])]}
+    return rows.assign(**named, kind=name, mechanism=f"{name}/{projection}/{guided_to}", rule=rule)
+
+
+SIDES = (FREE, TRUTH, DECOY)
 
 
 def decoys(texts: Texts) -> Tensor:

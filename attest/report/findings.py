@@ -14,6 +14,9 @@ from attest.experiments.judges.judging import sentence_about
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
+from attest.experiments.verdict import Verdict
+from attest.report.answer import answered, error, reasons, told
+from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Pairing, pairing
 from attest.report.controls import Baseline, Controls, baseline, sentence
 from attest.report.readings import (
@@ -26,7 +29,7 @@ from attest.report.readings import (
     truth_sentence,
 )
 from attest.report.verdict import Group, Line, verdict
-from attest.runs.folder import INSTANCES, RunFolder, no_configuration, read_json, read_table
+from attest.runs.folder import INSTANCES, TRIAL, RunFolder, no_configuration, read_json, read_table
 from attest.runs.naming import NAME_PARTS
 
 CHUNKS = "test/chunk_f1"
@@ -102,6 +105,48 @@ class Findings:
         return verdict(self.controls, self.class_names)
 
     @cached_property
+    def inside(self) -> bool:
+        """Return whether the attention is inside layers alone, so that rollout is what is read."""
+        return not pools(self.settings)
+
+    @cached_property
+    def labelled(self) -> bool:
+        """Return whether the labels of the texts are known."""
+        return self.instances is not None and "label" in self.instances
+
+    @cached_property
+    def answered(self) -> dict[str, Verdict]:
+        """Return whether attention may be read as an explanation, about tokens and states; empty if the evidence cannot say."""
+        tables = {name: rows for name in self.experiments if name in EXPERIMENTS and (rows := self.table(name)) is not None}
+        if self.instances is None or not tables:
+            return {}
+        return answered(tables, self.inside, None if self.held is None else self.held.majority.better)
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """Return the verdicts as sentences, the one about tokens first."""
+        return [sentence_of(about, each, self.inside, self.labelled) for about, each in self.answered.items()]
+
+    @cached_property
+    def verdict_lines(self) -> list[dict[str, Any]]:
+        """Return what the page says of each verdict: its sentence, its error, the numbers that carry it, an example's id."""
+        return [
+            {
+                "sentence": said,
+                "error": error(each),
+                "reasons": reasons(each),
+                "texts": each.texts,
+                "example": each.example if about == "tokens" else None,
+            }
+            for said, (about, each) in zip(self.sentences, self.answered.items(), strict=True)
+        ]
+
+    @cached_property
+    def example(self) -> int | None:
+        """Return the id of the text that shows the verdict about tokens; None if there is none."""
+        return self.answered["tokens"].example if "tokens" in self.answered else None
+
+    @cached_property
     def truth(self) -> str | None:
         """Return a sentence on whether attention finds the deciding tokens; None if the corpus does not mark such tokens."""
         return truth_sentence(self.instances, self.table("E1"))
@@ -160,8 +205,17 @@ class Findings:
         return said | ranked | ({"E15": survived} if survived else {})
 
 
+def with_verdict(folder: RunFolder, summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers of a run or trial after its ``verdict``, which the tables in its folder allow; alone without one."""
+    found = Findings(folder)
+    said = told(found.answered, found.inside, found.labelled)
+    return {"verdict": said, **summary} if said else summary
+
+
 def pools(settings: dict[str, Any]) -> bool:
     """Return whether the attention on trial pools tokens; if not, rollout stands for the attention inside layers."""
+    if TRIAL in settings:
+        return settings[TRIAL].get("explanation") != "rollout"
     evidence = (settings.get("experiments") or {}).get(INSTANCES) or {}
     return (evidence.get("init_args") or {}).get("explanation") != "rollout"
 

@@ -17,7 +17,7 @@ from attest.report import evidence_figures, readings
 from attest.report.controls import NAMES, warnings
 from attest.report.explained import explanations, joined, said_of
 from attest.report.figures import ALL_TEXTS, Illustration, as_svg, drawable, embedded, legend, most_predicted, save_figures
-from attest.report.findings import Findings, pools
+from attest.report.findings import Findings
 from attest.report.instance_table import (
     as_script_data,
     evenly,
@@ -154,6 +154,8 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "warnings": [] if found.held is None else warnings(found.held),
+        "verdicts": found.verdict_lines,
+        "instead": found.answers.get("E15") if "E15" in tables else None,
         "first_question": readings.QUESTION,
         "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
@@ -171,7 +173,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     if tagged is not None:
         texts = _sentences(folder.evidence(TAGGED), tagged, tables)
     else:
-        texts = _texts(tables, found.class_names, "Attention" if pools(settings) else "Attention rollout")
+        texts = _texts(tables, found.class_names, "Attention rollout" if found.inside else "Attention", found.example)
     write_text(folder.report if alone is None else alone, render("report.html", **page, **texts))
 
 
@@ -192,7 +194,9 @@ def _sentences(path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFra
     return shown | {"data": as_script_data(table), "empty": table["empty"]}
 
 
-def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str) -> dict[str, Any]:
+def _texts(
+    tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str, example: int | None
+) -> dict[str, Any]:
     """Return the part of the page about single texts; empty if the attention is not over the tokens of a text."""
     instances = tables.get(INSTANCES)
     nothing: dict[str, Any] = {"sentences": [], "tagged": None, "texts": [], "instances": None, "data": None}
@@ -200,20 +204,21 @@ def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], atten
         return nothing
     table = instance_table(tables, class_names, attention_name)
     order = "the smallest to the largest number" if "prediction" in instances else "the least to the most confident prediction"
-    shown = {"texts": _shown_texts(joined(tables, attention_name), class_names), "shown_tokens": f"{TOKENS_SHOWN:,}"}
+    shown = {"texts": _shown_texts(joined(tables, attention_name), class_names, example), "shown_tokens": f"{TOKENS_SHOWN:,}"}
     shown |= {"order": order}
     return nothing | shown | {"instances": _counted(instances), "data": as_script_data(table), "empty": table["empty"]}
 
 
-def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return some texts with all their explanations, at even distances in the order of the prediction's confidence.
+def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str], example: int | None) -> list[dict[str, Any]]:
+    """Return some texts with all their explanations: the example of the verdict, then others in the order of the prediction.
 
-    Of one number, in the order of the number.
+    The order is that of its confidence; of one number, that of the number.
     """
     if "prediction" in rows:
         rows = rows.assign(confidence=None).sort_values("prediction")
     else:
         rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
+    first = rows[rows["id"] == example]
     count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
     return [
         {
@@ -226,7 +231,7 @@ def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str]) -> list[dict[st
             "decides": None if row.get("rationale") is None else list(row["rationale"]),
             "explanations": explanations(row),
         }
-        for row in evenly(rows, count).to_dict("records")
+        for row in pd.concat([first, evenly(rows[rows["id"] != example], count)]).to_dict("records")
     ]
 
 

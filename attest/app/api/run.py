@@ -61,6 +61,16 @@ class Outcome:
         return self._findings.summary
 
     @property
+    def verdict(self) -> str | None:
+        """Return in one sentence whether the attention may be read as an explanation; None if the evidence cannot say."""
+        return next(iter(self.verdicts), None)
+
+    @property
+    def verdicts(self) -> list[str]:
+        """Return the verdicts as sentences: about the tokens that decide, then about the hidden states that do."""
+        return self._findings.sentences
+
+    @property
     def answers(self) -> dict[str, str]:
         """Return one sentence for each experiment, by id, which says what its numbers mean."""
         return self._findings.answers
@@ -141,7 +151,8 @@ class Outcome:
 
     def __repr__(self) -> str:
         lines = [f"{experiment:<5}{answer}" for experiment, answer in self.answers.items()]
-        return "\n".join([f"{type(self).__name__} of {self.name}", *lines])
+        verdict = [self.verdict] if self.verdict else []
+        return "\n".join([f"{type(self).__name__} of {self.name}", *verdict, *lines])
 
     def _repr_html_(self) -> str:
         found = self._findings

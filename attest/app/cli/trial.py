@@ -132,6 +132,8 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
         from attest.report.tracking.wandb_report import log_trial  # W&B takes seconds
 
         print(f"W&B:        {log_trial(kept.folder, typed.model)}", flush=True)
+    for line in kept.verdicts:
+        print(f"Verdict:    {line}", flush=True)
 
 
 def _loaded(typed: Namespace, data: "Labelled", numbers: bool) -> tuple[Any, Any, dict[str, Any]]:

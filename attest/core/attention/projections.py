@@ -31,8 +31,9 @@ def require_real_tokens(mask: Tensor) -> None:
     """
     if not bool(mask.any(dim=-1).all()):
         empty = (~mask.any(dim=-1)).nonzero().tolist()
+        shown = f"{empty[:5]} and {len(empty) - 5} others" if len(empty) > 5 else f"{empty}"
         raise ValueError(
-            f"mask: rows {empty} of {tuple(mask.shape)} are all padding, expected at least one real token each; "
+            f"mask: rows {shown} of {tuple(mask.shape)} are all padding, expected at least one real token each; "
             "drop empty texts in the DataModule before batching."
         )
 

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from attest.core.errors import AttestError
 from attest.core.measures import probabilities, total_variation
-from attest.experiments.judges.defendants import Layered
 from attest.experiments.judges.texts import EVERY_WORD_NEEDED, FILLERS, Texts
 from attest.models.contract import decided
 
@@ -56,9 +55,9 @@ def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> Non
         raise AttestError(
             f"{told} keeps {same} decisions when the deciding words are exchanged; expected none. Correct its truth."
         )
-    if (moved := _moved_by_fillers(network, texts, sample)) > DELTA:
+    if (moved := moved_by_fillers(network, texts, sample)) > DELTA:
         raise AttestError(f"{told} moves by {moved:.3g} when other tokens are replaced; expected {DELTA}. Correct its truth.")
-    moved, kept = _moved_by_states(network, texts, sample)
+    moved, kept = moved_by_states(network, texts, sample)
     if moved > DELTA:
         raise AttestError(f"{told} moves by {moved:.3g} when other states are replaced; expected {DELTA}. Correct its truth.")
     if kept:
@@ -67,7 +66,7 @@ def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> Non
         )
 
 
-def _moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
+def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
     """Return the largest TVD of predictions when one token that does not decide becomes any filler."""
     tokens, mask, deciding = texts.tokens[:sample], texts.mask[:sample], texts.deciding[:sample]
     text, place = (mask & ~deciding).nonzero(as_tuple=True)
@@ -78,7 +77,7 @@ def _moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
     return _farthest(network(replaced, mask[row]), network(tokens, mask)[row])
 
 
-def _moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
+def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
     """Return the largest TVD when non-carrying states are replaced, and how many decisions stay when carrying ones are."""
     tokens, mask = texts.tokens[:sample], texts.mask[:sample]
     states, decide, carrying = _states(network, tokens, mask)
@@ -102,11 +101,11 @@ def _moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, in
 def _states(network: Any, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any, Tensor]:
     """Return the states that attention reads, a function from them to logits, attention held, and which states carry."""
     carrying = network.carrying_states(tokens, mask)
-    if isinstance(network, Layered):
-        scores = network.states(tokens, mask)[..., 1]
+    if hasattr(network, "above"):
+        below = network.states(tokens, mask)
 
         def through_layers(states: Tensor, rows: Tensor) -> Tensor:
-            held = torch.stack([states[..., 0], scores[rows], states[..., 2]], dim=-1)
+            held = torch.cat([states[..., :1], below[rows][..., 1:]], dim=-1)
             hidden = network.above(held, mask[rows])
             return decided(network, hidden, mask[rows])
 

@@ -64,10 +64,12 @@ def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) ->
     page = {"report": wandb.Html(str(folder.report), inject=False)}
     summary = read_json(folder.summary)
     epochs = pd.DataFrame(read_json(folder.curves) if folder.curves.is_file() else [])
+    verdicts = summary.pop("verdict", {})
     numbers = wandb.Table(["name", "value"], [[name, value] for name, value in summary.items()])
     run.log(pictures | page | {"numbers": numbers, "epochs": wandb.Table(dataframe=epochs)})
     means = {f"{key}/mean" for key in measures()}  # those that the verdict shows
     shown = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
+    shown |= {f"verdict/{about}": each["sentence"] for about, each in verdicts.items()}
     run.summary.update({name: value for name, value in shown.items() if value is not None})
     log_artifacts(run, folder)
 
@@ -135,5 +137,7 @@ def log_trial(folder: RunFolder, model: str) -> Path:
     plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
     with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
         run.log(plain | {"figures": figure_table(folder, {}), "report": wandb.Html(str(folder.report), inject=False)})
-        run.summary.update({name: value for name, value in read_json(folder.summary).items() if value is not None})
+        summary = read_json(folder.summary)
+        verdicts = {f"verdict/{about}": each["sentence"] for about, each in summary.pop("verdict", {}).items()}
+        run.summary.update({name: value for name, value in (summary | verdicts).items() if value is not None})
         return Path(run.dir).parent

@@ -1,0 +1,311 @@
+"""A population of networks with hand-set parameters, composed of mechanisms; the truth of each is measured.
+
+A mechanism is a place where the value of the decision is written and a place where attention looks. The rest of a network is
+drawn for it by hash: rule, share of the attention, projection, noise, margin, residual path, depth, idle head, mixture.
+
+Legend: B texts, T tokens, H hidden.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attest.core.attention import MultiHeadAttention, Projection, Softmax, Sparsemax
+from attest.core.attention.pooled import pool
+from attest.core.randomness import random_bits
+from attest.experiments.judges.defendants import Defendant, Read, read
+from attest.experiments.judges.texts import Texts
+
+KINDS = ("pooled", "layered", "decoder")
+FIELDS = ("rules", "shares", "projections", "noises", "margins", "residuals", "depths", "idle_heads", "mixtures", "looks")
+HONEST_REST = 0.9
+"""The part of the remaining attention that goes to the words, where most of the attention lies on a sink."""
+FAINT = 1e-4
+"""The share of the attention that is spread where a look leaves none."""
+CARRIES = 0.01
+"""A state carries the decision if its value is more than this part of the largest in the text."""
+NUISANCE_FROM = 4
+"""The first of the embedding's directions that mean nothing."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a network of the population is composed of; the names are those of configs/judges/verdict.yaml."""
+
+    kind: str
+    value: str
+    look: str
+    rule: str
+    share: float
+    projection: str
+    noise: float
+    margin: float
+    residual: float
+    depth: int
+    idle_head: int
+    mixture: float
+    other_look: str
+
+    @property
+    def mechanism(self) -> str:
+        """Return the places of the value and of the look."""
+        return f"{self.value}/{self.look}"
+
+
+def recipes(stated: Mapping[str, Any]) -> Iterator[tuple[str, Recipe]]:
+    """Yield the side of the split and the recipe of each network of the population."""
+    for place, value in enumerate(stated["values"]):
+        for other, look in enumerate(stated["looks"]):
+            side = stated["split"][(place + other) % len(stated["split"])]
+            for kind, count in stated["kinds"].items():
+                if kind == "decoder" and value not in stated["decoder_values"]:
+                    continue
+                for number in range(count):
+                    yield side, _drawn(stated, kind, value, look, number)
+
+
+def _drawn(stated: Mapping[str, Any], kind: str, value: str, look: str, number: int) -> Recipe:
+    coordinates = stated["values"].index(value), stated["looks"].index(look), KINDS.index(kind), number
+    key = [torch.tensor(each) for each in coordinates]
+    bits = random_bits(stated["seed"], *key, torch.arange(len(FIELDS))).tolist()
+    rule, share, projection, noise, margin, residual, depth, idle, mixture, other = (
+        stated[name][drawn % len(stated[name])] for name, drawn in zip(FIELDS, bits, strict=True)
+    )
+    return Recipe(kind, value, look, rule, share, projection, noise, margin, residual, depth, idle, mixture, other)
+
+
+class Composed(Defendant):
+    """A network that pools by attention, composed as a recipe says."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        super().__init__(recipe.rule)
+        self.recipe = recipe
+        self.projecting: Projection = Sparsemax() if recipe.projection == "sparsemax" else Softmax()
+        self.residual = recipe.residual if recipe.kind == "pooled" else 0.0
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to states ``(B, T, H)``: value, score, nuisance, one."""
+        return self.states_of(self.embedding(tokens), mask)
+
+    def states_of(self, embedded: Tensor, mask: Tensor) -> Tensor:
+        """Map embedded words ``(B, T, E)`` to states ``(B, T, H)``."""
+        values, scores = self.values_and_scores(read(self.rule, embedded, mask), embedded)
+        nuisance = self.recipe.noise * embedded[..., NUISANCE_FROM:]
+        states = torch.cat([torch.stack([values, scores], dim=-1), nuisance, torch.ones_like(values).unsqueeze(-1)], dim=-1)
+        return states * mask.unsqueeze(-1)
+
+    def values_and_scores(self, read: Read, embedded: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        """Return the value and the score of each state, ``(B, T)`` each."""
+        decoy = _largest(embedded[..., NUISANCE_FROM], read.mask & (read.deciding < 0.5))
+        values = self.values(read, decoy)
+        aims = self._aims(self.recipe.look, read, decoy, embedded)
+        if self.recipe.mixture:
+            length = read.mask.sum(dim=-1, keepdim=True)
+            elsewhere = length % round(1 / self.recipe.mixture) == 0
+            aims = torch.where(elsewhere, self._aims(self.recipe.other_look, read, decoy, embedded), aims)
+        aims = aims.detach()
+        return values, aims if self.recipe.projection == "sparsemax" else aims.clamp(min=FAINT / 100).log()
+
+    def values(self, read: Read, decoy: Tensor) -> Tensor:
+        """Return the value of each state, ``(B, T)``."""
+        where, margin, mask = self.recipe.value, read.margin, read.mask
+        if where == "words":
+            return read.local
+        if where == "later":
+            return functional.pad((read.local * read.words)[:, :-1], (1, 0))
+        if where == "others":
+            count = read.deciding.detach().sum(dim=-1, keepdim=True).clamp(min=1)
+            others = mask * (1 - read.deciding)
+            return margin * (others.detach().sum(dim=-1, keepdim=True) / count * read.deciding - others)
+        places = {"decoy": decoy, "everywhere": mask.float(), "first": first_of(read.words), "end": _at(mask, mask.sum(-1) - 1)}
+        return margin * places[where]
+
+    def _aims(self, look: str, read: Read, decoy: Tensor, embedded: Tensor) -> Tensor:
+        """Return the attention that a look wants, ``(B, T)``, sums to 1."""
+        mask, words = read.mask.to(read.deciding), read.deciding.detach()
+        length = read.mask.sum(dim=-1)
+        middle = _largest(-(torch.arange(mask.shape[1]) - length.unsqueeze(-1) // 2).abs().float(), read.mask & (words < 0.5))
+        certain = _largest(embedded[..., NUISANCE_FROM + 1], read.mask & (words < 0.5))
+        sinks = {
+            "sink_first": _at(read.mask, torch.zeros_like(length)),
+            "sink_middle": middle,
+            "sink_end": _at(read.mask, length - 1),
+            "sink_word": certain,
+            "sink_and_decoy": 0.5 * certain + 0.5 * decoy,
+        }
+        looked = {
+            "words": words,
+            "decoy": decoy,
+            "first": first_of(read.words.detach()),
+            "later": functional.pad(words[:, :-1], (1, 0)) * mask,
+            "others": mask * (1 - words),
+            "all": mask,
+        } | sinks
+        aimed = _spread(looked[look])
+        spread = _spread(mask * (looked[look] == 0)) if look != "all" else _spread(mask)
+        rest = HONEST_REST * _spread(words) + (1 - HONEST_REST) * spread if look in sinks else spread
+        share = max(self.recipe.share, 0.6) if look in sinks else self.recipe.share
+        if self.recipe.projection == "sparsemax" and look not in sinks:
+            share = 1.0
+        return share * aimed + (1 - share) * rest
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Map states ``(B, T, H)`` to scores ``(B, T)``."""
+        return hidden[..., 1]
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Map scores ``(B, T)`` to attention ``(B, T)``."""
+        return self.projecting(scores, mask)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Map states ``(B, T, H)`` pooled by weights ``(B, T)`` to logits ``(B, 2)``; the residual path adds their mean."""
+        return self.decoder((pool(hidden, weights) + self._past_attention(hidden))[..., :-1])
+
+    def token_logits(self, hidden: Tensor) -> Tensor:
+        """Return the logits that each state alone would give, ``(B, T, 2)``."""
+        return self.decoder((hidden + self._past_attention(hidden).unsqueeze(1))[..., :-1])
+
+    def _past_attention(self, hidden: Tensor) -> Tensor:
+        return self.residual * hidden.sum(dim=1) / hidden[..., -1].sum(dim=1, keepdim=True).clamp(min=1)
+
+    def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return which states carry the decision, bool ``(B, T)``, by what stands in them."""
+        values = self.encode(tokens, mask)[..., 0].abs()
+        return (values > CARRIES * values.amax(dim=-1, keepdim=True)) & mask
+
+
+def first_of(words: Tensor) -> Tensor:
+    """Return 1 at the first of the words of each text, ``(B, T)``."""
+    return words * (words.detach().cumsum(dim=-1) < 1.5)
+
+
+def _spread(places: Tensor) -> Tensor:
+    """Return places ``(B, T)`` divided by their sum; of no place, zeros."""
+    return places / places.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+def _at(mask: Tensor, place: Tensor) -> Tensor:
+    """Return 1 at a place of each text, ``(B, T)``."""
+    return functional.one_hot(place, mask.shape[1]).float()
+
+
+def _largest(values: Tensor, allowed: Tensor) -> Tensor:
+    """Return 1 at the allowed token with the largest value, ``(B, T)``, the first of several."""
+    return _at(allowed, values.detach().masked_fill(~allowed, -torch.inf).argmax(dim=-1))
+
+
+VALUE, SCORE, CONTEXT, IDLE, SIZE = 0, 1, 2, 3, 4
+
+
+class CausalAttention(MultiHeadAttention):
+    """Self-attention in which a token attends to itself and to what stands before it."""
+
+    def _weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        queries, keys = self._split(self.query(hidden)), self.hook("keys", self._split(self.key(hidden)), mask)
+        scores = self.hook("scores", queries @ keys.mT / keys.shape[-1] ** 0.5, mask)
+        before = torch.ones(mask.shape[1], mask.shape[1], dtype=torch.bool, device=mask.device).tril()
+        seen = mask[:, None, None, :] & before | torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
+        return self.hook("projection", self.projection, mask)(scores, seen)
+
+
+class Stacked(nn.Module):
+    """A Transformer of residual layers of self-attention over the states of a composed network; a decoder if it is causal.
+
+    It decides by the mean of its last states, a decoder by the last token's.
+    """
+
+    pools_by_attention = False
+    attends_within = True
+
+    def __init__(self, recipe: Recipe) -> None:
+        super().__init__()
+        self.rule, self.recipe, self.below = recipe.rule, recipe, Composed(recipe)
+        self.causal = recipe.kind == "decoder"
+        self.attends_everywhere = not self.causal
+        self.layers = nn.ModuleList(_layer(recipe, self.causal) for _ in range(recipe.depth))
+        self.decoder = nn.Linear(SIZE, 2)
+        with torch.no_grad():
+            self.decoder.weight.zero_()[:, CONTEXT] = torch.tensor([-0.5, 0.5])
+            self.decoder.bias.zero_()
+
+    def states(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return what the layers read, ``(B, T, 4)``: value, score, an empty context and the score of an idle head."""
+        embedded = self.below.embedding(tokens)
+        below = self.below.states_of(embedded, mask)[..., :CONTEXT]
+        idle = 4 * _largest(embedded[..., NUISANCE_FROM], mask)
+        return torch.cat([below, torch.zeros_like(below[..., :1]), idle.unsqueeze(-1)], dim=-1)
+
+    def above(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return the states ``(B, T, 4)`` after all layers."""
+        for layer in self.layers:
+            states = states + layer(states, mask)
+        return states
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the states ``(B, T, 4)`` after all layers, of tokens and mask ``(B, T)``."""
+        return self.above(self.states(tokens, mask), mask)
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Return scores of 0, ``(B, T)``."""
+        return hidden.new_zeros(mask.shape)
+
+    def deciding(self, mask: Tensor) -> Tensor:
+        """Return the weights of the last states in the decision, ``(B, T)``: uniform, of a decoder 1 at the last token."""
+        return _at(mask, mask.sum(dim=-1) - 1) if self.causal else _spread(mask.float())
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Return the weights of ``deciding``, whatever the scores ``(B, T)``."""
+        return self.deciding(mask).to(scores)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Map hidden states pooled by weights ``(B, T)`` to logits ``(B, 2)``."""
+        return self.decoder(pool(hidden, weights))
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Map token ids and mask ``(B, T)`` to logits ``(B, 2)`` by the four steps."""
+        hidden = self.encode(tokens, mask)
+        return self.decode(hidden, self.project(self.score(hidden, mask), mask))
+
+    def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return which states below the layers carry the decision, bool ``(B, T)``."""
+        return self.below.carrying_states(tokens, mask)
+
+
+def _layer(recipe: Recipe, causal: bool) -> MultiHeadAttention:
+    """Return attention whose first head writes values by scores; a second head looks elsewhere and writes nothing."""
+    heads = 1 + recipe.idle_head
+    projection = Sparsemax() if recipe.projection == "sparsemax" else Softmax()
+    layer = (CausalAttention if causal else MultiHeadAttention)(SIZE, heads, projection)
+    width = SIZE // heads
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.zero_()
+        for head, place in ((0, SCORE), (1, IDLE))[:heads]:
+            layer.query.bias[head * width] = width**0.5
+            layer.key.weight[head * width, place] = 1
+        layer.value.weight[1, VALUE] = 1
+        layer.output.weight[CONTEXT, 1] = 1
+    return layer
+
+
+@torch.no_grad()
+def made(recipe: Recipe, texts: Texts) -> nn.Module | None:
+    """Return the network of a recipe, its gain set so that the least decision of some texts has the margin that was asked for.
+
+    Returns:
+        None if no gain lets it decide all these texts rightly.
+    """
+    network = Composed(recipe) if recipe.kind == "pooled" else Stacked(recipe)
+    logits = network.eval()(texts.tokens, texts.mask)
+    told = (logits[:, 1] - logits[:, 0]) * (2 * texts.labels - 1)
+    signed = told if told.min() > 0 else -told
+    if signed.min() <= 1e-4 * signed.max():
+        return None
+    gain = recipe.margin / signed.min() * (1 if told.min() > 0 else -1)
+    for parameter in network.decoder.parameters():
+        parameter.mul_(gain)
+    return network

@@ -1,0 +1,144 @@
+"""The verdict: may the attention be read as an explanation? A rule from the evidence on texts to one of four answers.
+
+The rule is made, calibrated and held to account on networks whose truth is known (``attest.experiments.judges.fitting``); it
+stands, with its errors, in ``verdict.json``.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from attest.experiments.registry import EXPERIMENTS, settings_of
+
+YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED = "yes", "in part", "no", "cannot tell", "not learned"
+
+
+class Rule(NamedTuple):
+    """A logistic rule for one text, and thresholds for the mean over the texts of a model."""
+
+    weights: Mapping[str, tuple[float, float]]
+    """By feature: its weight, and what is added where it is undefined."""
+    intercept: float
+    limits: Mapping[str, float] = {}
+    """Estimates that are compatible with an answer: ``yes_low``, ``part_low``, ``part_high``, ``no_high``."""
+    within: float = 1.0
+    """How far nine in ten estimates were from the truth."""
+
+    def chance(self, rows: pd.DataFrame) -> pd.Series:
+        """Return the estimated chance that attention points at what decides, of each text, in [0, 1]."""
+        logits = pd.Series(self.intercept, index=rows.index, dtype=float)
+        for name, (weight, undefined) in self.weights.items():
+            values = rows[name].astype(float) if name in rows else pd.Series(np.nan, index=rows.index)
+            logits += (weight * values).where(values.notna(), undefined)
+        return 1 / (1 + np.exp(-logits))
+
+    def answer(self, estimate: float) -> str:
+        """Return the one answer that is compatible with an estimate; ``cannot tell`` if several or none are."""
+        compatible = []
+        if estimate >= self.limits["yes_low"]:
+            compatible.append(YES)
+        if self.limits["part_low"] <= estimate <= self.limits["part_high"]:
+            compatible.append(IN_PART)
+        if estimate <= self.limits["no_high"]:
+            compatible.append(NO)
+        return compatible[0] if len(compatible) == 1 else CANNOT_TELL
+
+
+SHIPPED = Path(str(files("attest.experiments"))) / "verdict.json"
+FEWEST = 20
+"""With fewer texts nothing is said."""
+@cache
+def shipped() -> dict[str, Any]:
+    """Return the rules and their errors, as ``attest judges VERDICT=1`` wrote them."""
+    return dict(json.loads(SHIPPED.read_text(encoding="utf-8")))
+
+
+class Verdict(NamedTuple):
+    """An answer to the question whether attention points at what decides, and what it rests on."""
+
+    answer: str
+    """``yes``, ``in part``, ``no``, ``cannot tell`` or ``not learned``."""
+    share: float | None
+    """The estimated share of texts in which it does, in [0, 1]."""
+    within: float | None
+    """Nine in ten estimates were no farther from the truth, on networks whose truth is known."""
+    wrong: Sequence[float] | None
+    """Of such answers about such networks, the share that was wrong, and the ends of its 95 % interval."""
+    tried_on: int
+    """The number of mechanisms that this was tried on."""
+    because: Mapping[str, float]
+    """The means of the features that the rule reads, by key: ``E1/leads_leave_one_out_inputs``."""
+    texts: int
+    lacking: Sequence[str] = ()
+    """Experiments that the rule would read too, and that were not run, or on too few texts."""
+    example: int | None = None
+    """The id of the text that shows the answer most clearly."""
+
+
+def judged(
+    tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned: bool | None
+) -> Verdict | None:
+    """Apply the shipped rule to the evidence on a model.
+
+    Args:
+        tables: one row a text, by experiment, with ``id``.
+        about: ``tokens`` or ``states``.
+        inside: whether attention is inside layers alone; then rollout is judged.
+        learned: whether the model does better than a constant answer; None if nobody knows, and then it is never *yes*.
+    Returns:
+        None if no experiment was run that the rule reads.
+    """
+    kind = "layers" if inside and about == "states" else about
+    known = shipped()
+    rules = known["rules"][kind]
+    read = {names: _together(tables, list(rule["weights"])) for names, rule in rules.items()}
+    usable = [names for names, rows in read.items() if len(rows)]
+    if not usable:
+        return None
+    enough = [names for names in usable if len(read[names]) >= FEWEST] or usable
+    names = max(enough, key=lambda each: each.count(","))
+    whole = max(rules, key=lambda each: each.count(","))
+    lacking = [name for name in whole.split(",") if name not in names.split(",")]
+    rule, rows = Rule(**rules[names]), read[names]
+    chance = rule.chance(rows)
+    because = {key: float(rows[key].mean()) for key in rule.weights}
+    found = Verdict(CANNOT_TELL, float(chance.mean()), rule.within, None, 0, because, len(rows), lacking)
+    if learned is False:
+        return found._replace(answer=NOT_LEARNED, share=None, within=None)
+    if len(rows) < FEWEST:
+        return found
+    answer = rule.answer(float(chance.mean()))
+    if answer == YES and learned is None:
+        return found
+    errors = known["errors"][about]["inside" if inside else "pooled"]
+    shown = chance.idxmax() if answer == YES else chance.idxmin()
+    return found._replace(
+        answer=answer,
+        wrong=errors["wrong"].get(answer),
+        tried_on=errors["mechanisms"],
+        example=None if answer == CANNOT_TELL else int(rows["id"][shown]),
+    )
+
+
+def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.DataFrame:
+    """Return one row for each text that all experiments read, with its ``id`` and the columns by key; none if one is missing."""
+    parts = []
+    for name in dict.fromkeys(key.split("/")[0] for key in keys):
+        columns = {key.split("/")[1]: key for key in keys if key.startswith(f"{name}/")}
+        if name not in tables or not {*columns} <= {*tables[name]}:
+            return pd.DataFrame()
+        rows = tables[name].set_index("id")[list(columns)].rename(columns=columns)
+        parts.append(rows.dropna(how="all") if samples(name) else rows)
+    return pd.concat(parts, axis=1, join="inner").reset_index()
+
+
+def samples(name: str) -> bool:
+    """Return whether an experiment reads a sample of the texts, so that a row without numbers is a text that it did not read."""
+    run = EXPERIMENTS[name].run
+    return run is not None and "texts" in settings_of(run)
