@@ -115,7 +115,7 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
 
 
 def _pointing(observation: Observation, name: str, importance: Tensor) -> dict[str, Tensor]:
-    """Return ``mass_…`` and ``leads_…``: how far the explanation points at the tokens that an importance names, ``(B,)``."""
+    """Return ``mass_…``, ``leads_…``, ``first_…``: how far the explanation points at the tokens that an importance names."""
     allowed = importance.masked_fill(~observation.ranked, 0)
     largest = allowed.amax(dim=-1, keepdim=True)
     named = observation.ranked & (allowed >= 0.5 * largest)
@@ -123,9 +123,12 @@ def _pointing(observation: Observation, name: str, importance: Tensor) -> dict[s
     mass = weights.where(named, 0).sum(dim=-1) / weights.sum(dim=-1)
     others = weights.masked_fill(named, 0).amax(dim=-1, keepdim=True)
     leads = (named & (weights >= LEAD * others) & (weights > 0)).sum(dim=-1) / named.sum(dim=-1)
+    top = observation.ranked & (LEAD * weights >= weights.amax(dim=-1, keepdim=True))
+    first = (top & named).sum(dim=-1) / top.sum(dim=-1)
     least = max(LEAST_MOVED, 10 * observation.within) if name in LEAVE_ONE_OUT else 0.0
     known = largest.squeeze(-1) > least
-    return {f"mass_{name}": mass.where(known, torch.nan), f"leads_{name}": leads.double().where(known, torch.nan)}
+    columns = {f"mass_{name}": mass, f"leads_{name}": leads, f"first_{name}": first}
+    return {key: column.double().where(known, torch.nan) for key, column in columns.items()}
 
 
 def _agreement_without_sink(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -241,6 +244,7 @@ SPEC = Spec(
         Column("tau_support_<importance>", CORRELATION, "τ-b among the tokens that get attention"),
         Column("tau_top_k_<importance>", CORRELATION, "agreement of the top-k lists, k the size of the support"),
         Column("mass_<importance>", SHARE, "share of attention on the tokens with at least half of the largest importance"),
+        Column("first_<importance>", SHARE, "share of these tokens among those that get within a tenth of the most attention"),
         Column("leads_<importance>", SHARE, "share of these tokens that get 1.1 times the attention of any other token"),
         *columns_of_decoders(AGREEMENT, LEFT_OUT),
     ),

@@ -22,7 +22,7 @@ from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
 from attest.models.prediction import says_number
 
-NO_EXPERIMENTS = ("judges", "registry", "stopping")
+NO_EXPERIMENTS = ("judges", "registry", "stopping", "verdict")
 """What lies in the folder of the experiments and imports this file."""
 
 

@@ -219,11 +219,31 @@ def _shipped() -> dict[str, Any]:
     return dict(json.loads(SHIPPED.read_text(encoding="utf-8"))) if SHIPPED.is_file() else {}
 
 
+PLAIN = {
+    "smuggled": "on a word into which the model has moved the decision",
+    "broadcast": "on some word, while every state holds the decision",
+    "shadow": "on a word that says nothing, while the rest decides",
+    "shifted": "one place after the deciding words, where their states stand",
+    "silent": "spread evenly, while one state alone says something",
+    "partial": "on one of two needed words",
+    "absent": "on all words but the deciding ones",
+    "saturated": "right, of a model that is very sure",
+    "diffuse": "right by half, the other half spread",
+    "sparse": "right, with exact zeros",
+    "either": "on one of two words with the same meaning",
+    "both": "on both of two words with the same meaning",
+    "noisy": "right, with states full of what means nothing",
+    "honest": "right",
+}
+"""Where the attention of each constructed network lies, for readers who do not know their names."""
+
+
 def sentence(found: dict[str, list[str]]) -> str:
-    """Return one experiment's findings as a text: the defendants that it cannot see, and those that it falsely accuses."""
-    everyone = f"Sees {', '.join(found['sees'])}, all wrong ones that were tried."
-    misses = f"Cannot see: {', '.join(found['misses'])}." if found["misses"] else everyone
-    accuses = (
-        f"Falsely accuses: {', '.join(found['accuses'])}." if found["accuses"] else "Falsely accuses none that was tried."
-    )
-    return f"{misses} {accuses}"
+    """Return one experiment's findings as a text: the attention that it misses, and the attention that it falsely accuses."""
+    misses = f"misses attention that lies {_plain(found['misses'])}" if found["misses"] else "misses none that was tried"
+    accuses = f"accuses attention that lies {_plain(found['accuses'])}" if found["accuses"] else "accuses no right one"
+    return f"It {misses}. It {accuses}."
+
+
+def _plain(names: list[str]) -> str:
+    return ", or ".join(PLAIN.get(name, name) for name in names)

@@ -57,11 +57,13 @@ class Recipe:
 
 
 def recipes(stated: Mapping[str, Any]) -> Iterator[tuple[str, Recipe]]:
-    """Yield the side of the split and the recipe of each network of the population."""
-    for place, value in enumerate(stated["values"]):
-        for other, look in enumerate(stated["looks"]):
-            side = stated["split"][(place + other) % len(stated["split"])]
-            for kind, count in stated["kinds"].items():
+    """Yield the side of the split and the recipe of each network; mechanisms with a place that was added later are ``fresh``."""
+    added = stated["added"]
+    for place, value in enumerate([*stated["values"], *added["values"]]):
+        for other, look in enumerate([*stated["looks"], *added["looks"]]):
+            fresh = value in added["values"] or look in added["looks"]
+            side = "fresh" if fresh else stated["split"][(place + other) % len(stated["split"])]
+            for kind, count in (added if fresh else stated)["kinds"].items():
                 if kind == "decoder" and value not in stated["decoder_values"]:
                     continue
                 for number in range(count):
@@ -69,7 +71,8 @@ def recipes(stated: Mapping[str, Any]) -> Iterator[tuple[str, Recipe]]:
 
 
 def _drawn(stated: Mapping[str, Any], kind: str, value: str, look: str, number: int) -> Recipe:
-    coordinates = stated["values"].index(value), stated["looks"].index(look), KINDS.index(kind), number
+    values, looks = ([*stated[name], *stated["added"][name]] for name in ("values", "looks"))
+    coordinates = values.index(value), looks.index(look), KINDS.index(kind), number
     key = [torch.tensor(each) for each in coordinates]
     bits = random_bits(stated["seed"], *key, torch.arange(len(FIELDS))).tolist()
     rule, share, projection, noise, margin, residual, depth, idle, mixture, other = (
@@ -117,11 +120,19 @@ class Composed(Defendant):
             return read.local
         if where == "later":
             return functional.pad((read.local * read.words)[:, :-1], (1, 0))
+        if where == "before":
+            return functional.pad((read.local * read.words)[:, 1:], (0, 1))
         if where == "others":
             count = read.deciding.detach().sum(dim=-1, keepdim=True).clamp(min=1)
             others = mask * (1 - read.deciding)
             return margin * (others.detach().sum(dim=-1, keepdim=True) / count * read.deciding - others)
-        places = {"decoy": decoy, "everywhere": mask.float(), "first": first_of(read.words), "end": _at(mask, mask.sum(-1) - 1)}
+        places = {
+            "decoy": decoy,
+            "everywhere": mask.float(),
+            "first": first_of(read.words),
+            "last": last_of(read.words),
+            "end": _at(mask, mask.sum(dim=-1) - 1),
+        }
         return margin * places[where]
 
     def _aims(self, look: str, read: Read, decoy: Tensor, embedded: Tensor) -> Tensor:
@@ -136,12 +147,15 @@ class Composed(Defendant):
             "sink_end": _at(read.mask, length - 1),
             "sink_word": certain,
             "sink_and_decoy": 0.5 * certain + 0.5 * decoy,
+            "sink_pair": 0.5 * _at(read.mask, torch.zeros_like(length)) + 0.5 * _at(read.mask, length - 1),
         }
         looked = {
             "words": words,
             "decoy": decoy,
             "first": first_of(read.words.detach()),
+            "last": last_of(read.words.detach()),
             "later": functional.pad(words[:, :-1], (1, 0)) * mask,
+            "before": functional.pad(words[:, 1:], (0, 1)),
             "others": mask * (1 - words),
             "all": mask,
         } | sinks
@@ -181,6 +195,11 @@ class Composed(Defendant):
 def first_of(words: Tensor) -> Tensor:
     """Return 1 at the first of the words of each text, ``(B, T)``."""
     return words * (words.detach().cumsum(dim=-1) < 1.5)
+
+
+def last_of(words: Tensor) -> Tensor:
+    """Return 1 at the last of the words of each text, ``(B, T)``."""
+    return words * (words.detach().flip(-1).cumsum(dim=-1).flip(-1) < 1.5)
 
 
 def _spread(places: Tensor) -> Tensor:

@@ -1,0 +1,105 @@
+"""``attest judges VERDICT=1``: try the population of networks, make the rule of the verdict on it, and measure its errors."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+import pandas as pd
+import torch
+
+from attest.app.judged import Asked, rows_of_trained
+from attest.experiments.judges.fitting import as_for_a_stranger, errors, networks_of, rules_of
+from attest.experiments.judges.population import recipes
+from attest.experiments.judges.witnesses import about_of, rows_of_recipe
+from attest.experiments.verdict import Rule
+
+T = TypeVar("T")
+KINDS_INSIDE = ("layered", "decoder", "transformer")
+"""Kinds of networks whose attention is inside layers alone; the trained decoder has the kind ``decoder``, too."""
+STRANGERS = ("mechanism", "value", "look", "kind")
+"""What is left out, as a network of a stranger would be."""
+
+
+def trained_asked(stated: Mapping[str, Any]) -> list[Asked]:
+    """Return every network that must be trained: its network, projection, rule, seed and guide."""
+    return [
+        (network, projection, rule, seed, guide)
+        for rules, networks, projections, seeds, guides in stated["trained"]["trained"]
+        for rule, seed, network, projection, guide in product(rules, seeds, networks, projections, guides)
+    ]
+
+
+def constructed_rows(stated: Mapping[str, Any], processes: int) -> Iterator[pd.DataFrame | str]:
+    """Yield the rows of each constructed network, or why it does not count."""
+    yield from _shared(partial(rows_of_recipe, stated=stated), list(enumerate(recipes(stated))), processes)
+
+
+def trained_rows(stated: Mapping[str, Any], trained: Mapping[str, Any], processes: int) -> Iterator[pd.DataFrame | str]:
+    """Yield the rows of each trained network, or why it does not count."""
+    yield from _shared(partial(rows_of_trained, stated=trained, population=stated), trained_asked(stated), processes)
+
+
+def _shared(task: Callable[[T], pd.DataFrame | str], asked: list[T], processes: int) -> Iterator[pd.DataFrame | str]:
+    torch.set_num_threads(1)
+    with ProcessPoolExecutor(processes, get_context("fork")) as shared:
+        yield from shared.map(task, asked)
+
+
+def joined(parts: list[pd.DataFrame | str], source: str) -> tuple[pd.DataFrame, Counter[str]]:
+    """Return the rows of all networks that count, and how many do not, by reason."""
+    rows = pd.concat([part for part in parts if not isinstance(part, str)], ignore_index=True)
+    rows = rows.assign(source=source, network=source + "/" + rows.network.astype(str))
+    return rows, Counter(part for part in parts if isinstance(part, str))
+
+
+def made(rows: pd.DataFrame, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rules, and their errors on mechanisms that were used for nothing else.
+
+    Args:
+        rows: one a text, of constructed and of trained networks (``source``).
+        stated: the configuration.
+    Returns:
+        As ``verdict.json`` holds it: ``rules`` and ``errors``.
+    """
+    inside = rows.kind.isin(KINDS_INSIDE)
+    rules = {
+        "tokens": rules_of(rows, "tokens", "tokens", stated),
+        "states": rules_of(rows[~inside], "states", "states", stated),
+        "layers": rules_of(rows[inside], "states", "layers", stated),
+    }
+    found: dict[str, Any] = {"tokens": {}, "states": {}}
+    for about in found:
+        for name, some in groups(rows):
+            told = [
+                networks_of(part, f"right_{about}", next(iter(rules[about_of(within)[about]].values())))
+                for within, part in some[some.side == "error"].dropna(subset=f"right_{about}").groupby(some.kind.isin(KINDS_INSIDE))
+                if len(part)
+            ]
+            if told:
+                found[about][name] = errors(pd.concat(told, ignore_index=True), stated)
+    plain = {of: {names: rule._asdict() for names, rule in each.items()} for of, each in rules.items()}
+    return {"stated": stated["stated"], "rules": plain, "errors": found}
+
+
+def groups(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the groups of networks whose errors are told apart, by name."""
+    inside, constructed = rows.kind.isin(KINDS_INSIDE), rows.source == "constructed"
+    yield "all", rows
+    yield "constructed", rows[constructed]
+    yield "trained", rows[~constructed]
+    yield "pooled", rows[~inside]
+    yield "inside", rows[inside]
+    for source, some in rows.groupby("source", sort=False):
+        for kind, each in some.groupby("kind", sort=False):
+            yield f"{source} {kind}", each
+
+
+def strangers(rows: pd.DataFrame, rules: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the errors about tokens of rules made without one mechanism, or one family, and tried on it."""
+    constructed = rows[rows.source == "constructed"]
+    features = list(Rule(**next(iter(rules["tokens"].values()))).weights)
+    return {by: as_for_a_stranger(constructed, "tokens", features, by, stated) for by in STRANGERS}
