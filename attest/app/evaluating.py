@@ -30,7 +30,7 @@ from attest.datamodules.record import DataRecord
 from attest.experiments import Observation
 from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
 from attest.experiments.stopping import ALL, READ
-from attest.report.findings import with_verdict
+from attest.report.findings import write_summary
 from attest.report.page import write_report
 from attest.report.summary import summarise_run
 from attest.runs.asked import AskedRun, as_argument, evidence_digest
@@ -292,7 +292,7 @@ def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
     tables = [path.stem for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))]
     if folder.trained:
         summary = summarise_run(folder, tables, scores, run.run.monitor, run.run.mode)
-        write_json(folder.summary, with_verdict(folder, summary))
+        write_summary(folder, summary)
         write_report(folder)
         return
     known = read_json(folder.summary) if folder.summary.is_file() else {}

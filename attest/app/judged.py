@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import torch
@@ -47,7 +47,7 @@ class Decoder(TransformerClassifier):
         super().__init__(*given, **settings)
         for layer in self.encoder.layers:
             causal = CausalAttention(settings["size"] if "size" in settings else given[2], settings["heads"])
-            causal.projection = layer.attention.projection
+            causal.projection = cast(Any, layer).attention.projection
             layer.attention = causal
 
     def deciding(self, mask: Tensor) -> Tensor:
@@ -158,9 +158,7 @@ def _network(name: str, projection: str, size: int, vocabulary: int, outputs: in
     attends = PROJECTIONS[projection]()
     if name in ("transformer", "decoder"):
         made = TransformerClassifier if name == "transformer" else Decoder
-        return made(
-            vocabulary, outputs, size, layers=2, heads=2, feedforward_size=2 * size, projection=attends
-        )
+        return made(vocabulary, outputs, size, layers=2, heads=2, feedforward_size=2 * size, projection=attends)
     encoders: dict[str, Callable[[int], nn.Module]] = {
         "bilstm": partial(BiLSTM, embedding_size=size, hidden_size=size),
         "average": partial(Average, embedding_size=size, hidden_size=size),

@@ -31,7 +31,7 @@ from attest.datamodules import TextDataModule
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.stopping import read_until
 from attest.report.controls import last_words
-from attest.report.findings import Findings, with_verdict
+from attest.report.findings import Findings, write_summary
 from attest.report.page import illustrations, write_report
 from attest.report.summary import summarise_run
 from attest.report.tracking.loggers import log_report
@@ -230,7 +230,7 @@ def _interrupting(trainer: Trainer) -> Iterator[None]:
 def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) -> None:
     """Write ``summary.json`` from the tables and scores, and print how many seconds each measured table took."""
     summary = summarise_run(run.folder, run.expected_tables, scores, run.run.monitor, run.run.mode)
-    write_json(run.folder.summary, with_verdict(run.folder, summary))
+    write_summary(run.folder, summary)
     seconds = read_json(run.folder.timing).get("seconds", {})
     known = [f"{name} {seconds[key]:.0f} s" for name in measured if (key := f"evidence/{name}") in seconds]
     if known:

@@ -15,7 +15,7 @@ from attest.app.judged import Asked, rows_of_trained
 from attest.experiments.judges.fitting import as_for_a_stranger, errors, networks_of, rules_of
 from attest.experiments.judges.population import recipes
 from attest.experiments.judges.witnesses import about_of, rows_of_recipe
-from attest.experiments.verdict import Rule
+from attest.experiments.verdict import IN_PART, NO, YES, Rule
 
 T = TypeVar("T")
 KINDS_INSIDE = ("layered", "decoder", "transformer")
@@ -51,9 +51,9 @@ def _shared(task: Callable[[T], pd.DataFrame | str], asked: list[T], processes: 
 
 def joined(parts: list[pd.DataFrame | str], source: str) -> tuple[pd.DataFrame, Counter[str]]:
     """Return the rows of all networks that count, and how many do not, by reason."""
-    rows = pd.concat([part for part in parts if not isinstance(part, str)], ignore_index=True)
-    rows = rows.assign(source=source, network=source + "/" + rows.network.astype(str))
-    return rows, Counter(part for part in parts if isinstance(part, str))
+    refused = Counter(part for part in parts if isinstance(part, str))
+    rows = pd.concat([pd.DataFrame(), *(part for part in parts if not isinstance(part, str))], ignore_index=True)
+    return (rows.assign(source=source, network=source + "/" + rows.network.astype(str)) if len(rows) else rows), refused
 
 
 def made(rows: pd.DataFrame, stated: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,8 @@ def made(rows: pd.DataFrame, stated: Mapping[str, Any]) -> dict[str, Any]:
         rows: one a text, of constructed and of trained networks (``source``).
         stated: the configuration.
     Returns:
-        As ``verdict.json`` holds it: ``rules`` and ``errors``.
+        As ``verdict.json`` holds it: ``stated``, ``endpoints``, ``rules``, ``errors`` by what they are about, side and group,
+        and ``said``, by what they are about and by family, the answers that are given: those that met their goal.
     """
     inside = rows.kind.isin(KINDS_INSIDE)
     rules = {
@@ -71,22 +72,44 @@ def made(rows: pd.DataFrame, stated: Mapping[str, Any]) -> dict[str, Any]:
         "states": rules_of(rows[~inside], "states", "states", stated),
         "layers": rules_of(rows[inside], "states", "layers", stated),
     }
-    found: dict[str, Any] = {"tokens": {}, "states": {}}
-    for about in found:
-        for name, some in groups(rows):
-            told = [
-                networks_of(part, f"right_{about}", next(iter(rules[about_of(within)[about]].values())))
-                for within, part in some[some.side == "error"].dropna(subset=f"right_{about}").groupby(some.kind.isin(KINDS_INSIDE))
-                if len(part)
-            ]
-            if told:
-                found[about][name] = errors(pd.concat(told, ignore_index=True), stated)
+    found: dict[str, Any] = {}
+    for about in ("tokens", "states"):
+        networks = networks_about(rows, about, rules)
+        found[about] = {
+            side: {name: errors(some, stated) for name, some in groups(networks[networks.side == side]) if len(some)}
+            for side in ("fresh", "error")
+        }
     plain = {of: {names: rule._asdict() for names, rule in each.items()} for of, each in rules.items()}
-    return {"stated": stated["stated"], "rules": plain, "errors": found}
+    goals = stated["endpoints"]
+    said = {about: {name: _said(found[about]["fresh"][name], goals) for name in ("pooled", "inside")} for about in found}
+    return {
+        "stated": str(stated["stated"]),
+        "endpoints": goals,
+        "rules": plain,
+        "errors": found,
+        "said": said,
+    }
+
+
+def _said(found: Mapping[str, Any], goals: Mapping[str, float]) -> list[str]:
+    """Return the answers that were given on mechanisms that the rule had never seen, and met their goal there."""
+    given = [each for each in (YES, IN_PART, NO) if any(found["answers"][truth][each] for truth in found["answers"])]
+    missed = [each for each, goal in ((YES, "false_yes"), (NO, "false_no")) if (found[goal] or [1.0])[0] > goals[goal]]
+    return [each for each in given if each not in missed]
+
+
+def networks_about(rows: pd.DataFrame, about: str, rules: Mapping[str, Mapping[str, Rule]]) -> pd.DataFrame:
+    """Return one row a network whose truth is known, with the answer of the best rule."""
+    right = f"right_{about}"
+    parts = []
+    for within, some in rows.dropna(subset=right).groupby(rows.kind.isin(KINDS_INSIDE)):
+        rule = largest(rules[about_of(bool(within))[about]])
+        parts.append(networks_of(some, right, rule))
+    return pd.concat(parts, ignore_index=True)
 
 
 def groups(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the groups of networks whose errors are told apart, by name."""
+    """Yield the groups of networks whose errors are told apart, by name: one row a network."""
     inside, constructed = rows.kind.isin(KINDS_INSIDE), rows.source == "constructed"
     yield "all", rows
     yield "constructed", rows[constructed]
@@ -98,8 +121,13 @@ def groups(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
             yield f"{source} {kind}", each
 
 
+def largest(rules: Mapping[str, T]) -> T:
+    """Return the rule that reads the most experiments."""
+    return rules[max(rules, key=lambda names: names.count(","))]
+
+
 def strangers(rows: pd.DataFrame, rules: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
     """Return the errors about tokens of rules made without one mechanism, or one family, and tried on it."""
     constructed = rows[rows.source == "constructed"]
-    features = list(Rule(**next(iter(rules["tokens"].values()))).weights)
+    features = list(largest(rules["tokens"])["weights"])
     return {by: as_for_a_stranger(constructed, "tokens", features, by, stated) for by in STRANGERS}

@@ -27,8 +27,10 @@ class Rule(NamedTuple):
     intercept: float
     limits: Mapping[str, float] = {}
     """Estimates that are compatible with an answer: ``yes_low``, ``part_low``, ``part_high``, ``no_high``."""
+    shares: Sequence[tuple[float, float]] = ()
+    """Estimates, and the share of right texts that networks with such an estimate have, in ascending order."""
     within: float = 1.0
-    """How far nine in ten estimates were from the truth."""
+    """How far nine in ten such shares were from the truth."""
 
     def chance(self, rows: pd.DataFrame) -> pd.Series:
         """Return the estimated chance that attention points at what decides, of each text, in [0, 1]."""
@@ -37,6 +39,10 @@ class Rule(NamedTuple):
             values = rows[name].astype(float) if name in rows else pd.Series(np.nan, index=rows.index)
             logits += (weight * values).where(values.notna(), undefined)
         return 1 / (1 + np.exp(-logits))
+
+    def share(self, estimate: float) -> float:
+        """Return the share of right texts that networks with such an estimate have, in [0, 1]."""
+        return float(np.interp(estimate, [at for at, _ in self.shares], [share for _, share in self.shares]))
 
     def answer(self, estimate: float) -> str:
         """Return the one answer that is compatible with an estimate; ``cannot tell`` if several or none are."""
@@ -53,9 +59,11 @@ class Rule(NamedTuple):
 SHIPPED = Path(str(files("attest.experiments"))) / "verdict.json"
 FEWEST = 20
 """With fewer texts nothing is said."""
+
+
 @cache
 def shipped() -> dict[str, Any]:
-    """Return the rules and their errors, as ``attest judges VERDICT=1`` wrote them."""
+    """Return the rules and their errors, as the judges wrote them into ``verdict.json``."""
     return dict(json.loads(SHIPPED.read_text(encoding="utf-8")))
 
 
@@ -81,9 +89,7 @@ class Verdict(NamedTuple):
     """The id of the text that shows the answer most clearly."""
 
 
-def judged(
-    tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned: bool | None
-) -> Verdict | None:
+def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned: bool | None) -> Verdict | None:
     """Apply the shipped rule to the evidence on a model.
 
     Args:
@@ -92,10 +98,14 @@ def judged(
         inside: whether attention is inside layers alone; then rollout is judged.
         learned: whether the model does better than a constant answer; None if nobody knows, and then it is never *yes*.
     Returns:
-        None if no experiment was run that the rule reads.
+        None if no experiment was run that the rule reads, or no answer of such a rule meets its goal.
     """
     kind = "layers" if inside and about == "states" else about
+    family = "inside" if inside else "pooled"
     known = shipped()
+    said = known["said"][about][family]
+    if not said:
+        return None
     rules = known["rules"][kind]
     read = {names: _together(tables, list(rule["weights"])) for names, rule in rules.items()}
     usable = [names for names, rows in read.items() if len(rows)]
@@ -108,15 +118,18 @@ def judged(
     rule, rows = Rule(**rules[names]), read[names]
     chance = rule.chance(rows)
     because = {key: float(rows[key].mean()) for key in rule.weights}
-    found = Verdict(CANNOT_TELL, float(chance.mean()), rule.within, None, 0, because, len(rows), lacking)
+    estimate = float(chance.mean())
+    found = Verdict(CANNOT_TELL, rule.share(estimate), rule.within, None, 0, because, len(rows), lacking)
     if learned is False:
         return found._replace(answer=NOT_LEARNED, share=None, within=None)
     if len(rows) < FEWEST:
         return found
-    answer = rule.answer(float(chance.mean()))
+    answer = rule.answer(estimate)
     if answer == YES and learned is None:
         return found
-    errors = known["errors"][about]["inside" if inside else "pooled"]
+    if answer not in said:
+        return found
+    errors = known["errors"][about]["fresh"][family]
     shown = chance.idxmax() if answer == YES else chance.idxmin()
     return found._replace(
         answer=answer,
@@ -126,8 +139,25 @@ def judged(
     )
 
 
+ENOUGH = 40
+"""Texts whose tokens E14 erases for the verdict, in a trial that names no experiments."""
+
+
+def needed(inside: bool) -> dict[str, dict[str, Any]]:
+    """Return the experiments that the shipped rules read, with settings that cost no more than the verdict needs.
+
+    Args:
+        inside: whether attention is inside layers alone.
+    """
+    rules, said = shipped()["rules"], shipped()["said"]["states"]["inside" if inside else "pooled"]
+    about = ["tokens", *(["layers" if inside else "states"] if said else [])]
+    names = {name for of in about for each in rules[of] for name in each.split(",")}
+    erasing = {"texts": ENOUGH, "erase_by": ["delete"] if inside else ["attention", "delete"], "extras": False}
+    return {name: erasing if name == "E14" else {} for name in EXPERIMENTS if name in names}
+
+
 def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.DataFrame:
-    """Return one row for each text that all experiments read, with its ``id`` and the columns by key; none if one is missing."""
+    """Return one row for each text that all experiments read, with ``id`` and the columns; none if a column is missing."""
     parts = []
     for name in dict.fromkeys(key.split("/")[0] for key in keys):
         columns = {key.split("/")[1]: key for key in keys if key.startswith(f"{name}/")}
@@ -139,6 +169,6 @@ def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.Dat
 
 
 def samples(name: str) -> bool:
-    """Return whether an experiment reads a sample of the texts, so that a row without numbers is a text that it did not read."""
+    """Return whether an experiment reads a sample of the texts; a row without numbers is a text that it did not read."""
     run = EXPERIMENTS[name].run
     return run is not None and "texts" in settings_of(run)

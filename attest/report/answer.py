@@ -5,17 +5,14 @@ from typing import Any
 
 import pandas as pd
 
-from attest.core.measures.numbers import percent
-from attest.experiments.registry import measures
-from attest.experiments.verdict import CANNOT_TELL, FEWEST, IN_PART, NO, NOT_LEARNED, YES, Verdict, judged
+from attest.core.measures.numbers import number, percent
+from attest.experiments.verdict import FEWEST, IN_PART, NO, NOT_LEARNED, YES, Verdict, judged
 
 ABOUT = ("tokens", "states")
 POINTS = {"tokens": "the words that decide", "states": "the hidden states that decide"}
 
 
-def answered(
-    tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | None
-) -> dict[str, Verdict]:
+def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | None) -> dict[str, Verdict]:
     """Return the verdicts about tokens and about states that the evidence allows, by what they are about.
 
     Args:
@@ -23,7 +20,7 @@ def answered(
         inside: whether attention is inside layers alone.
         learned: whether the model does better than a constant answer; None if nobody knows.
     """
-    found = {about: judged(tables, about, inside, learned) for about in ABOUT}
+    found = {about: judged(tables, about, inside, learned) for about in (ABOUT[:1] if learned is False else ABOUT)}
     return {about: each for about, each in found.items() if each is not None}
 
 
@@ -36,28 +33,41 @@ def sentence(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
         inside: whether attention is inside layers alone.
         labelled: whether the labels of the texts are known.
     """
+    if about == "states":
+        return f"For the hidden states that attention weighs: {_said(about, found, inside, labelled)}"
+    return _said(about, found, inside, labelled)
+
+
+def _said(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
     attention = "attention, followed through all layers," if inside else "attention"
     where = POINTS[about]
     if found.answer == NOT_LEARNED:
         return "No answer. The model has not learned its task, so nothing explains its decisions."
-    share = percent(found.share or 0.0)
+    share = found.share or 0.0
     if found.answer == YES:
-        return f"Yes. In about {share} of texts its {attention} points at {where}."
+        return f"Yes. In {_about(share)} its {attention} points at {where}."
     if found.answer == IN_PART:
-        return f"In part. In about {share} of texts its {attention} points at {where}, in the others beside them."
+        return f"In part. In {_about(share)} its {attention} points at {where}; in the others it misses them."
     if found.answer == NO:
-        return f"No. In about {percent(1 - (found.share or 0.0))} of texts its {attention} points beside {where}."
+        return f"No. In {_about(1 - share)} its {attention} misses {where}."
     return f"Cannot tell. {_why(found, labelled)}"
+
+
+def _about(share: float) -> str:
+    return "nearly all texts" if share > NEARLY_ALL else f"about {percent(share)} of texts"
+
+
+NEARLY_ALL = 0.98
 
 
 def _why(found: Verdict, labelled: bool) -> str:
     if found.texts < FEWEST:
         return f"Only {found.texts} texts were read; an answer takes {FEWEST} or more."
     if found.lacking:
-        return f"Also run {' and '.join(found.lacking)}: together they decide more often."
+        return f"Run {' and '.join(found.lacking)}, too, on {FEWEST} texts or more: together they decide more often."
     if not labelled:
         return "Nobody knows whether the model has learned its task: give the labels of the texts."
-    return "On networks whose truth is known, evidence like this stood for more than one answer."
+    return "Evidence like this came both from models whose attention is right and from models whose attention is wrong."
 
 
 def error(found: Verdict) -> str | None:
@@ -65,16 +75,36 @@ def error(found: Verdict) -> str | None:
     if found.wrong is None:
         return None
     rate, _, high = found.wrong
+    within = f"{100 * (found.within or 0.0):.0f}"
     return (
         f"On networks whose truth is known, {percent(rate)} of such answers were wrong (at most {percent(high)}, 95 % bound; "
-        f"{found.tried_on} mechanisms that the rule had never seen)."
+        f"{found.tried_on} mechanisms that the rule had never seen). Nine in ten estimates of the share were within "
+        f"{within} points of the truth."
     )
 
 
+WORDS = {
+    "E1/first_leave_one_out_inputs": "the token with the most attention is one whose removal moves the prediction",
+    "E1/leads_leave_one_out_inputs": "tokens whose removal moves the prediction have more attention than any other token",
+    "E1/first_gradient_inputs": "the token with the most attention is one of large gradient × input",
+    "E1/leads_gradient_inputs": "tokens of large gradient × input have more attention than any other token",
+    "E1/first_leave_one_out_hidden": "the state with the most attention is one whose removal moves the prediction",
+    "E1/leads_leave_one_out_hidden": "states whose removal moves the prediction have more attention than any other state",
+    "E14/win_comprehensiveness_delete": "deleting the tokens ranked first does more than deleting random ones",
+    "E14/win_sufficiency_delete": "the tokens ranked first alone do better than random ones alone",
+    "E14/win_comprehensiveness_attention": "taking attention from the states ranked first does more than from random ones",
+    "E14/win_sufficiency_attention": "the states ranked first alone do better than random ones alone",
+    "E2/tvd_median": "shuffling the attention moves the prediction, in TVD, by",
+}
+"""What the columns that a rule may read say, each a share but the last."""
+
+
 def reasons(found: Verdict) -> list[str]:
-    """Return the two or three numbers that carry a verdict, with their names."""
-    known = measures()
-    return [f"{known[key].title if key in known else key}: {value:.2f}" for key, value in found.because.items()]
+    """Return the two or three numbers that carry a verdict, in words."""
+    return [
+        f"{WORDS.get(key, key)} {number(value)}" if key.endswith("tvd_median") else f"{WORDS.get(key, key)}: {percent(value)}"
+        for key, value in found.because.items()
+    ]
 
 
 def told(verdicts: Mapping[str, Verdict], inside: bool, labelled: bool) -> dict[str, Any]:
@@ -91,6 +121,3 @@ def told(verdicts: Mapping[str, Verdict], inside: bool, labelled: bool) -> dict[
         }
         for about, each in verdicts.items()
     }
-
-
-__all__ = ["CANNOT_TELL", "answered", "error", "reasons", "sentence", "told"]

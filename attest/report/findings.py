@@ -14,7 +14,7 @@ from attest.experiments.judges.judging import sentence_about
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
-from attest.experiments.verdict import Verdict
+from attest.experiments.verdict import IN_PART, NO, Verdict
 from attest.report.answer import answered, error, reasons, told
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Pairing, pairing
@@ -29,11 +29,17 @@ from attest.report.readings import (
     truth_sentence,
 )
 from attest.report.verdict import Group, Line, verdict
-from attest.runs.folder import INSTANCES, TRIAL, RunFolder, no_configuration, read_json, read_table
+from attest.runs.folder import INSTANCES, TRIAL, RunFolder, no_configuration, read_json, read_table, write_json
 from attest.runs.naming import NAME_PARTS
 
 CHUNKS = "test/chunk_f1"
 """The usual score of taggers, which is drawn beside accuracy."""
+
+
+POOLED, ROLLOUT = "attention", "rollout"
+CALIBRATED = (POOLED, ROLLOUT)
+"""What the rule of the verdict was made and tried on."""
+SHOWN_AS = {POOLED: "Attention", ROLLOUT: "Attention rollout", "cross-attention": "Cross-attention"}
 
 
 class Findings:
@@ -105,9 +111,16 @@ class Findings:
         return verdict(self.controls, self.class_names)
 
     @cached_property
+    def explanation(self) -> str:
+        """Return what is on trial as an explanation: ``attention`` that pools, ``rollout`` or ``cross-attention``."""
+        if TRIAL in self.settings:
+            return str(self.settings[TRIAL].get("explanation", POOLED))
+        return POOLED if pools(self.settings) else ROLLOUT
+
+    @cached_property
     def inside(self) -> bool:
-        """Return whether the attention is inside layers alone, so that rollout is what is read."""
-        return not pools(self.settings)
+        """Return whether the attention is inside layers alone, so that it is not the weights that pool."""
+        return self.explanation != POOLED
 
     @cached_property
     def labelled(self) -> bool:
@@ -116,9 +129,10 @@ class Findings:
 
     @cached_property
     def answered(self) -> dict[str, Verdict]:
-        """Return whether attention may be read as an explanation, about tokens and states; empty if the evidence cannot say."""
+        """Return the verdicts about tokens and about states, by what they are about; empty if the evidence allows none."""
         tables = {name: rows for name in self.experiments if name in EXPERIMENTS and (rows := self.table(name)) is not None}
-        if self.instances is None or not tables:
+        read = self.explanation
+        if self.instances is None or "prediction" in self.instances or read not in CALIBRATED or not tables:
             return {}
         return answered(tables, self.inside, None if self.held is None else self.held.majority.better)
 
@@ -137,6 +151,7 @@ class Findings:
                 "reasons": reasons(each),
                 "texts": each.texts,
                 "example": each.example if about == "tokens" else None,
+                "instead": self.answers.get("E15") if "E15" in self.experiments and each.answer in (NO, IN_PART) else None,
             }
             for said, (about, each) in zip(self.sentences, self.answered.items(), strict=True)
         ]
@@ -205,17 +220,17 @@ class Findings:
         return said | ranked | ({"E15": survived} if survived else {})
 
 
-def with_verdict(folder: RunFolder, summary: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers of a run or trial after its ``verdict``, which the tables in its folder allow; alone without one."""
+def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:
+    """Write ``summary.json``: the verdict that the tables in the folder allow, if there is one, then the numbers by key."""
     found = Findings(folder)
     said = told(found.answered, found.inside, found.labelled)
-    return {"verdict": said, **summary} if said else summary
+    write_json(folder.summary, ({"verdict": said} if said else {}) | dict(sorted(summary.items())), in_order=True)
 
 
 def pools(settings: dict[str, Any]) -> bool:
     """Return whether the attention on trial pools tokens; if not, rollout stands for the attention inside layers."""
     if TRIAL in settings:
-        return settings[TRIAL].get("explanation") != "rollout"
+        return "explanation" not in settings[TRIAL]
     evidence = (settings.get("experiments") or {}).get(INSTANCES) or {}
     return (evidence.get("init_args") or {}).get("explanation") != "rollout"
 

@@ -17,7 +17,7 @@ from attest.report import evidence_figures, readings
 from attest.report.controls import NAMES, warnings
 from attest.report.explained import explanations, joined, said_of
 from attest.report.figures import ALL_TEXTS, Illustration, as_svg, drawable, embedded, legend, most_predicted, save_figures
-from attest.report.findings import Findings
+from attest.report.findings import SHOWN_AS, Findings
 from attest.report.instance_table import (
     as_script_data,
     evenly,
@@ -155,7 +155,6 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "warnings": [] if found.held is None else warnings(found.held),
         "verdicts": found.verdict_lines,
-        "instead": found.answers.get("E15") if "E15" in tables else None,
         "first_question": readings.QUESTION,
         "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
@@ -173,7 +172,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     if tagged is not None:
         texts = _sentences(folder.evidence(TAGGED), tagged, tables)
     else:
-        texts = _texts(tables, found.class_names, "Attention rollout" if found.inside else "Attention", found.example)
+        texts = _texts(tables, found.class_names, SHOWN_AS[found.explanation], found.example)
     write_text(folder.report if alone is None else alone, render("report.html", **page, **texts))
 
 

@@ -332,9 +332,15 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON whole or not at all; NaN and infinities, which JSON does not know, become null."""
-    write_text(path, json.dumps(_json_numbers(content), indent=2, sort_keys=True, allow_nan=False) + "\n")
+def write_json(path: Path, content: Any, in_order: bool = False) -> None:
+    """Write JSON whole or not at all; NaN and infinities, which JSON does not know, become null.
+
+    Args:
+        path: of the file.
+        content: what JSON can hold.
+        in_order: whether keys keep their order; else they are sorted.
+    """
+    write_text(path, json.dumps(_json_numbers(content), indent=2, sort_keys=not in_order, allow_nan=False) + "\n")
 
 
 def _json_numbers(content: Any) -> Any:

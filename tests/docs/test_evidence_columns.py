@@ -59,7 +59,7 @@ def experiments(small_run) -> list[str]:
 def test_every_column_is_documented_with_its_type_and_every_documented_one_is_there(small_run):
     for experiment in experiments(small_run):
         table = pd.read_parquet(small_run.evidence(experiment))
-        patterns = documented(experiment)
+        patterns = {pattern: kind for pattern, kind in documented(experiment).items() if not pattern.startswith("moved_")}
         matched = set()
         for name in {*table.columns} - IDENTITY:
             found = [pattern for pattern in patterns if re.fullmatch(pattern, name)]

@@ -41,7 +41,7 @@ from attest.experiments.stopping import EarlyTable, read_until
 from attest.models.contract import require_finite_logits
 from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
-from attest.report.findings import with_verdict
+from attest.report.findings import ROLLOUT, write_summary
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_json, write_text
 from attest.runs.versions import environment, peak_memory
@@ -358,7 +358,7 @@ class Measuring:
         summary = {"version": VERSION} | (self.scores or self._scores(texts)) | summarise_tables(folder, self._parts)
         between = texts[[name for name in BETWEEN if name in texts]]
         summary |= {f"pairs/{name}": value for name, value in summarise(between).items()}
-        write_json(folder.summary, with_verdict(folder, summary))
+        write_summary(folder, summary)
         seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
         texts, tokens = self.fitting.too_large or (None, None)
         known = {} if texts is None else {"did_not_fit": {"texts": texts, "tokens": tokens}}
@@ -381,7 +381,7 @@ class Measuring:
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
         several: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
         if not getattr(self.network, "pools_by_attention", True):
-            several["explanation"] = "rollout"
+            several["explanation"] = "cross-attention" if getattr(self.network, "crosses", False) else ROLLOUT
         about = several | {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}
         return {"run": names, "seed_everything": self.seed, TRIAL: about | limits | {"attest": __version__}}
 

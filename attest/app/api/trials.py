@@ -49,6 +49,7 @@ from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budge
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.registry import chosen, runnable, suited
+from attest.experiments.verdict import needed
 from attest.models.contract import STEPS, require_itself, require_steps
 from attest.models.prediction import says_number
 from attest.report.explained import ExplainedText
@@ -57,6 +58,8 @@ from attest.runs.folder import UNFINISHED, RunFolder, write_text
 from attest.runs.identity import table_of
 
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
+ALL = "all"
+"""Every experiment that suits the model, in the place of ids."""
 
 
 class Trial(Outcome):
@@ -157,7 +160,8 @@ def trial(
             ``input_ids``; or batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real
             tokens, and optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as
             [CLS] that are neither ranked nor erased, and ``tokens``, the words of each text.
-        experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
+        experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for those that the
+            verdict needs, ``"all"`` for all that suit the model.
         tokenizer: the tokenizer of a model of transformers; folders and pipelines bring their own.
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
         labels: the class of each text, or the classes of its words if the model decides words: numbers from 0 or names, in
@@ -233,7 +237,7 @@ def trial(
         inside = not getattr(network, "pools_by_attention", True)
         on = device_of(network)
         drawn_from = None if background is None else _background(background, encode).to(on)
-        measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags, number)
+        measures = chosen(_asked_for(experiments, batches, network), inside, tags, number)
         about: dict[str, Any] = {}
         if getattr(network, "crosses", False):
             about = {"remarks": [str(cast(Any, network).about)]}
@@ -341,6 +345,21 @@ def network_of(model: Any) -> nn.Module:
         )
     require_steps(network)
     return network
+
+
+WITHOUT_VERDICT = ("tags", "crosses", "number")
+"""What marks networks whose decisions, or whose attention, the rule of the verdict was not made on."""
+
+
+def _asked_for(experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module) -> Experiments:
+    """Return the experiments that are asked for; if none is named, those of the verdict, or all if these do not suit."""
+    if experiments is not None and experiments != ALL:
+        return experiments
+    suited_ones = _suited_experiments(batches, network)
+    if experiments == ALL or any(getattr(network, name, None) for name in WITHOUT_VERDICT):
+        return suited_ones
+    wanted = needed(not getattr(network, "pools_by_attention", True))
+    return wanted if wanted.keys() <= {*suited_ones} else suited_ones
 
 
 def _suited_experiments(batches: Sequence[Batch], network: nn.Module) -> list[str]:

@@ -3,6 +3,7 @@
     attest judges
     attest judges SMOKE=1 LOGGER=wandb
     attest judges TRAINED=1
+    attest judges VERDICT=1
     attest judges --defendant mine.py:Name --results /tmp/mine
     attest judges --metric mine.py:name --of tokens --larger right
 
@@ -13,6 +14,9 @@ A metric of your own is a function of (network, batch, attention) to one number 
 
 TRAINED=1 trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, and runs the same tests on them.
 It compares the two rankings of the tests, so run the constructed networks first.
+
+VERDICT=1 tries the population of configs/judges/verdict.yaml, makes the rule of the verdict on a part of it, and writes
+how often the rule errs on the rest. VERDICT=again makes the rule from the tried texts in the folder, without trying anew.
 """
 
 import hashlib
@@ -31,10 +35,11 @@ from attest.core.errors import AttestError, unknown_choice
 from attest.core.measures.numbers import duration
 from attest.core.memory import cores
 from attest.experiments.judges.judging import SHIPPED, findings, hear, judge
+from attest.experiments.judges.population import recipes
 from attest.report.judges import TRAINED as TRAINED_PAGES
 from attest.report.judges import write_judges, write_trained
 from attest.runs.choices import take_words
-from attest.runs.folder import RunFolder, write_json
+from attest.runs.folder import RunFolder, read_json, write_json, write_table
 from attest.runs.versions import last_commit
 
 TRAINED = STATED.with_name("trained.yaml")
@@ -42,7 +47,10 @@ CHECKOUT = Path("configs/judges/constructed.yaml")
 """The same file in a checkout. A command in a checkout writes its results and the shipped findings anew."""
 SECONDS = 7
 """About how long one core trains and tries one network."""
-WORDS = ("SMOKE", "LOGGER", "TRAINED")
+POPULATION = STATED.with_name("verdict.yaml")
+TEXTS = "verdict-texts.parquet"
+"""The evidence on each text of the population, with the truth about it."""
+WORDS = ("SMOKE", "LOGGER", "TRAINED", "VERDICT")
 LOGGERS = ("none", "wandb")
 OFFERED = ("encode", "score", "project", "decode", "forward", "carrying_states")
 SMALLER_TRAINED = {
@@ -82,6 +90,8 @@ def main(arguments: list[str]) -> int:
         raise AttestError("--metric was typed with TRAINED=1; expected constructed networks, whose truth is known.")
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest judges LOGGER={}")
+    if words.text("VERDICT", ""):
+        return _make_verdict(given.results, smoke, words.text("VERDICT", "") == "again")
     metrics = {}
     if given.metric:
         name = given.metric.partition(":")[2]
@@ -111,6 +121,69 @@ def _try_constructed(
 
         print(f"W&B:        {log_judges(folder, judged)}", flush=True)
     return 0
+
+
+SMALLER_POPULATION = {
+    "values": ["words", "everywhere", "end"],
+    "looks": ["words", "decoy", "all"],
+    "kinds": {"pooled": 1, "layered": 1, "decoder": 0},
+    "texts": {"pooled": 8, "layered": 6, "decoder": 6},
+    "rules": ["token"],
+    "gain_texts": 16,
+}
+
+
+def _make_verdict(results: Path | None, smoke: bool, again: bool) -> int:
+    """Make the rule of the verdict, and write it, its errors and the tried texts."""
+    import pandas as pd
+
+    from attest.app import verdict_made
+    from attest.experiments.verdict import SHIPPED as RULE
+    from attest.report.verdict_page import write_page
+
+    shipped = not smoke and results is None and CHECKOUT.resolve() == STATED.resolve()
+    folder = results or Path("docs/results" if shipped else "runs/judges")
+    require_place(folder)
+    stated = yaml.safe_load(POPULATION.read_text(encoding="utf-8"))
+    if smoke:
+        stated |= SMALLER_POPULATION
+        stated["added"] |= {"values": ["last"], "looks": [], "kinds": SMALLER_POPULATION["kinds"]}
+        stated["trained"] |= {"trained": []}
+    target = RULE if shipped else folder / "verdict.json"
+    with RunFolder(folder).claimed():
+        if again:
+            rows, left_out = pd.read_parquet(folder / TEXTS), read_json(target)["left_out"]
+        else:
+            rows, left_out = _tried(stated, verdict_made)
+            write_table(folder / TEXTS, rows)
+        made = verdict_made.made(rows, stated)
+        made |= {
+            "left_out": dict(left_out),
+            "stamp": _stamp(POPULATION, smoke, [], "Mechanisms, split, features and endpoints"),
+        }
+        write_json(target, made)
+        print(write_page(folder, made, verdict_made.strangers(rows, made["rules"], stated), left_out))
+        print(f"Verdict:    {folder / 'verdict.md'}", flush=True)
+    return 0
+
+
+def _tried(stated: dict[str, Any], verdict_made: Any) -> tuple[Any, dict[str, int]]:
+    """Return the evidence on all networks of the population, one row a text, and how many do not count, by reason."""
+    import pandas as pd
+    from rich.progress import track
+
+    trained = yaml.safe_load(TRAINED.read_text(encoding="utf-8"))
+    console, parts = Console(stderr=True), []
+    reasons: dict[str, int] = {}
+    for source, found, count in (
+        ("constructed", verdict_made.constructed_rows(stated, cores()), len(list(recipes(stated)))),
+        ("trained", verdict_made.trained_rows(stated, trained, cores()), len(verdict_made.trained_asked(stated))),
+    ):
+        shown = track(found, f"{source}:", count, console=console, disable=not console.is_terminal, transient=True)
+        rows, refused = verdict_made.joined(list(shown), source)
+        parts.append(rows)
+        reasons |= {f"{source}: {reason}": number for reason, number in refused.items()}
+    return pd.concat(parts, ignore_index=True), reasons
 
 
 def _metrics_of(stated: dict[str, Any]) -> list[str]:
@@ -171,10 +244,10 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
     return {name: made}
 
 
-def _stamp(file: Path, smoke: bool, own: list[str]) -> str:
+def _stamp(file: Path, smoke: bool, own: list[str], what: str = "Defendants, tests and directions") -> str:
     """Return a sentence that identifies the list of defendants: the hash of its file and the last commit that changed it."""
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-    told = f"Defendants, tests and directions are stated in configs/judges/{file.name}, sha256 {sha256[:16]}"
+    told = f"{what} are stated in configs/judges/{file.name}, sha256 {sha256[:16]}"
     told += f", {last_commit(file) or 'of no commit that could be found'}."
     told += " This is a smaller try, not what was stated." if smoke else ""
     return told + (f" Added by hand: {', '.join(own)}." if own else "")

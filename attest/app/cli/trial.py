@@ -14,7 +14,8 @@ that says one number, a regression or a reranker, takes a column of numbers.
 
 Experiments act on every layer alone and on all layers together. They shuffle attention (E2), search for another attention
 (E3), swap the projection (E8), shuffle the keys (E9) or cut a decoder's edges (E16). E1, E14 and E15 ask what attention
-rollout says about the tokens of a text. If you name no experiment, all that make sense for the model run.
+rollout says about the tokens of a text. If you name no experiment, those run that the verdict
+needs; all stands for all that make sense for the model.
 """
 
 import re
@@ -46,6 +47,7 @@ POOLED = (
     "or the mean of their probabilities (mean-of-probabilities); take what your own code does"
 )
 PROMPT = r"the question to a causal language model, with {text} in it; \n is a new line"
+ALL = "all"
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
@@ -59,7 +61,7 @@ def main(arguments: list[str]) -> int:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
     typed = parser.parse_args(rest)
     wanted = [name.upper() for name in typed.experiments]
-    if other := [name for name in typed.experiments if not EXPERIMENT.fullmatch(name)]:
+    if other := [name for name in typed.experiments if name != ALL and not EXPERIMENT.fullmatch(name)]:
         raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
     if typed.second_column is not None and typed.prompt is not None:
         raise AttestError("a prompt has one text in it, and --second-column names a second one; leave it out.")
@@ -121,10 +123,10 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     processes = 1 if device.type == "cuda" else typed.processes or min(cores(), processes_that_fit())
     options |= {"window": typed.window, "stride": typed.stride, "pooled": typed.pooled, "device": device}
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
-    tried = trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
+    tried = trial(model, data.texts, ALL if ALL.upper() in wanted else wanted or None, tokenizer=tokenizer, **options)
     kept = tried.write_into(folder)
-    for line in repr(tried).splitlines()[1:]:
-        print(line)
+    for name, answer in tried.answers.items():
+        print(f"{name:<5}{answer}")
     some = f"a random sample of {len(data.texts)} of the" if len(data.texts) < data.of else "all"
     print(f"Texts:      {some} {data.of} in {data.whence}")
     print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
@@ -176,7 +178,7 @@ def _order_of(classes: int) -> str:
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest trial", __doc__)
-    parser.add_argument("experiments", nargs="*", help="E1, E2, …; by default all that make sense for the model")
+    parser.add_argument("experiments", nargs="*", help="E1, E2, …, or all; by default those that the verdict needs")
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
     parser.add_argument(
         "--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, agnews, conll2000"

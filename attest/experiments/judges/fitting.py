@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
+from scipy.optimize import isotonic_regression, minimize
 from scipy.stats import beta
 
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, YES, Rule
@@ -56,7 +56,7 @@ def fitted(rows: pd.DataFrame, right: str, signs: Mapping[str, int], stated: Map
 
 
 def _weights(rows: pd.DataFrame) -> np.ndarray:
-    """Return the weight of each text: all mechanisms, the networks of one, and the texts of one count alike; their sum is 1."""
+    """Return the weight of each text: mechanisms count alike, networks of one do, and texts of one do; sum 1."""
     networks = rows.groupby("mechanism").network.transform("nunique")
     texts = rows.groupby("network").text.transform("count")
     return (1 / (rows.mechanism.nunique() * networks * texts)).to_numpy(float)
@@ -84,11 +84,7 @@ def chosen_features(
     best = np.inf
     while True:
         experiments = {experiment_of(name) for name in taken}
-        allowed = [
-            name
-            for name in signs
-            if name not in taken and len(experiments | {experiment_of(name)}) <= stated["most"]
-        ]
+        allowed = [name for name in signs if name not in taken and len(experiments | {experiment_of(name)}) <= stated["most"]]
         if not allowed:
             return taken
         losses = {name: left_out_loss(rows, right, {key: signs[key] for key in [*taken, name]}, stated) for name in allowed}
@@ -105,10 +101,11 @@ def experiment_of(feature: str) -> str:
 
 
 def networks_of(rows: pd.DataFrame, right: str, rule: Rule) -> pd.DataFrame:
-    """Return one row a network: what it is, the ``share`` of its texts that are right, the rule's ``estimate`` and ``answer``."""
+    """Return one row a network: what it is, the ``share`` of right texts, and the rule's ``estimate`` and ``answer``."""
     told = rows.assign(estimate=rule.chance(rows))
-    named = [name for name in ("side", "kind", "mechanism", "value", "look", "rule") if name in rows]
-    networks = told.groupby(["network", *named], as_index=False).agg(share=(right, "mean"), estimate=("estimate", "mean"))
+    named = [name for name in ("source", "side", "kind", "mechanism", "value", "look", "rule") if name in rows]
+    grouped = told.groupby(["network", *named], as_index=False, dropna=False)
+    networks = grouped.agg(share=(right, "mean"), estimate=("estimate", "mean"))
     return networks.assign(answer=networks.estimate.map(rule.answer) if rule.limits else CANNOT_TELL)
 
 
@@ -120,13 +117,19 @@ def calibrated(rule: Rule, networks: pd.DataFrame, stated: Mapping[str, Any]) ->
         answer, side = name.rsplit("_", 1)
         some = networks[truth == {"yes": YES, "no": NO, "part": IN_PART}[answer]]
         limits[name] = _quantile(some, level, side)
-    spread = (networks.share - networks.estimate).abs()
-    within = float(np.quantile(spread, 0.9)) if len(networks) else 1.0
-    return rule._replace(limits=limits, within=within)
+    ordered = networks.sort_values("estimate")
+    weight = 1 / ordered.groupby("mechanism").network.transform("count")
+    rising = isotonic_regression(ordered.share, weights=weight).x
+    ends = np.flatnonzero(np.diff(rising, prepend=-1, append=2))  # where a step begins, and where the one before it ends
+    kept = sorted({*ends[:-1].tolist(), *(ends[1:] - 1).tolist()})
+    shares = [(float(ordered.estimate.iloc[at]), float(rising[at])) for at in kept]
+    rule = rule._replace(limits=limits, shares=shares)
+    missed = (ordered.share - ordered.estimate.map(rule.share)).abs()
+    return rule._replace(within=float(np.quantile(missed, 0.9)))
 
 
 def _quantile(networks: pd.DataFrame, level: float, side: str) -> float:
-    """Return the estimate beyond which less than ``level`` of the networks lie, on the low or high side; each mechanism alike."""
+    """Return the estimate beyond which less than ``level`` of the networks lie, low or high; mechanisms count alike."""
     if networks.empty:
         return 0.0 if side == "low" else 1.0
     sign = 1 if side == "low" else -1
@@ -138,9 +141,7 @@ def _quantile(networks: pd.DataFrame, level: float, side: str) -> float:
     return float(sign * ordered["at"].to_numpy()[allowed.argmax() if allowed.any() else -1])
 
 
-def rules_of(
-    rows: pd.DataFrame, of: str, features: str, stated: Mapping[str, Any]
-) -> dict[str, Rule]:
+def rules_of(rows: pd.DataFrame, of: str, features: str, stated: Mapping[str, Any]) -> dict[str, Rule]:
     """Return the calibrated rule for each set of experiments that the best rule takes features from.
 
     Args:
@@ -155,6 +156,8 @@ def rules_of(
     rows = rows.dropna(subset=right)
     make, calibrate = (rows[rows.side == side] for side in ("make", "calibrate"))
     signs = {name: sign for name, sign in signs.items() if name in rows and rows[name].notna().any()}
+    losses = {each: left_out_loss(make, right, signs, {**stated, "ridge": each}) for each in stated["ridges"]}
+    stated = {**stated, "ridge": min(losses, key=lambda each: losses[each])}
     best = chosen_features(make, right, signs, stated)
     experiments = list(dict.fromkeys(experiment_of(name) for name in best))
     found = {}
@@ -218,6 +221,7 @@ def as_for_a_stranger(
     right = f"right_{of}"
     rows = rows.dropna(subset=right)
     signs = {name: sign for group in stated["features"].values() for name, sign in group.items() if name in features}
+    stated = {**stated, "ridge": stated["ridges"][-1]} if "ridge" not in stated else stated
     tried = []
     for group in sorted(rows[by].unique()):
         others = rows[rows[by] != group]

@@ -140,7 +140,9 @@ def witnessed(network: Any, texts: Texts, seed: int, keys: Collection[str], sett
         observation = observation.explained_by(attention)
         rows = layers.mask[:, None, :, None]
         count = layers.mask.sum(dim=-1, keepdim=True)
-        received = torch.stack([(each * rows).sum(dim=2).mean(dim=1) / count for each in layers.attention.values()]).mean(dim=0)
+        received = torch.stack([(each * rows).sum(dim=2).mean(dim=1) / count for each in layers.attention.values()]).mean(
+            dim=0
+        )
         settings = {name: {**settings.get(name, {}), **settings.get("inside", {}).get(name, {})} for name in settings}
     context = Context(texts.labels, texts.ids, seed)
     columns: Columns = {}
@@ -150,7 +152,8 @@ def witnessed(network: Any, texts: Texts, seed: int, keys: Collection[str], sett
         known = settings_of(experiment.run)
         chosen_settings = {key: value for key, value in settings.get(name, {}).items() if key in known}
         with torch.enable_grad() if not experiment.inside else torch.no_grad():
-            found = replace(experiment, settings=chosen_settings)(layers if experiment.inside else observation, context)
+            seen = layers if experiment.inside and layers is not None else observation
+            found = replace(experiment, settings=chosen_settings)(seen, context)
         columns |= {key: found[key.split("/")[1]].detach().double() for key in keys if _in(key, name, found)}
     return Witnessed(columns, attention, received, observation.ranked)
 

@@ -57,7 +57,7 @@ class Recipe:
 
 
 def recipes(stated: Mapping[str, Any]) -> Iterator[tuple[str, Recipe]]:
-    """Yield the side of the split and the recipe of each network; mechanisms with a place that was added later are ``fresh``."""
+    """Yield the side of the split and the recipe of each network; mechanisms with an added place are ``fresh``."""
     added = stated["added"]
     for place, value in enumerate([*stated["values"], *added["values"]]):
         for other, look in enumerate([*stated["looks"], *added["looks"]]):

@@ -4,14 +4,14 @@ Legend: B texts, T tokens.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from attest.experiments.judges.measuring import witnessed
-from attest.experiments.judges.population import KINDS, Recipe, made
+from attest.experiments.judges.population import Recipe, made
 from attest.experiments.judges.texts import EVERY_WORD_NEEDED, Texts, draw_texts
 from attest.experiments.judges.truth import moved_by_fillers, moved_by_states
 
@@ -78,7 +78,7 @@ def rows_of_recipe(numbered: tuple[int, tuple[str, Recipe]], stated: Mapping[str
     if reason := refused(network, texts, stated):
         return reason
     assert network is not None
-    carrying = network.carrying_states(texts.tokens, texts.mask)
+    carrying = cast(Any, network).carrying_states(texts.tokens, texts.mask)
     every_state = recipe.rule == "conjunction" and recipe.value in ("words", "later")
     named = {"network": number, "side": side, "kind": recipe.kind, "mechanism": recipe.mechanism}
     named |= {"value": recipe.value, "look": recipe.look, "rule": recipe.rule}
@@ -107,6 +107,3 @@ def truthful_rows(
         return rows.assign(right_states=float("nan"))
     right = points_at(found.received, carrying, found.ranked, every_state, stated["lead"])
     return rows.assign(right_states=right.numpy().astype(float))
-
-
-__all__ = ["FEATURES", "KINDS", "about_of", "points_at", "rows_of_recipe", "truthful_rows"]

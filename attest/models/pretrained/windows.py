@@ -117,11 +117,6 @@ class WindowedNetwork(nn.Module):
         super().__init__()
         if pooled not in POOLED:
             raise AttestError(f"pooled is {pooled!r}; expected one of {', '.join(POOLED)}.")
-        if network.number is not None:
-            raise AttestError(
-                f"{type(network.model).__name__} says one number, which is not read in windows; expected a model that chooses "
-                "between classes. Leave window out."
-            )
         if network.tags:
             raise AttestError(
                 f"{type(network.model).__name__} gives every token a class, and a token of two windows would get two; "

@@ -8,7 +8,8 @@ from attest.app.api.measuring import work_of
 
 
 def test_longer_texts_cost_more_than_as_many_tokens_in_short_ones():
-    long, short = ({"mask": torch.ones(shape, dtype=torch.bool)} for shape in ((1, 40), (4, 10)))
+    shapes = ((1, 40), (4, 10))
+    long, short = ({"id": torch.arange(shape[0]), "mask": torch.ones(shape, dtype=torch.bool)} for shape in shapes)
     assert work_of(long) == pytest.approx(2 * work_of(short))
 
 

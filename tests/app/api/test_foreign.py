@@ -173,7 +173,7 @@ def test_a_tokenizer_that_cuts_beginnings_is_said_to(model, tokenizer):
 
 def test_a_decoder_is_asked_what_makes_sense_for_it():
     tokens, mask = batch()
-    tried = attest.trial(tiny("llama"), [{"token_ids": tokens, "mask": mask}], progress=False)
+    tried = attest.trial(tiny("llama"), [{"token_ids": tokens, "mask": mask}], "all", progress=False)
     assert {"E1", "E2", "E8", "E9", "E10", "E13", "E14", "E15", "E16"} <= set(tried.experiments)
     assert "E3" not in tried.experiments, "an attention that is searched for would look ahead"
     assert {"tvd_median", "tvd_median_without_sink", "tvd_median_deciding_layer2"} <= set(tried.table("E2"))
@@ -308,7 +308,7 @@ def test_a_module_around_a_model_of_transformers(name, attention, tokenizer):
     inner = tiny(name, vocab_size=len(WORDS)).base_model
     inner.set_attn_implementation(attention)
     module = WithAHead(inner, last=name == "llama").eval()
-    tried = attest.trial(module, TEXTS, tokenizer=tokenizer, labels=[0, 1, 2, 0, 1], progress=False)
+    tried = attest.trial(module, TEXTS, "all", tokenizer=tokenizer, labels=[0, 1, 2, 0, 1], progress=False)
     with torch.no_grad():
         own = torch.cat([module(**tokenizer(text, return_tensors="pt")) for text in TEXTS]).softmax(dim=-1)
     found = torch.tensor(tried.table().filter(like="probability_").to_numpy()).float()

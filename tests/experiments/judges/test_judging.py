@@ -111,12 +111,12 @@ def test_findings_name_what_no_column_of_an_experiment_sees():
     found = findings(judged, {"a": "E1", "b": "E1", "c": "E2"}, 0.9)
     assert found["E1"] == {"sees": ["x"], "misses": ["y"], "accuses": []}
     assert found["E2"] == {"sees": ["y"], "misses": ["x"], "accuses": []}
-    assert sentence(found["E2"]) == "Cannot see: x. Falsely accuses none that was tried."
+    assert sentence(found["E2"]) == "It misses attention that lies x. It accuses no right one."
 
 
 def test_what_sees_all_sees_those_that_were_tried():
     found = findings(rows(a={"x": 1.0, "y": 0.95}), {"a": "E1"}, 0.9)["E1"]
-    assert sentence(found) == "Sees x, y, all wrong ones that were tried. Falsely accuses none that was tried."
+    assert sentence(found) == "It misses none that was tried. It accuses no right one."
 
 
 def defended(name, suspicion):

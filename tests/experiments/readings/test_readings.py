@@ -165,8 +165,13 @@ def test_relevance_is_conserved_but_for_biases():
 
 def test_networks_get_the_readings_that_suit_them(refusal):
     pooled, layered = observation_of(pooling_classifier(), LENGTHS), observation_of(transformer(), LENGTHS)
-    assert {each.name for each in suited_readings(pooled)} == {*READINGS} - {"rollout", "flow", "lrp"}
-    assert {each.name for each in suited_readings(layered)} == {*READINGS} - {"attention", "norm", "attention-gradient"}
+    assert {each.name for each in suited_readings(pooled)} == {*READINGS} - {"rollout", "flow", "lrp", "cross-attention"}
+    assert {each.name for each in suited_readings(layered)} == {*READINGS} - {
+        "attention",
+        "norm",
+        "attention-gradient",
+        "cross-attention",
+    }
     deep = observation_of(DeepDecoder(pooling_classifier()), LENGTHS)
     with refusal():
         reading_of("margin", deep)
@@ -211,7 +216,7 @@ def test_integrated_gradients_take_more_points_where_they_help():
         torch.nn.init.normal_(parameter, std=0.7)
     observation = observation_of(network, [6, 9, 4, 12, 3, 7] * 4)
     nothing = reading_embedded(observation, torch.zeros_like(observation.embedded))
-    expected = observation.probabilities.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1) - nothing
+    expected = observation.of_predicted(observation.probabilities) - observation.of_predicted(nothing)
     at_once = (expected - along_the_path(observation, torch.arange(24), 20).sum(dim=-1)).abs()
     assert at_once.max() > 0.04
     gap = formulas.completeness_gap(observation)

@@ -274,7 +274,7 @@ def test_a_module_that_is_none_is_refused_in_a_sentence(model, said):
 def test_a_trial_of_ones_own_transformer_needs_no_four_steps(model):
     tokens, mask = batch((9, 4, 7, 3))
     given = {"token_ids": tokens, "mask": mask, "label": torch.tensor([0, 1, 2, 0])}
-    tried = attest.trial(model, [given], progress=False)
+    tried = attest.trial(model, [given], "all", progress=False)
     own = (model(tokens) if isinstance(model, WithoutMask) else model(tokens, mask)).softmax(dim=-1).detach()
     found = torch.tensor(tried.table().filter(like="probability_").to_numpy())
     torch.testing.assert_close(found.double(), own.double(), rtol=0, atol=1e-5)
