@@ -79,8 +79,11 @@ def made(rows: pd.DataFrame, stated: Mapping[str, Any]) -> dict[str, Any]:
             side: {name: errors(some, stated) for name, some in groups(networks[networks.side == side]) if len(some)}
             for side in ("fresh", "error")
         }
-    plain = {of: {names: rule._asdict() for names, rule in each.items()} for of, each in rules.items()}
     goals = stated["endpoints"]
+    plain = {
+        of: {names: rule._asdict() | _held_to_account(rows, of, rule, stated) for names, rule in each.items()}
+        for of, each in rules.items()
+    }
     said = {about: {name: _said(found[about]["fresh"][name], goals) for name in ("pooled", "inside")} for about in found}
     return {
         "stated": str(stated["stated"]),
@@ -89,6 +92,20 @@ def made(rows: pd.DataFrame, stated: Mapping[str, Any]) -> dict[str, Any]:
         "errors": found,
         "said": said,
     }
+
+
+def _held_to_account(rows: pd.DataFrame, of: str, rule: Rule, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the errors of a rule on fresh mechanisms, and the answers of it that are given, by family."""
+    right = "right_tokens" if of == "tokens" else "right_states"
+    fresh = rows[rows.side == "fresh"].dropna(subset=right)
+    inside = fresh.kind.isin(KINDS_INSIDE)
+    families = {"pooled": fresh[~inside], "inside": fresh[inside]}
+    found = {
+        name: errors(networks_of(some, right, rule), stated)
+        for name, some in families.items()
+        if len(some) and of != {"pooled": "layers", "inside": "states"}[name]
+    }
+    return {"errors": found, "said": {name: _said(each, stated["endpoints"]) for name, each in found.items()}}
 
 
 def _said(found: Mapping[str, Any], goals: Mapping[str, float]) -> list[str]:

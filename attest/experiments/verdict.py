@@ -67,6 +67,11 @@ def shipped() -> dict[str, Any]:
     return dict(json.loads(SHIPPED.read_text(encoding="utf-8")))
 
 
+def rule_of(told: Mapping[str, Any]) -> Rule:
+    """Return a rule from what ``verdict.json`` tells of it."""
+    return Rule(*(told[name] for name in Rule._fields))
+
+
 class Verdict(NamedTuple):
     """An answer to the question whether attention points at what decides, and what it rests on."""
 
@@ -103,8 +108,7 @@ def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned
     kind = "layers" if inside and about == "states" else about
     family = "inside" if inside else "pooled"
     known = shipped()
-    said = known["said"][about][family]
-    if not said:
+    if not known["said"][about][family]:
         return None
     rules = known["rules"][kind]
     read = {names: _together(tables, list(rule["weights"])) for names, rule in rules.items()}
@@ -115,7 +119,7 @@ def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned
     names = max(enough, key=lambda each: each.count(","))
     whole = max(rules, key=lambda each: each.count(","))
     lacking = [name for name in whole.split(",") if name not in names.split(",")]
-    rule, rows = Rule(**rules[names]), read[names]
+    rule, rows = rule_of(rules[names]), read[names]
     chance = rule.chance(rows)
     because = {key: float(rows[key].mean()) for key in rule.weights}
     estimate = float(chance.mean())
@@ -127,9 +131,9 @@ def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned
     answer = rule.answer(estimate)
     if answer == YES and learned is None:
         return found
-    if answer not in said:
+    if answer not in rules[names]["said"][family]:
         return found
-    errors = known["errors"][about]["fresh"][family]
+    errors = rules[names]["errors"][family]
     shown = chance.idxmax() if answer == YES else chance.idxmin()
     return found._replace(
         answer=answer,

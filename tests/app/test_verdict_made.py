@@ -12,7 +12,7 @@ from attest.app.judged import Decoder
 from attest.app.verdict_made import largest, networks_about
 from attest.core.places import configs_folder
 from attest.experiments.judges.fitting import errors, fitted
-from attest.experiments.verdict import Rule, shipped
+from attest.experiments.verdict import rule_of, shipped
 
 STATED = yaml.safe_load((configs_folder() / "judges" / "verdict.yaml").read_text(encoding="utf-8"))
 TEXTS = Path(__file__).parents[2] / "docs" / "results" / "verdict-texts.parquet"
@@ -47,7 +47,7 @@ def test_the_shipped_rule_is_what_the_shipped_texts_give(rows: pd.DataFrame) -> 
 
 
 def test_the_shipped_errors_are_those_of_the_shipped_rule(rows: pd.DataFrame) -> None:
-    rules = {of: {name: Rule(**rule) for name, rule in each.items()} for of, each in shipped()["rules"].items()}
+    rules = {of: {name: rule_of(rule) for name, rule in each.items()} for of, each in shipped()["rules"].items()}
     networks = networks_about(rows, "tokens", rules)
     found = json.loads(json.dumps(errors(networks[networks.side == "fresh"], STATED)))
     assert found == shipped()["errors"]["tokens"]["fresh"]["all"]

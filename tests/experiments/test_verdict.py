@@ -1,14 +1,17 @@
 """The verdict on a model: which rule is taken, what is withheld, and when nothing is said."""
 
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from attest.experiments import verdict
-from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, YES, Rule, judged, shipped
+from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, YES, judged, rule_of, shipped
 
 LIMITS = {"yes_low": 0.8, "part_low": 0.4, "part_high": 0.75, "no_high": 0.3}
-ERRORS = {"wrong": {YES: [0.1, 0.0, 0.3], NO: [0.0, 0.0, 0.1], IN_PART: None}, "mechanisms": 9}
+ERRORS = {"wrong": {YES: [0.02, 0.0, 0.1], NO: [0.0, 0.0, 0.1], IN_PART: None}, "mechanisms": 9}
+OF_THE_SMALLER = {"wrong": {YES: [0.1, 0.0, 0.3], NO: [0.0, 0.0, 0.1], IN_PART: None}, "mechanisms": 9}
 SMALL = {
     "rules": {
         "tokens": {
@@ -18,6 +21,8 @@ SMALL = {
                 "limits": LIMITS,
                 "shares": [(0.0, 0.0), (1.0, 1.0)],
                 "within": 0.1,
+                "said": {"pooled": [YES, IN_PART, NO]},
+                "errors": {"pooled": ERRORS},
             },
             "E1": {
                 "weights": {"E1/leads_leave_one_out_inputs": [8.0, 2.0]},
@@ -25,12 +30,13 @@ SMALL = {
                 "limits": LIMITS,
                 "shares": [(0.0, 0.0), (1.0, 1.0)],
                 "within": 0.2,
+                "said": {"pooled": [YES, IN_PART, NO]},
+                "errors": {"pooled": OF_THE_SMALLER},
             },
         },
         "states": {},
         "layers": {},
     },
-    "errors": {"tokens": {"fresh": {"pooled": ERRORS}}},
     "said": {"tokens": {"pooled": [YES, IN_PART, NO], "inside": []}},
 }
 
@@ -91,6 +97,7 @@ def test_few_texts_give_no_answer() -> None:
 def test_a_sample_of_enough_texts_is_read_by_the_larger_rule() -> None:
     found = about_tokens([1.0] * 40, 25)
     assert (found.texts, found.within, found.lacking) == (25, 0.1, [])
+    assert found.wrong == [0.02, 0.0, 0.1], "of the rule that was read, not of another"
     fewer = about_tokens([1.0] * 40, 19)
     assert (fewer.texts, fewer.within, fewer.lacking) == (40, 0.2, ["E14"])
 
@@ -101,7 +108,9 @@ def test_the_example_shows_the_answer() -> None:
 
 
 def test_what_is_withheld_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict, "shipped", lambda: SMALL | {"said": {"tokens": {"pooled": [NO]}}})
+    changed = deepcopy(SMALL)
+    changed["rules"]["tokens"]["E1"]["said"] = {"pooled": [NO]}  # type: ignore[index]
+    monkeypatch.setattr(verdict, "shipped", lambda: changed)
     assert about_tokens([1.0] * 40).answer == CANNOT_TELL
     assert about_tokens([0.0] * 40).answer == NO
 
@@ -117,6 +126,6 @@ def test_the_shipped_rules_read_known_columns_and_are_in_order(monkeypatch: pyte
 
     for rules in shipped()["rules"].values():
         for rule in rules.values():
-            for key in Rule(**rule).weights:
+            for key in rule_of(rule).weights:
                 experiment, column = key.split("/")
                 assert EXPERIMENTS[experiment].column(column) is not None
