@@ -1,10 +1,8 @@
 """A batch that does not fit into memory is halved and tried again, and the numbers are those of one that fitted."""
 
 import json
-import os
-import resource
-import shutil
-import traceback
+import subprocess
+import sys
 from copy import deepcopy
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import attest
 from attest.app.api.measuring import Measuring
 from attest.app.api.run import Outcome
 from attest.runs.folder import RunFolder
+from tests.app.api.short_of_memory import LONG, QUICK
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
 MANY = [*TEXTS, "very very dull film", "not a dull film", "a film ."]
@@ -85,26 +84,17 @@ def test_an_error_that_is_not_of_memory_is_raised_at_once(model, tokenizer):
     assert len(calls) == 2
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits the memory of a process that is forked")
+@pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="reads how much memory a process has from /proc")
 def test_a_real_lack_of_memory(tokenizer, tmp_path):
     """Sixteen texts of 256 tokens: attention inside the layers takes some 29 MB a text, and 150 MB more may be had."""
-    model = tiny("bert", vocab_size=len(WORDS), max_position_embeddings=256)
     reads = deepcopy(tokenizer)
     reads.model_max_length = 256
-    long = [" ".join(["fine film"] * (127 - row)) for row in range(16)]
-    experiments, options = {"E2": {"permutations": 1}}, {"tokenizer": reads, "progress": False, "memory_gib": 64}
-    attest.trial(model, TEXTS, experiments, **options)  # imports all it needs
-    if not (child := os.fork()):
-        now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + 150 * 2**20,) * 2)
-        try:
-            found = attest.trial(model, long, experiments, **options)
-            shutil.copytree(found.folder.path, tmp_path / "short")
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
+    options = {"tokenizer": reads, "progress": False, "memory_gib": 64}
+    reads.save_pretrained(tmp_path / "reads")
+    command = [sys.executable, "-m", "tests.app.api.short_of_memory", str(tmp_path / "reads"), str(tmp_path / "short")]
+    subprocess.run(command, check=True, timeout=300)
+    torch.manual_seed(0)
+    model = tiny("bert", vocab_size=len(WORDS), max_position_embeddings=256)
     short = Outcome(RunFolder(tmp_path / "short"))
-    tables_equal(short, attest.trial(model, long, experiments, **options), check_exact=False, rtol=1e-5, atol=1e-6)
+    tables_equal(short, attest.trial(model, LONG, QUICK, **options), check_exact=False, rtol=1e-5, atol=1e-6)
     assert json.loads(short.folder.timing.read_text())["did_not_fit"]["texts"] > 1
