@@ -18,6 +18,8 @@ from attest.experiments.judges.witnesses import about_of, rows_of_recipe
 from attest.experiments.verdict import IN_PART, NO, YES, Rule
 
 T = TypeVar("T")
+PLACES = 4
+"""Decimals of the evidence that are kept, so that the table of all texts is small; the rule is made from what is kept."""
 KINDS_INSIDE = ("layered", "decoder", "transformer")
 """Kinds of networks whose attention is inside layers alone; the trained decoder has the kind ``decoder``, too."""
 STRANGERS = ("mechanism", "value", "look", "kind")
@@ -52,7 +54,7 @@ def _shared(task: Callable[[T], pd.DataFrame | str], asked: list[T], processes: 
 def joined(parts: list[pd.DataFrame | str], source: str) -> tuple[pd.DataFrame, Counter[str]]:
     """Return the rows of all networks that count, and how many do not, by reason."""
     refused = Counter(part for part in parts if isinstance(part, str))
-    rows = pd.concat([pd.DataFrame(), *(part for part in parts if not isinstance(part, str))], ignore_index=True)
+    rows = pd.concat([pd.DataFrame(), *(part for part in parts if not isinstance(part, str))], ignore_index=True).round(PLACES)
     return (rows.assign(source=source, network=source + "/" + rows.network.astype(str)) if len(rows) else rows), refused
 
 

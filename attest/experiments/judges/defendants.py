@@ -292,42 +292,29 @@ DEFENDANTS: dict[str, type[Defendant]] = {
 VALUE, SCORE, CONTEXT, SIZE = 0, 1, 2, 3
 
 
-class Layered(nn.Module):
-    """A Transformer of two residual layers of self-attention over the states of a pooled defendant.
+class Residual(nn.Module):
+    """A Transformer of residual layers of self-attention that decides by the mean of its last states; a subclass says which.
 
-    Args:
-        defendant: says what stands in which state.
+    A subclass sets ``layers`` and ``decoder`` and offers ``states(tokens, mask)``, what the layers read.
     """
 
     pools_by_attention = False
     attends_within = True
-
-    def __init__(self, defendant: Defendant) -> None:
-        super().__init__()
-        self.defendant = defendant
-        self.layers = nn.ModuleList(_layer() for _ in range(2))
-        self.decoder = nn.Linear(SIZE, 2)
-        with torch.no_grad():
-            self.decoder.weight.zero_()[:, CONTEXT] = torch.tensor([-0.25, 0.25]) * defendant.gain
-            self.decoder.bias.zero_()
-
-    def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the states below both layers that carry the decision, bool ``(B, T)``."""
-        return self.defendant.carrying_states(tokens, mask)
+    layers: nn.ModuleList
+    decoder: nn.Linear
 
     def states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return value, score and an empty context of each token, ``(B, T, 3)``: what the layers read."""
-        below = self.defendant.encode(tokens, mask)[..., :CONTEXT]
-        return torch.cat([below, torch.zeros_like(below[..., :1])], dim=-1)
+        """Return what the layers read, ``(B, T, H)``."""
+        raise NotImplementedError
 
     def above(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the states ``(B, T, 3)`` after both layers."""
+        """Return the states ``(B, T, H)`` after all layers."""
         for layer in self.layers:
             states = states + layer(states, mask)
         return states
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the states ``(B, T, 3)`` after both layers, of tokens and mask ``(B, T)``."""
+        """Return the states ``(B, T, H)`` after all layers, of tokens and mask ``(B, T)``."""
         return self.above(self.states(tokens, mask), mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
@@ -346,6 +333,32 @@ class Layered(nn.Module):
         """Map token ids and mask ``(B, T)`` to logits ``(B, 2)`` by the four steps."""
         hidden = self.encode(tokens, mask)
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
+
+
+class Layered(Residual):
+    """A Transformer of two residual layers of self-attention over the states of a pooled defendant.
+
+    Args:
+        defendant: says what stands in which state.
+    """
+
+    def __init__(self, defendant: Defendant) -> None:
+        super().__init__()
+        self.defendant = defendant
+        self.layers = nn.ModuleList(_layer() for _ in range(2))
+        self.decoder = nn.Linear(SIZE, 2)
+        with torch.no_grad():
+            self.decoder.weight.zero_()[:, CONTEXT] = torch.tensor([-0.25, 0.25]) * defendant.gain
+            self.decoder.bias.zero_()
+
+    def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the states below both layers that carry the decision, bool ``(B, T)``."""
+        return self.defendant.carrying_states(tokens, mask)
+
+    def states(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return value, score and an empty context of each token, ``(B, T, 3)``: what the layers read."""
+        below = self.defendant.encode(tokens, mask)[..., :CONTEXT]
+        return torch.cat([below, torch.zeros_like(below[..., :1])], dim=-1)
 
 
 def _layer() -> MultiHeadAttention:
