@@ -65,7 +65,7 @@ def baseline(run: RunFolder) -> Baseline | None:
     """Return how a run compares with a constant answer on its test texts; None if the texts or their labels are not known.
 
     None, too, if each instance is a text and a label: these are chosen by being present, so a constant answer says nothing.
-    And if the model says one number, of which ``sentence`` speaks.
+    And if the model says one number, of which ``sentence`` speaks, or answers by a span of the text.
     """
     path = table_of(run)
     if path is None:
@@ -76,7 +76,7 @@ def baseline(run: RunFolder) -> Baseline | None:
     if tagging:
         rows = read_table(path, ["tags", "predicted_tags"])
         majority = against_majority(*tagged_tokens(rows))
-    elif {"label", "predicted"} <= {*columns} and "asked" not in columns:
+    elif {"label", "predicted"} <= {*columns} and not {"asked", "answer"} & {*columns}:
         rows = read_table(path, ["label", "predicted"])
         majority = against_majority(rows["label"].to_numpy(), rows["predicted"].to_numpy())
     else:
@@ -147,6 +147,11 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
             f"The model decides each label by itself: F1 is {percent(summary['test/f1_micro'], 1)} over all decisions, and "
             f"{percent(summary['test/exact_match'], 1)} of texts have all labels right and no other. No constant answer is "
             "held against it."
+        )
+    if (exact := summary.get("test/answer_exact_match")) is not None:
+        return (
+            f"The model answers questions by a span of their passages: {percent(exact, 1)} of its answers match a right one, "
+            f"and the F1 of their words is {percent(summary['test/answer_f1'], 1)}. No constant answer is held against it."
         )
     if summary.get("test/rmse") is not None:
         return _of_number(summary)

@@ -132,7 +132,7 @@ class Findings:
         """Return the verdicts about tokens and about states, by what they are about; empty if the evidence allows none."""
         tables = {name: rows for name in self.experiments if name in EXPERIMENTS and (rows := self.table(name)) is not None}
         read = self.explanation
-        if self.instances is None or "prediction" in self.instances or read not in CALIBRATED or not tables:
+        if self.instances is None or {"prediction", "answer"} & {*self.instances} or read not in CALIBRATED or not tables:
             return {}
         return answered(tables, self.inside, None if self.held is None else self.held.majority.better)
 

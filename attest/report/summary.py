@@ -84,6 +84,16 @@ SCORES = {
         "Texts wholly right",
         "Share of texts with all their labels, and no other.",
     ),
+    "test/answer_exact_match": Measure(
+        "answer_exact_match",
+        "Answers that match",
+        "Share of questions whose answer is a right one, but for case, articles and punctuation (SQuAD's exact match).",
+    ),
+    "test/answer_f1": Measure(
+        "answer_f1",
+        "F1 of answers",
+        "Mean over questions of the harmonic mean of precision and recall of the words of the answer (SQuAD's F1).",
+    ),
     "test/pearson": Measure(
         "pearson",
         "Pearson's correlation",

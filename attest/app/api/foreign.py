@@ -118,6 +118,7 @@ def read_by(
     """
     from attest.core.labels import class_names
     from attest.models.pretrained.admitted import (
+        ANSWERING,
         CHOOSING,
         gives_number,
         is_squashed,
@@ -127,6 +128,7 @@ def read_by(
     )
     from attest.models.pretrained.crossing import CrossingNetwork
     from attest.models.pretrained.network import PretrainedNetwork, embeddings_of, padding_of
+    from attest.models.pretrained.spans import SpanNetwork
     from attest.models.pretrained.texts import Encoder
 
     if prompt is None:
@@ -139,16 +141,17 @@ def read_by(
     rows = len(embeddings_of(model).weight)
     told = reads is not None and encode is None and texts and len(tokenizer) <= rows  # an id beyond looks like one with a type
     segments = reads.segments if reads is not None and told else 1
-    chooses = type(model).__name__.endswith(CHOOSING)
-    number = OneNumber() if gives_number(model.config) and not chooses else None
+    chooses, answers = (type(model).__name__.endswith(ending) for ending in (CHOOSING, ANSWERING))
+    number = OneNumber() if gives_number(model.config) and not (chooses or answers) else None
     squashed = number is not None and is_squashed(model.config)
-    kind = CrossingNetwork if model.config.is_encoder_decoder else PretrainedNetwork
+    kind = SpanNetwork if answers else CrossingNetwork if model.config.is_encoder_decoder else PretrainedNetwork
     network = kind(model, padding, masked, segments, labels_decided(model), number, squashed)
     if reads is not None:
         reads.rows, reads.tagging = rows if segments > 1 else 0, network.tags
     require_as_it_is(network)
     shown = reads.words if words is None and reads is not None else words
-    return network, encode or reads, shown, label_names or (() if number or chooses else class_names(model.config))
+    unnamed = number or chooses or answers
+    return network, encode or reads, shown, label_names or (() if unnamed else class_names(model.config))
 
 
 def _known(model: Any, *ids: int | None) -> int:

@@ -25,7 +25,7 @@ class AttentionTrial(TrainerCallback):
 
     Args:
         texts: as ``data`` in ``attest.trial``.
-        experiments: as in ``attest.trial``; None for all, which takes long.
+        experiments: as in ``attest.trial``; None for those that the verdict needs.
         every: ``epoch``, ``evaluation``, or a number of steps.
         tokenizer: of the model; None for the Trainer's ``processing_class``.
         options: as ``attest.trial`` takes them, ``labels`` for example.

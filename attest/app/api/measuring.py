@@ -278,7 +278,8 @@ class Measuring:
                 whole = None if getattr(self.network, "crosses", False) else layers  # a row for each token of the text
                 pairs = {} if whole is None or "text_of_pair" not in batch else between_texts(whole, batch["text_of_pair"])
                 rows = self._rows(identity | pairs | text_columns(observation, self.label_names), observation.mask)
-                self._parts[INSTANCES].append(rows.assign(tokens=batch["tokens"]))
+                told = {"answer": batch["answer"]} if "answer" in batch else {}
+                self._parts[INSTANCES].append(rows.assign(tokens=batch["tokens"], **told))
             yield INSTANCES
         yield from self._experiments(observation, layers, context, identity)
 

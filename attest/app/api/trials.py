@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 import torch
 from torch import nn
 
+from attest.app.api import answers as spans
 from attest.app.api.batches import Batch, Encode, Words, attended, batches_of, in_batches
 from attest.app.api.choices import made_choices, numbered
 from attest.app.api.foreign import (
@@ -221,6 +222,9 @@ def trial(
         if chooses:
             read = replace(read, items=made_choices(network, read.items, encode, batch_size))
             names = names or tuple(f"choice {place}" for place in range(1, cast(Any, network).choices.logits.shape[-1] + 1))
+        if marks := bool(getattr(network, "answers_by_span", False)):
+            spans.require_questions(read.items, encode)
+            right, read, names = read.labels, replace(read, labels=None), spans.DECISIONS
         several, number = bool(getattr(network, "labels", 0)) and not chooses, says_number(network)
         batches = _batches(read, network, encode, words, batch_size, names, several)
         if foreign:
@@ -234,6 +238,9 @@ def trial(
             tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
         if chooses:
             batches = [numbered(batch, network) for batch in batches]
+        scores: dict[str, float] = {}
+        if marks:
+            batches, scores = spans.scores_of(spans.asked_about(network, batches, read.items, encode), right)
         inside = not getattr(network, "pools_by_attention", True)
         on = device_of(network)
         drawn_from = None if background is None else _background(background, encode).to(on)
@@ -242,14 +249,17 @@ def trial(
         if getattr(network, "crosses", False):
             about = {"remarks": [str(cast(Any, network).about)]}
             say(*about["remarks"])
+        if marks:
+            about = {"remarks": [spans.REMARK]}
+            say(spans.REMARK)
         if windowed is not None:
             require_suited(measures, windowed)
             about = {"window": window, "stride": stride, "pooled": pooled, "remarks": [tell_of_windows(windowed, batches)]}
         with in_evaluation_mode(network):
-            batches, scores = asked_of(network, batches, batch_size) if several else (batches, {})
+            batches, scores = asked_of(network, batches, batch_size) if several else (batches, scores)
         kind = TaggedMeasuring if tags else NumberMeasuring if number else Measuring
         measuring = kind(network, measures, DECISIONS if several else names, seed, drawn_from)
-        measuring.labels, measuring.scores = (names, scores) if several else ((), {})
+        measuring.labels, measuring.scores = names if several else (), scores
         with budget_kept(), in_evaluation_mode(network):
 
             def check(batch: Batch) -> None:
@@ -347,7 +357,7 @@ def network_of(model: Any) -> nn.Module:
     return network
 
 
-WITHOUT_VERDICT = ("tags", "crosses", "number")
+WITHOUT_VERDICT = ("tags", "crosses", "number", "answers_by_span")
 """What marks networks whose decisions, or whose attention, the rule of the verdict was not made on."""
 
 

@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> int:
 def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> None:
     """Put the model on trial and write the results into a claimed folder."""
     with needing_transformers():
-        from attest.models.pretrained.admitted import CHOOSING, gives_number
+        from attest.models.pretrained.admitted import ANSWERING, CHOOSING, gives_number
         from attest.models.pretrained.loading import config_tried, decides_tokens, saved_as
     from attest.datamodules.labelled import labelled
     from attest.datamodules.notice import say
@@ -90,6 +90,11 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     tagging = typed.prompt is None and decides_tokens(config)
     columns = typed.text_column, typed.label_column
     several = config.problem_type == "multi_label_classification"
+    if typed.prompt is None and saved_as(config, ANSWERING):
+        raise AttestError(
+            f"{typed.model} marks answers in passages, and no file is read for that; expected questions with their passages "
+            'from Python: attest.trial(model, [("a question", "a passage")], labels=["an answer"])'
+        )
     if typed.prompt is None and saved_as(config, CHOOSING):
         raise AttestError(
             f"{typed.model} makes a choice between several texts, and no file is read for that; expected texts with their "

@@ -37,7 +37,8 @@ def require_head(model: "PreTrainedModel") -> None:
     if name.endswith(CHOOSING):
         return
     if name.endswith(ANSWERING):
-        raise marking(name)
+        require_one_stack(model)
+        return
     if not name.endswith(DECIDING):
         raise AttestError(
             f"{name} classifies neither texts nor tokens; expected a model such as BertForSequenceClassification. "
@@ -55,14 +56,6 @@ def require_head(model: "PreTrainedModel") -> None:
             f"{name} has a head with num_labels {config.num_labels} and problem_type {config.problem_type or 'null'} (in its "
             "config.json); expected two or more classes, one number for a text (num_labels 1), or several labels."
         )
-
-
-def marking(name: str) -> AttestError:
-    """Return the refusal of a model that answers by the place of the answer in a text, under this name."""
-    return AttestError(
-        f"{name} marks where an answer begins and ends, and what is erased may be the answer itself, so that there is no one "
-        "decision to compare; expected a model that decides about whole texts, pairs, choices or tokens."
-    )
 
 
 def gives_number(config: Any) -> bool:

@@ -15,6 +15,7 @@ from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForMultipleChoice,
+    AutoModelForQuestionAnswering,
     AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
@@ -26,7 +27,7 @@ from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, cached_file, logging
 
 from attest.core.errors import AttestError, said_by
 from attest.models.pretrained.adapters import SETTINGS, WEIGHTS, Adapter
-from attest.models.pretrained.admitted import ANSWERING, CHOOSING, marking
+from attest.models.pretrained.admitted import ANSWERING, CHOOSING
 from attest.models.pretrained.texts import require_fast
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
@@ -35,6 +36,7 @@ KINDS: dict[str, Any] = {
     "texts": AutoModelForSequenceClassification,
     "tokens": AutoModelForTokenClassification,
     "choices": AutoModelForMultipleChoice,
+    "answers": AutoModelForQuestionAnswering,
     "next": AutoModelForCausalLM,
     "written": AutoModelForSeq2SeqLM,
 }
@@ -44,6 +46,7 @@ KNOWN = {
     "texts": "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
     "tokens": "no classifier of tokens; expected one that it has, BERT or ModernBERT for example.",
     "choices": "no model of multiple choice; expected one that it has, BERT or RoBERTa for example.",
+    "answers": "no model that marks answers; expected one that it has, BERT or RoBERTa for example.",
     "next": "no language model; expected one that it has, Llama or Qwen for example.",
     "written": "no language model; expected one that it has, T5 or BART for example.",
 }
@@ -77,11 +80,11 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
         kind = "a language model" if adapter.decides == "next" else "a classifier"
         raise AttestError(f"{name} adapts {kind}; expected {'no' if prompted else 'a'} --prompt (from Python prompt=).")
     config = config_tried(name)
-    if saved_as(config, ANSWERING) and not prompted:
-        raise marking(name)
     tagging = decides_tokens(config) and not prompted
     language = "written" if config.is_encoder_decoder else "next"
-    decided = language if prompted else "choices" if saved_as(config, CHOOSING) else _decided(tagging)
+    heads = {ANSWERING: "answers", CHOOSING: "choices"}
+    apart = next((kind for ending, kind in heads.items() if saved_as(config, ending)), None)
+    decided = language if prompted else apart or _decided(tagging)
     model, missing = _model(adapter.base if adapter else name, config, decided)
     if adapter is not None:
         if missing and _file(name, "config.json") is None:

@@ -204,7 +204,7 @@ class PretrainedNetwork(nn.Module):
         told |= {name: values for name, values in given.items() if name in taken}
         reads_many = padding_of(self.model) is not None
         if reads_many or not type(self.model).__name__.endswith("ForSequenceClassification"):
-            return self._asked(self.model(**self._one_of_many(told), return_dict=True).logits, tokens)
+            return self._asked(self._logits_in(self.model(**self._one_of_many(told), return_dict=True)), tokens)
         alone = [self.model(**{name: each[row : row + 1, :length] for name, each in told.items()}, return_dict=True).logits
                  for row, length in enumerate(mask.sum(dim=-1).tolist())]  # fmt: skip
         return self._asked(torch.cat(alone), tokens)
@@ -314,7 +314,11 @@ class PretrainedNetwork(nn.Module):
         if getattr(self.model.config.get_text_config(), "use_cache", False):
             options["use_cache"] = False
         with _padding_known(self.model, self.padding):
-            return self.model(**self._one_of_many(options)).logits
+            return self._logits_in(self.model(**self._one_of_many(options)))
+
+    def _logits_in(self, output: Any) -> Tensor:
+        """Return the logits in what the model returns."""
+        return output.logits
 
     def _through_hook_points(self) -> AbstractContextManager[Any]:
         if self.attends_at is not None:

@@ -141,6 +141,10 @@ class Encoder:
         """Return which text of a pair each token is of, as ``texts_in`` has it."""
         return texts_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
+    def places_of(self, text: Any) -> list[tuple[int, int]]:
+        """Return where each token begins and ends in its text, in characters."""
+        return list(self._read(text, truncation=True, max_length=self.longest)[0].offsets)
+
     @property
     def words(self) -> Sequence[str]:
         """The token of each id, as it is shown; the same whatever token type stands in the id."""

@@ -2,10 +2,12 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -16,6 +18,7 @@ pytest.importorskip("accelerate", reason="the Trainer of transformers needs it")
 from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
 
 import attest
+from attest.app.api import hf
 from attest.hf import AttentionTrial
 from tests.app.api.hf_training import EVALUATED, EXPERIMENTS, LABELS, trained
 from tests.models.pretrained.tiny import WORDS
@@ -39,6 +42,21 @@ def test_evidence_is_logged_and_the_training_is_the_same(every, steps, arguments
         assert torch.equal(own, other)
     found = [value for step, value in ((step, each[KEY]) for step, each in logs if KEY in each)]
     assert found[-1] == callback.last.summary["E2/tvd_median/mean"]
+
+
+def test_what_a_model_draws_in_a_trial_is_not_missing_in_the_training(tokenizer, tmp_path, monkeypatch):
+    own = hf.trial
+
+    def drawing(*given, **options):
+        torch.rand(3), np.random.rand(3), random.random()
+        return own(*given, **options)
+
+    plain = trained(tokenizer, tmp_path / "plain")
+    monkeypatch.setattr(hf, "trial", drawing)
+    trainer, *_, drawn = trained(tokenizer, tmp_path, "epoch")
+    assert drawn == plain[3]
+    for own_one, other in zip(trainer.model.parameters(), plain[0].model.parameters(), strict=True):
+        assert torch.equal(own_one, other)
 
 
 def test_the_last_trial_is_that_of_the_trained_model(tokenizer, tmp_path):

@@ -1,0 +1,121 @@
+"""The answers that a model gives to questions, each a span of the question's passage: what is asked about them, and scores.
+
+Legend: B texts of a batch, T tokens.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import torch
+from torchmetrics.functional.text import squad
+
+from attest.app.api.batches import Batch
+from attest.app.api.measuring import device_of
+from attest.core.errors import AttestError
+from attest.core.memory import in_evaluation_mode
+
+DECISIONS = ("another answer", "its answer")
+"""What is decided, in class order: whether the model goes on giving the answer that it gives to the unchanged text."""
+REMARK = (
+    "The model answers by a span of the passage. A decision is whether it still gives the answer that it gave; erasing the "
+    "first or the last token of that answer takes it away. The question is neither ranked nor erased."
+)
+HOW = 'For example: attest.trial(model, [("Who wrote it?", "It was written by Ann.")], labels=["Ann"], tokenizer=tokenizer)'
+
+
+def require_questions(texts: Sequence[Any], encode: Any) -> None:
+    """Refuse what is no list of questions with their passages.
+
+    Raises:
+        AttestError: a text is no pair of strings, or no tokenizer of transformers reads it.
+    """
+    from attest.models.pretrained.texts import Encoder, is_pair
+
+    if not isinstance(encode, Encoder) or not all(map(is_pair, texts)):
+        raise AttestError(
+            "the model marks an answer in a passage; expected pairs of a question and its passage, and the model's tokenizer. "
+            f"{HOW}"
+        )
+
+
+def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], encode: Any) -> list[Batch]:
+    """Return batches in whose token ids the passage and the answer of the model are marked; the network then knows them.
+
+    Args:
+        network: a ``SpanNetwork``.
+        batches: of questions with their passages, with ``text_of_pair`` int64 ``(B, T)``.
+        texts: all questions with their passages.
+        encode: the ``Encoder`` of its tokenizer.
+    Returns:
+        Batches in which no token of the question counts as a word, and with ``answer``, the answers as strings.
+    Raises:
+        AttestError: nothing of a passage is read, because the question is too long.
+    """
+    device, found = device_of(network), []
+    with in_evaluation_mode(network), torch.no_grad():
+        for batch in batches:
+            of_passage = batch["text_of_pair"] == 1
+            tokens, mask, passage = (each.to(device) for each in (batch["token_ids"], batch["mask"], of_passage))
+            if not passage.any(dim=-1).all():
+                place = int(batch["id"][int((~passage.any(dim=-1)).nonzero()[0])])
+                raise AttestError(
+                    f"no token of the passage of text {place} is read, since its question is too long or the passage is "
+                    "empty; expected a shorter question. Leave that text out."
+                )
+            span = network.answered(tokens, mask, passage)
+            marked = network.marked(tokens, passage, span).cpu()
+            given = [
+                _written(texts[row], encode, begin, end)
+                for row, begin, end in zip(batch["id"].tolist(), *(each.tolist() for each in span), strict=True)
+            ]
+            found.append(batch | {"token_ids": marked, "word": batch["word"].where(of_passage, -1), "answer": given})
+    network.knows_answers = True
+    return found
+
+
+def _written(text: tuple[str, str], encode: Any, begin: int, end: int) -> str:
+    """Return the part of a passage from one token to another."""
+    places = encode.places_of(text)
+    return text[1][places[begin][0] : places[end][1]]
+
+
+def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[str, float]]:
+    """Return batches with ``label``, 1 where the answer is a right one, and the scores as SQuAD counts them.
+
+    Args:
+        batches: as ``asked_about`` returns them.
+        labels: the right answer to each question, a list of right answers, or a dictionary with this list as ``text``, as
+            SQuAD has it; None if they are not known.
+    Returns:
+        Batches, and ``test/answer_exact_match`` and ``test/answer_f1`` in [0, 1]; empty if no answers are known.
+    Raises:
+        AttestError: there are more or fewer than questions, or one is no string.
+    """
+    if labels is None:
+        return list(batches), {}
+    right = [_right(each) for each in labels]
+    count = sum(len(batch["id"]) for batch in batches)
+    if len(right) != count or not all(each and all(isinstance(one, str) for one in each) for each in right):
+        raise AttestError(
+            f"labels= has {len(right)} answers for {count} questions, or one that is no string; expected the right answer to "
+            f"each question, or a list of right ones. {HOW}"
+        )
+    found, scores = [], []
+    for batch in batches:
+        each = [_scored(given, right[row]) for given, row in zip(batch["answer"], batch["id"].tolist(), strict=True)]
+        found.append(batch | {"label": torch.tensor([exact == 1 for exact, _ in each]).long()})
+        scores += each
+    exact, overlap = torch.tensor(scores, dtype=torch.float64).mean(dim=0).tolist()
+    return found, {"test/answer_exact_match": exact, "test/answer_f1": overlap}
+
+
+def _right(label: Any) -> list[Any]:
+    label = label["text"] if isinstance(label, Mapping) else label
+    return [*label] if isinstance(label, Iterable) and not isinstance(label, str) else [label]
+
+
+def _scored(given: str, right: Sequence[str]) -> tuple[float, float]:
+    """Return whether an answer is a right one, and the largest F1 of its words with one, in [0, 1]."""
+    answers: dict[str, Any] = {"text": [*right], "answer_start": [0] * len(right)}
+    scores = squad([{"prediction_text": given, "id": "0"}], [cast(Any, {"answers": answers, "id": "0"})])
+    return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100

@@ -1,0 +1,94 @@
+"""A model that marks where the answer to a question begins and ends in a passage, as a network that decides between answers.
+
+An instance is a question with a passage. The decision is whether the model still gives the answer that it gave, or another
+one: two logits, of the best other span of the passage and of this one. So a decision flips where the answer does, and the
+probability is that of the two spans alone.
+
+Legend: B batch, T tokens.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from attest.models.pretrained.network import PretrainedNetwork
+
+LONGEST_ANSWER = 30
+"""The most tokens of an answer."""
+NO_SPAN = -1e4
+"""The logit of a span that is not there, which float16 holds."""
+PASSAGE, BEGINS, ENDS, WHOLE = 1, 2, 3, 4
+"""How the tokens of a passage are marked: some token of it, the first and the last of the answer, or both at once."""
+
+
+class Span(NamedTuple):
+    """The answers to B questions."""
+
+    begins: Tensor
+    """int64 ``(B,)``: the place of the first token."""
+    ends: Tensor
+    """int64 ``(B,)``: the place of the last token, which belongs to the answer."""
+
+
+class SpanNetwork(PretrainedNetwork):
+    """A Transformer that answers questions by a span of a passage.
+
+    What a token is to the answer stands in its id, as token types do, so that it stays with the token wherever an experiment
+    puts it. An answer whose first or last token is gone cannot be given. As long as ``knows_answers`` is False, logits are
+    those of the model, ``(B, T, 2)``.
+    """
+
+    answers_by_span = True
+    knows_answers = False
+    """Whether the answers are marked in the token ids."""
+
+    @property
+    def _noted(self) -> bool:
+        return True
+
+    def _logits_in(self, output: Any) -> Tensor:
+        """Return the logits of beginning and of ending at each token, ``(B, T, 2)``."""
+        return torch.stack([output.start_logits, output.end_logits], dim=-1)
+
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        """Return logits of the model as its owner runs it, as in ``PretrainedNetwork``."""
+        self.real = mask
+        return super().itself(tokens, mask, **given)
+
+    def marked(self, tokens: Tensor, passage: Tensor, answer: Span) -> Tensor:
+        """Return token ids ``(B, T)`` in which the passage is marked, bool ``(B, T)``, and the answer in it."""
+        places = torch.arange(tokens.shape[-1], device=tokens.device)
+        begins, ends = (places == each.unsqueeze(-1) for each in answer)
+        marks = passage.long().masked_fill(begins, BEGINS).masked_fill(ends, ENDS).masked_fill(begins & ends, WHOLE)
+        return tokens + self.rows * self.segments * marks
+
+    def answered(self, tokens: Tensor, mask: Tensor, passage: Tensor) -> Span:
+        """Return the best span of each passage, by the sum of the two logits of its ends.
+
+        Args:
+            tokens, mask, passage: ``(B, T)``, as long as answers are not known.
+        """
+        found = _sums(self(tokens, mask), passage)
+        best = found.flatten(1).argmax(dim=-1)
+        return Span(best // tokens.shape[-1], best % tokens.shape[-1])
+
+    def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
+        """Return the logits of another answer and of the one that is marked, ``(B, 2)``."""
+        marks = tokens // (self.rows * self.segments)
+        if not self.knows_answers:
+            return logits
+        marks = marks * self.real
+        sums = _sums(logits, marks > 0)
+        begins, ends = (marks == BEGINS) | (marks == WHOLE), (marks == ENDS) | (marks == WHOLE)
+        same = begins.unsqueeze(-1) & ends.unsqueeze(-2)
+        given = sums.masked_fill(~same, NO_SPAN).flatten(1).amax(dim=-1)
+        other = sums.masked_fill(same, NO_SPAN).flatten(1).amax(dim=-1)
+        return torch.stack([other.clamp_min(NO_SPAN / 2), given], dim=-1)
+
+
+def _sums(logits: Tensor, passage: Tensor) -> Tensor:
+    """Return the logit of each span of a passage, by its first and last token, ``(B, T, T)``."""
+    found = logits[..., 0].unsqueeze(-1) + logits[..., 1].unsqueeze(-2)
+    spans = torch.ones_like(found[0], dtype=torch.bool).triu().tril(LONGEST_ANSWER - 1)
+    return found.masked_fill(~(spans & passage.unsqueeze(-1) & passage.unsqueeze(-2)), NO_SPAN)
