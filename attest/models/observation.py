@@ -3,11 +3,11 @@
 Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -56,6 +56,15 @@ class Network(Protocol):
         """Map hidden states ``(B, T, H)`` and weights ``(B, T)`` to logits ``(B, C)``."""
 
 
+class GivenReading(NamedTuple):
+    """An explanation that somebody else made, one number a token."""
+
+    values: Tensor
+    """float ``(B, T)``, finite; 0 at padding."""
+    signed: bool
+    """Whether numbers below 0, of any text of the corpus, speak against the predicted class."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """A forward pass of one batch: what each step returned, with the autograd graph from the embedded input onwards.
@@ -92,6 +101,8 @@ class Observation:
     """Whether the instances were named; else ``ids`` count the rows of this batch."""
     spared: Tensor | None = None
     """bool ``(B, T)``: tokens that are neither ranked nor erased, as ``spared_by`` has them; None for no token."""
+    given: Mapping[str, GivenReading] = field(default_factory=dict)
+    """What somebody else shows as an explanation, by name."""
 
     @cached_property
     def attention(self) -> Tensor:
@@ -196,6 +207,7 @@ class Observation:
             words=None if self.words is None else cut(self.words),
             ids_given=self.ids_given,
             spared=None if self.spared is None else cut(self.spared),
+            given={name: each._replace(values=cut(each.values)) for name, each in self.given.items()},
         )
 
     @torch.no_grad()

@@ -172,7 +172,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     if tagged is not None:
         texts = _sentences(folder.evidence(TAGGED), tagged, tables)
     else:
-        texts = _texts(tables, found.class_names, SHOWN_AS[found.explanation], found.example)
+        texts = _texts(tables, found.class_names, SHOWN_AS.get(found.explanation, found.explanation), found.example)
     write_text(folder.report if alone is None else alone, render("report.html", **page, **texts))
 
 

@@ -17,7 +17,8 @@ from attest.core.measures import signed_rank, top_k_overlap
 from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import number, p_value, percent
 from attest.core.memory import by_rows
-from attest.experiments.readings.compared import SURVIVAL, title_of
+from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
+from attest.experiments.readings.kinds import BASES
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.controls import ControlNumber
 from attest.report.verdict import Line, share
@@ -251,8 +252,6 @@ def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.
 
 # Which reading survives erasure best, by how much, and is that more than chance?
 
-ATTENTIONS = ("attention", "rollout", "cross_attention")
-"""The readings that others are compared with: the attention that pools, or what stands for it if there is none."""
 APART = ("random", "oracle")
 """Rankings that are no readings of a model."""
 ABOUT_SURVIVAL = "Share of random sets that its first tokens beat, the mean of both ways to erase."
@@ -280,10 +279,10 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
     found = signed_rank(np.asarray(scores[best]), np.asarray(scores[base]))
     corrected = min(1.0, found.p_value * others)
     chance = "That is more than chance" if corrected < LEVEL else "That may be chance"
+    choice = f", corrected for the choice among {others} readings" if others > 1 else ""
     return (
         f"{said} {title_of(best)} survived best: its first tokens beat {beaten[best]} of as many random ones, those "
-        f"of {title_of(base)} {beaten[base]}. {chance} (Wilcoxon's signed-rank test, corrected for the choice among "
-        f"{others} readings: {p_value(corrected)})."
+        f"of {title_of(base)} {beaten[base]}. {chance} (Wilcoxon's signed-rank test{choice}: {p_value(corrected)})."
     )
 
 
@@ -306,7 +305,7 @@ def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
     names = [name.removeprefix(f"{first}_") for name in rows if name.startswith(f"{first}_")]
     kept = [name for name in names if name not in APART and rows[f"{first}_{name}"].count() == rows[f"{first}_random"].count()]
     scores = pd.DataFrame({name: (rows[f"{first}_{name}"] + rows[f"{second}_{name}"]) / 2 for name in kept}).dropna()
-    base = next((name for name in ATTENTIONS if name in scores), None)
+    base = next((name for name in map(column_of, BASES) if name in scores), None)
     return scores, base if len(scores.columns) > 1 and len(scores) else None
 
 

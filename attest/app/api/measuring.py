@@ -21,6 +21,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from attest.app.api.batches import Batch, attended, batch_of, in_batches, text_of, texts_of
+from attest.app.api.explanations import given_in
 from attest.app.api.fitting import Fitting
 from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError
@@ -35,6 +36,7 @@ from attest.core.version import __version__
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.layers import LayerObservation, observe_layers, read_from_layers
+from attest.experiments.readings import read_as, where_explained
 from attest.experiments.registry import ConfiguredExperiment, Context
 from attest.experiments.rows import BETWEEN, between_texts, joined, rows_of, tag_columns, text_columns
 from attest.experiments.stopping import EarlyTable, read_until
@@ -109,6 +111,10 @@ class Measuring:
         self.labels: Sequence[str] = ()
         """The names of the labels, where each instance is a text and a label."""
         self.fitting = Fitting()
+        self.given: Mapping[str, bool] = {}
+        """The explanations that somebody gave, by name: whether some of their numbers are below 0."""
+        self.reading: str | None = None
+        """The reading that stands in the place of attention; None for the attention itself."""
         self.scores: dict[str, float] = {}
         """How well the model decides, where it is not told by the decisions on trial."""
         self.seconds: dict[str, float] = defaultdict(float)
@@ -269,6 +275,8 @@ class Measuring:
         layers = self._layers(observation)
         if layers is not None:
             observation = observation.explained_by(read_from_layers(observation, layers.attention))
+        if self.reading is not None:
+            observation = read_as(observation, self.reading)
         context = self._context(self._decided(label, layers is not None, observation), observation, everyone)
         known = {} if label is None else {"label": label}
         asked = {name: batch[name].to(observation.ids) for name in ("text", "asked") if name in batch}
@@ -300,7 +308,10 @@ class Measuring:
                 observation = layers if experiment.inside else pooled
                 assert observation is not None
                 with self._timed(name):
-                    self._parts[name].append(self._rows(identity | experiment(observation, context), observation.mask))
+                    columns = experiment(observation, context)
+                    if self.reading is not None and isinstance(observation, Observation) and name != "E15":
+                        columns = where_explained(observation, columns)
+                    self._parts[name].append(self._rows(identity | columns, observation.mask))
                 yield name
 
     def _rows(self, columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
@@ -325,7 +336,7 @@ class Measuring:
         observation = observe(cast(Network, self.network), ids, tokens, mask, words=words, special=special)
         require_finite_logits(observation.logits, ids, mask)
         self._require_names(observation.probabilities.shape[-1])
-        return observation
+        return replace(observation, given=given_in(batch, self.given, device)) if self.given else observation
 
     def _require_names(self, classes: int) -> None:
         """Raise an error if the number of label names differs from the number of classes."""
@@ -383,6 +394,8 @@ class Measuring:
         several: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
         if not getattr(self.network, "pools_by_attention", True):
             several["explanation"] = "cross-attention" if getattr(self.network, "crosses", False) else ROLLOUT
+        if self.reading is not None:
+            several["explanation"] = self.reading
         about = several | {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}
         return {"run": names, "seed_everything": self.seed, TRIAL: about | limits | {"attest": __version__}}
 

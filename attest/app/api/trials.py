@@ -5,7 +5,7 @@ a report.
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from torch import nn
 from attest.app.api import answers as spans
 from attest.app.api.batches import Batch, Encode, Words, attended, batches_of, in_batches
 from attest.app.api.choices import made_choices, numbered
+from attest.app.api.explanations import TEXTS_COMPARED, Explanations, require_one_decision, signs_of, with_explanations
 from attest.app.api.foreign import (
     bare,
     everything_of,
@@ -49,7 +50,8 @@ from attest.core.labels import class_numbers, names_of
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
-from attest.experiments.registry import chosen, runnable, suited
+from attest.experiments.readings import READINGS
+from attest.experiments.registry import EXPERIMENTS, chosen, runnable, suited
 from attest.experiments.verdict import needed
 from attest.models.contract import STEPS, require_itself, require_steps
 from attest.models.prediction import says_number
@@ -148,6 +150,9 @@ def trial(
     second_column: str | None = None,
     label_column: str | None = None,
     device: str | torch.device | None = None,
+    explanations: Explanations | None = None,
+    reading: str | None = None,
+    readings: Sequence[str] | None = None,
 ) -> Trial:
     """Put the attention of a model on trial, on texts of the caller.
 
@@ -196,8 +201,15 @@ def trial(
         text_column, second_column, label_column: columns of a table; if left out, those with usual names such as ``text``,
             ``text_pair`` and ``label``.
         device: where the model computes during the trial, ``cpu`` or ``cuda``; None for where it is.
+        explanations: somebody else's, by name: for each text a list of numbers, one a token or one a word; or a function that
+            takes a list of texts, or a batch of token ids and its mask, and returns these; or a table (a DataFrame, or its
+            parquet file) with a column of texts and one of such lists for each explanation. E15 measures them beside the
+            readings of the model, on 100 texts unless ``experiments`` says otherwise.
+        reading: the name of an explanation, or of a reading of the model, that stands in the place of attention in E1, E11,
+            E12 and E14; None for the attention itself.
+        readings: the readings of the model that E15 computes beside attention and random; None for all that suit it.
     Raises:
-        AttestError: the model, the data or an experiment is not as it should be.
+        AttestError: the model, the data, an experiment or an explanation is not as it should be.
     """
     label_names = names_of(label_names)
     counted = None if processes == "ranks" else processes
@@ -241,10 +253,16 @@ def trial(
         scores: dict[str, float] = {}
         if marks:
             batches, scores = spans.scores_of(spans.asked_about(network, batches, read.items, encode), right)
+        given_numbers: dict[str, str] = {}
+        if explanations is not None:
+            require_one_decision(batches, tags or several or chooses or marks)
+            batches, given_numbers = with_explanations(batches, explanations, read, encode)
         inside = not getattr(network, "pools_by_attention", True)
         on = device_of(network)
         drawn_from = None if background is None else _background(background, encode).to(on)
-        measures = chosen(_asked_for(experiments, batches, network), inside, tags, number)
+        wanted = _with_readings(_asked_for(experiments, batches, network, reading), given_numbers, readings)
+        measures = chosen(wanted, inside, tags, number)
+        _require_reading(reading, [*given_numbers], measures, tags)
         about: dict[str, Any] = {}
         if getattr(network, "crosses", False):
             about = {"remarks": [str(cast(Any, network).about)]}
@@ -260,6 +278,7 @@ def trial(
         kind = TaggedMeasuring if tags else NumberMeasuring if number else Measuring
         measuring = kind(network, measures, DECISIONS if several else names, seed, drawn_from)
         measuring.labels, measuring.scores = names if several else (), scores
+        measuring.given, measuring.reading = signs_of(batches, [*given_numbers]), reading
         with budget_kept(), in_evaluation_mode(network):
 
             def check(batch: Batch) -> None:
@@ -276,7 +295,10 @@ def trial(
                 cast(Any, network).number = scale_of(network, batches)
             measuring.all_of(batches, progress, processes, until, batch_size)
         result = Trial(shown_class(network).__name__)
-        limits = {"memory_gib": memory_gib, "max_tokens": max_tokens} | ({} if until is None else {"until": until})
+        limits: dict[str, Any] = {"memory_gib": memory_gib, "max_tokens": max_tokens} | (
+            {} if until is None else {"until": until}
+        )
+        limits |= {"explanations": given_numbers} if given_numbers else {}
         measuring.write(result.folder, limits | about)
     return result
 
@@ -361,15 +383,54 @@ WITHOUT_VERDICT = ("tags", "crosses", "number", "answers_by_span")
 """What marks networks whose decisions, or whose attention, the rule of the verdict was not made on."""
 
 
-def _asked_for(experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module) -> Experiments:
-    """Return the experiments that are asked for; if none is named, those of the verdict, or all if these do not suit."""
+def _asked_for(
+    experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module, reading: str | None
+) -> Experiments:
+    """Return the experiments that are asked for; if none is named, those of the verdict, or all if these do not suit.
+
+    With a reading in the place of attention, those that take one.
+    """
     if experiments is not None and experiments != ALL:
         return experiments
     suited_ones = _suited_experiments(batches, network)
+    if reading is not None:
+        return [name for name in suited_ones if EXPERIMENTS[name].any_reading]
     if experiments == ALL or any(getattr(network, name, None) for name in WITHOUT_VERDICT):
         return suited_ones
     wanted = needed(not getattr(network, "pools_by_attention", True))
     return wanted if wanted.keys() <= {*suited_ones} else suited_ones
+
+
+def _with_readings(
+    experiments: Experiments, explanations: Collection[str], readings: Sequence[str] | None
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return the experiments with their settings; E15 among them if explanations are given, with what it is told of these."""
+    names = [experiments] if isinstance(experiments, str) else [*experiments]
+    settings = {name: dict(experiments[name]) if isinstance(experiments, Mapping) else {} for name in names}
+    if explanations:
+        settings["E15"] = {"texts": TEXTS_COMPARED} | settings.get("E15", {})
+    if readings is not None:
+        if "E15" not in settings:
+            raise AttestError("readings are compared by E15, which was not asked for; expected it among the experiments.")
+        settings["E15"]["readings"] = tuple(readings)
+    return settings
+
+
+def _require_reading(reading: str | None, explanations: Sequence[str], measures: Collection[str], tags: bool) -> None:
+    """Refuse a reading that nobody knows, or experiments that are about attention itself."""
+    if reading is None:
+        return
+    if reading not in (*READINGS, *explanations) or tags:
+        raise AttestError(
+            f"the reading {reading!r} is not known; expected one of {', '.join([*READINGS, *explanations])}, and a model that "
+            "decides of texts."
+        )
+    known = [name for name, spec in EXPERIMENTS.items() if spec.any_reading]
+    if other := [name for name in measures if name not in (*known, "E15")]:
+        raise AttestError(
+            f"{other[0]} is about attention itself; expected some of {', '.join(known)} with reading={reading!r}. Leave one "
+            "of the two out."
+        )
 
 
 def _suited_experiments(batches: Sequence[Batch], network: nn.Module) -> list[str]:

@@ -46,6 +46,10 @@ POOLED = (
     "what decides of a text in windows: the mean of their logits (mean, the default), the largest logit of each class (max), "
     "or the mean of their probabilities (mean-of-probabilities); take what your own code does"
 )
+EXPLANATION = (
+    "a parquet file of somebody else's explanations: a column of texts and, for each explanation, one of lists of numbers, "
+    "one a token or one a word"
+)
 PROMPT = r"the question to a causal language model, with {text} in it; \n is a new line"
 ALL = "all"
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
@@ -125,8 +129,10 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     device = device_named(typed.device or "cpu")
     torch.set_num_threads(1)  # one process a core instead
     model, tokenizer, options = _loaded(typed, data, numbers)
+    readings = None if typed.readings is None else [name.strip() for name in typed.readings.split(",")]
     processes = 1 if device.type == "cuda" else typed.processes or min(cores(), processes_that_fit())
     options |= {"window": typed.window, "stride": typed.stride, "pooled": typed.pooled, "device": device}
+    options |= {"explanations": typed.explanation, "reading": typed.reading, "readings": readings}
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
     tried = trial(model, data.texts, ALL if ALL.upper() in wanted else wanted or None, tokenizer=tokenizer, **options)
     kept = tried.write_into(folder)
@@ -206,6 +212,11 @@ def _parser() -> CommandParser:
     parser.add_argument("--stride", type=int, default=0, help="tokens that a window shares with the next; by default 0")
     parser.add_argument("--pooled", default="mean", help=POOLED)
     parser.add_argument("--labels", help=LABELS)
+    parser.add_argument("--explanation", help=EXPLANATION)
+    parser.add_argument("--reading", help="the reading or explanation that E1, E11, E12 and E14 put in attention's place")
+    parser.add_argument(
+        "--readings", help="the readings that E15 compares with attention, with commas between; by default all that suit"
+    )
     parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument(
         "--texts", type=int, default=200, help="at most this many texts, a random sample of the file; by default 200"

@@ -5,6 +5,8 @@ Legend: B batch, R readings, T tokens.
 
 import math
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import torch
@@ -18,7 +20,7 @@ from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.erasure.outcomes import Columns, on_part, outcomes_of, random_ranks, ranks_of, scored, sizes
 from attest.experiments.readings.formulas import completeness_gap, relevance_gap
-from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, random_reading, suited_readings
+from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, asked_readings, random_reading
 from attest.experiments.readings.truth import hangs_on, scores_against
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import (
@@ -55,8 +57,9 @@ def side_by_side(
     weights: bool = False,
     truth: Tensor | None = None,
     clock: Clock | None = None,
+    readings: Sequence[str] | None = None,
 ) -> Columns:
-    """Compute every reading that the network allows on a random sample of texts, and score the readings.
+    """Compute the readings that the network allows on a random sample of texts, and score them beside those that are given.
 
     Args:
         everyone: all texts.
@@ -66,6 +69,7 @@ def side_by_side(
         weights: whether the readings themselves are returned too, by magnitude, ``(B, T)``, of all texts.
         truth: bool ``(B, T)``, the tokens that decide, where they are known.
         clock: to which the seconds that each reading took are added.
+        readings: the names of those that are computed, beside the attention and random; None for all that suit the network.
     Returns:
         Per instance ``(B,)``, NaN outside the sample, for texts of one token and for those of spared tokens alone. Spared are
         the place at which a Transformer decides and special tokens (``spared_by``): they are neither ranked nor erased, are
@@ -79,26 +83,29 @@ def side_by_side(
         ``gap_lrp``, how far the sum of relevance is from the margin in logits. Where the truth is known, and the decision
         hangs on it: ``precision_<reading>``, ``depth_<reading>``, ``auprc_<reading>``; ``hangs_on_truth``, 1 where it does.
     """
-    shown = {name: values.abs() for name, values in readings_of(observation, seed).items()} if weights else {}
+    shown = {name: values.abs() for name, values in readings_of(observation, seed, names=readings).items()} if weights else {}
     chosen = in_sample(seed, observation.ids, everyone, texts) & observation.several
 
     def measured(part: Observation) -> Columns:
         known = None if truth is None else truth[torch.isin(observation.ids, part.ids), : part.mask.shape[-1]]
-        return _measured(part, seed, sets, known, clock)
+        return _measured(part, seed, sets, known, clock, readings)
 
     return shown | on_part(measured, observation, chosen)
 
 
-def readings_of(observation: Observation, seed: int = 0, clock: Clock | None = None) -> dict[str, Tensor]:
-    """Return every reading that suits the network, ``(B, T)``, by column name; readings with a sign keep it.
+def readings_of(
+    observation: Observation, seed: int = 0, clock: Clock | None = None, names: Sequence[str] | None = None
+) -> dict[str, Tensor]:
+    """Return the readings that suit the network and those given, ``(B, T)``, by column name; readings with a sign keep it.
 
     Args:
         observation: in its graph.
         seed: of the random reading.
         clock: to which the seconds that each took are added.
+        names: as ``readings`` in ``side_by_side``.
     """
     values = {}
-    for reading in suited_readings(observation):
+    for reading in asked_readings(observation, names):
         started = time.perf_counter()
         found = random_reading(observation, seed) if reading.name == RANDOM else reading.of(observation)
         values[column_of(reading.name)] = found.detach().masked_fill(~observation.mask, 0)
@@ -112,14 +119,18 @@ def column_of(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _measured(part: Observation, seed: int, sets: int, truth: Tensor | None, clock: Clock | None) -> Columns:
+def _measured(
+    part: Observation, seed: int, sets: int, truth: Tensor | None, clock: Clock | None, names: Sequence[str] | None
+) -> Columns:
     texts = part.ids, part.tokens, part.mask, part.labels, part.words, part.spared
-    observation = observe(part.network, *texts)  # gradients need the graph
-    readings = readings_of(observation, seed, clock)
-    rankings = _rankings(readings)
+    observation = replace(observe(part.network, *texts), given=part.given)  # gradients need the graph
+    readings = readings_of(observation, seed, clock, names)
+    rankings = _rankings(readings, [*_signed(), *(name for name, each in part.given.items() if each.signed)])
     if truth is not None:
         rankings[ORACLE] = truth.to(observation.attention)
-    columns = {"gap_integrated_gradients": completeness_gap(observation).double()}
+    columns: Columns = {}
+    if column_of("integrated-gradients") in readings:
+        columns["gap_integrated_gradients"] = completeness_gap(observation).double()
     if "lrp" in readings:
         columns["gap_lrp"] = relevance_gap(observation, readings["lrp"]).double()
     columns |= _erased(observation, rankings, seed, sets) | _agreement("tau", readings, observation.ranked, observation.within)
@@ -130,10 +141,9 @@ def _measured(part: Observation, seed: int, sets: int, truth: Tensor | None, clo
     return columns if truth is None else columns | _against(observation, rankings, truth, seed)
 
 
-def _rankings(readings: dict[str, Tensor]) -> dict[str, Tensor]:
+def _rankings(readings: dict[str, Tensor], signed: Sequence[str]) -> dict[str, Tensor]:
     rankings = {name: values.abs() for name, values in readings.items()}
-    signed = {f"{name}_signed": readings[name] for name in map(column_of, _signed()) if name in readings}
-    return rankings | signed
+    return rankings | {f"{name}_signed": readings[name] for name in map(column_of, signed) if name in readings}
 
 
 def _signed() -> list[str]:
@@ -204,9 +214,14 @@ SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
 
 def _answer(mean: Means) -> str | None:
     """Return a sentence on the best reading, from the means alone; ``attest.report.readings`` tests whether it is chance."""
-    names = [column_of(name) for name in READINGS if name != RANDOM]
+    prefix, suffix = f"E15/{SURVIVAL[0]}_", "/mean"
+    names = [
+        key.removeprefix(prefix).removesuffix(suffix)
+        for key in mean.summary
+        if key.startswith(prefix) and key.endswith(suffix)
+    ]
     known = {}
-    for name in [*names, *(f"{column_of(name)}_signed" for name in _signed())]:
+    for name in (name for name in names if name not in (RANDOM, ORACLE)):
         shares = [share for column in SURVIVAL if (share := mean(f"E15/{column}_{name}")) is not None]
         if len(shares) == len(SURVIVAL):
             known[name] = min(shares)

@@ -17,6 +17,9 @@ from attest.models.observation import Observation
 RANDOM = "random"
 """The reading that knows nothing, with which others are compared."""
 
+BASES = ("attention", "rollout", "cross-attention")
+"""The readings that others are compared with: the attention that pools, or what stands for it if there is none."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -115,13 +118,16 @@ READINGS: dict[str, Reading] = {
 
 
 def reading_of(name: str, observation: Observation) -> Reading:
-    """Return a reading by its name.
+    """Return a reading by its name, of the network or one that somebody gave.
 
     Raises:
         AttestError: there is none of this name, or the network is not as it needs.
     """
+    if (given := observation.given.get(name)) is not None:
+        return Reading(name, name, lambda seen: seen.given[name].values, given.signed)
     if name not in READINGS:
-        raise AttestError(f"the reading {name!r} is not known; expected one of {', '.join(READINGS)}.")
+        known = ", ".join([*READINGS, *observation.given])
+        raise AttestError(f"the reading {name!r} is not known; expected one of {known}.")
     reading = READINGS[name]
     if not reading.suits(observation):
         suited = ", ".join(each.name for each in suited_readings(observation))
@@ -133,8 +139,25 @@ def reading_of(name: str, observation: Observation) -> Reading:
 
 
 def suited_readings(observation: Observation) -> list[Reading]:
-    """Return the readings that can be computed for the network of an observation."""
-    return [reading for reading in READINGS.values() if reading.suits(observation)]
+    """Return the readings that can be computed for the network of an observation, then those that somebody gave."""
+    return [reading for reading in READINGS.values() if reading.suits(observation)] + _given(observation)
+
+
+def asked_readings(observation: Observation, names: Sequence[str] | None) -> list[Reading]:
+    """Return the named readings, with those that others are compared with and those that somebody gave; None for all.
+
+    Raises:
+        AttestError: as in ``reading_of``.
+    """
+    if names is None:
+        return suited_readings(observation)
+    always = [name for name in (*BASES, RANDOM) if READINGS[name].suits(observation)]
+    wanted = {*always, *(reading_of(name, observation).name for name in names)}
+    return [READINGS[name] for name in READINGS if name in wanted] + _given(observation)
+
+
+def _given(observation: Observation) -> list[Reading]:
+    return [reading_of(name, observation) for name in observation.given]
 
 
 def read_as(observation: Observation, name: str) -> Observation:

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from attest.core.errors import AttestError
 from attest.models.pretrained.calls import last_real
 from attest.models.pretrained.network import PretrainedNetwork
-from attest.models.pretrained.texts import Encoder
+from attest.models.pretrained.texts import Encoder, spaced_in
 
 TEXT = "{text}"
 """Where the text stands in a prompt."""
@@ -154,6 +154,10 @@ class PromptEncoder(Encoder):
     def word_of(self, text: str) -> list[int]:
         """Return the place of the word that each token of the prompt is of; -1 for special tokens."""
         return super().word_of(self.prompt.about(text))
+
+    def spaced_of(self, text: str) -> list[int]:
+        """Return the place of the text's word that each token of the prompt is of; -1 for the words of the prompt itself."""
+        return spaced_in(self._read(self.prompt.about(text))[0], (text,), self.prompt.template.index(TEXT))
 
 
 class PromptedNetwork(PretrainedNetwork):

@@ -1,6 +1,7 @@
 """Texts as a model of transformers reads them: token ids with the special tokens that it was trained with."""
 
 import inspect
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -89,6 +90,30 @@ def words_in(encoding: Any) -> list[int]:
     return [-1 if word is None else word + first * (text or 0) for word, text in zip(words, texts, strict=True)]
 
 
+def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]:
+    """Return which word each token of an encoded text is of, words being what stands between spaces; -1 for special tokens.
+
+    The words of the second text of a pair are counted on from those of the first.
+
+    Args:
+        encoding: of the texts.
+        texts: one, or the two of a pair.
+        begins: the character at which the only text begins in what was encoded; what stands around it is of no word.
+    """
+    words, count = [], 0
+    for text in texts:
+        spaced = [-1] * len(text)
+        for match in re.finditer(r"\S+", text):
+            spaced[match.start() : match.end()] = [count] * len(match.group())
+            count += 1
+        words.append(spaced)
+    found = []
+    for (start, end), place in zip(encoding.offsets, encoding.sequence_ids, strict=True):
+        first = max(start - begins, 0)
+        found.append(-1 if place is None else max(words[place][first : max(end - begins, first)], default=-1))
+    return found
+
+
 def texts_in(encoding: Any) -> list[int]:
     """Return which text of an encoded pair each token is of, 0 or 1; -1 for special tokens."""
     return [-1 if text is None else text for text in encoding.sequence_ids]
@@ -136,6 +161,11 @@ class Encoder:
     def word_of(self, text: Any) -> list[int]:
         """Return the place of the word that each token is of, as ``words_in`` has it."""
         return words_in(self._read(text, truncation=True, max_length=self.longest)[0])
+
+    def spaced_of(self, text: Any) -> list[int]:
+        """Return the place of the word that each token is of; words stand between spaces, or are those of a list."""
+        encoding = self._read(text, truncation=True, max_length=self.longest)[0]
+        return words_in(encoding) if isinstance(text, list) else spaced_in(encoding, text if is_pair(text) else (text,))
 
     def text_of(self, text: Any) -> list[int]:
         """Return which text of a pair each token is of, as ``texts_in`` has it."""

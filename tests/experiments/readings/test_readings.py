@@ -203,7 +203,7 @@ def test_a_reading_stands_in_for_attention_in_every_experiment():
 
 
 def test_a_signed_reading_ranks_by_magnitude_and_by_sign():
-    rankings = _rankings({"margin": torch.tensor([[0.5, -0.9, 0.4]]), "norm": torch.tensor([[0.3, 0.1, 0.2]])})
+    rankings = _rankings({"margin": torch.tensor([[0.5, -0.9, 0.4]]), "norm": torch.tensor([[0.3, 0.1, 0.2]])}, ["margin"])
     ranks = {name: values.argsort(descending=True).tolist() for name, values in rankings.items()}
     assert ranks == {"margin": [[1, 0, 2]], "norm": [[0, 2, 1]], "margin_signed": [[0, 2, 1]]}
 

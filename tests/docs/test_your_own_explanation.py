@@ -1,0 +1,40 @@
+"""The page on SHAP values in a parquet runs as it stands, and comes to an answer."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from attest.app.cli.main import main
+from tests.models.pretrained.tiny import TEXTS
+
+PAGE = Path(__file__).parents[2] / "docs" / "your-own-explanation.md"
+
+
+def test_the_page_runs(model, tokenizer, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    model.save_pretrained("my-model")
+    tokenizer.save_pretrained("my-model")
+    pd.DataFrame({"text": TEXTS, "label": ["bad", "good", "bad", "bad", "good"]}).to_csv("reviews.csv", index=False)
+    names = {"model": model, "tokenizer": tokenizer, "texts": TEXTS, "values": [[*map(len, text.split())] for text in TEXTS]}
+    trials = []
+    for kind, block in re.findall(r"```(python|bash)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL):
+        if kind == "bash":
+            assert main([*shlex.split(block)[1:], "--processes=1"]) == 0
+            assert "Explanation shap: one number a word" in capsys.readouterr().out
+        else:
+            exec(compile(block, str(PAGE), "exec"), names)
+            trials += [names["trial"]] if "attest.trial(" in block else []
+    first, second, third = trials
+    assert {"win_comprehensiveness_shap", "win_comprehensiveness_rollout"} <= set(first.table("E15"))
+    assert "win_comprehensiveness_lrp" not in first.table("E15")
+    pd.testing.assert_series_equal(
+        second.table("E15")["win_comprehensiveness_length"],
+        first.table("E15")["win_comprehensiveness_shap"],
+        check_names=False,
+    )
+    assert third.settings["trial"]["explanation"] == "shap"
