@@ -5,8 +5,9 @@ from pathlib import Path
 
 import grimp
 import pytest
+import yaml
 
-from attest.experiments.judges.defendants import DEFENDANTS
+from attest.app.api.judging import STATED
 from attest.experiments.registry import EXPERIMENTS
 from docs.drawing import HOLDS, HOUSE, PURE, floors, house
 
@@ -57,7 +58,7 @@ def test_every_file_that_the_architecture_names_is_there():
 
 def test_the_page_on_evidence_explains_every_defendant_and_sorts_every_experiment():
     page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
-    tables = re.findall(r"^\| ([\w]+) \| ", page, flags=re.MULTILINE)
-    assert {*DEFENDANTS} - {"honest"} <= {*tables}
+    tables = {name for names in re.findall(r"^\| (\w+(?:, \w+)*) \| ", page, flags=re.MULTILINE) for name in names.split(", ")}
+    assert {*yaml.safe_load(STATED.read_text(encoding="utf-8"))["defendants"]} - {"honest"} <= tables
     kinds = page.partition("## What each kind")[2].partition("##")[0]
     assert EXPERIMENTS.keys() == {*re.findall(r"\bE\d+\b", kinds)}

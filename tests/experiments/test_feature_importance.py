@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 import torch
+import yaml
 from scipy import stats
 
 from attest.core.attention import Softmax, Sparsemax
 from attest.core.measures import kendall_tau_b
+from attest.core.places import configs_folder
 from attest.experiments import feature_importance, importance_entropy, observe
 from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
 from attest.experiments.importance import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
-from attest.experiments.judges.defendants import Broadcast, Shadow
+from attest.experiments.judges.judging import defendant
 from attest.experiments.judges.texts import draw_texts
 from attest.experiments.readings import side_by_side
 from tests.core.measures.test_rank_correlation import share_in_the_same_order
@@ -166,13 +168,16 @@ def test_where_sentences_stand_for_tokens_their_words_count_together():
     assert not importance_entropy(observation, observation.ids)["entropy_hidden"].isnan().any()
 
 
-@pytest.mark.parametrize("made", [Shadow, Broadcast])
-def test_words_without_effect_have_no_order(made):
+STATED = yaml.safe_load((configs_folder() / "judges" / "constructed.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["shadow", "broadcast"])
+def test_words_without_effect_have_no_order(name):
     """Of these networks nearly all words move the prediction by rounding alone: τ in float32 was another by up to 2."""
     texts = draw_texts("token", 20, 0)
     single, double = (
         feature_importance(observe(network, texts.ids, texts.tokens, texts.mask))
-        for network in (made("token").eval(), made("token").eval().double())
+        for network in (defendant(STATED, name, "token"), defendant(STATED, name, "token").double())
     )
     for name in ("leave_one_out_inputs", "leave_one_out_hidden"):
         np.testing.assert_allclose(single[f"tau_{name}"], double[f"tau_{name}"], atol=0.01, err_msg=name)
@@ -183,6 +188,6 @@ def test_readings_agree_with_leave_one_out_in_no_order_of_rounding():
     texts = draw_texts("token", 20, 0)
     single, double = (
         side_by_side(observe(network, texts.ids, texts.tokens, texts.mask), texts.ids, 20)["tau_attention_and_leave_one_out"]
-        for network in (Broadcast("token").eval(), Broadcast("token").eval().double())
+        for network in (defendant(STATED, "broadcast", "token"), defendant(STATED, "broadcast", "token").double())
     )
     np.testing.assert_allclose(single, double, atol=0.01)

@@ -234,7 +234,7 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
     if lacking := [each for each in OFFERED if not callable(getattr(made, each, None))]:
         raise AttestError(
             f"{name} has no {' and no '.join(lacking)}; expected a class with {', '.join(OFFERED)}. "
-            f"Write for example: class {name}(attest.experiments.judges.defendants.Honest)"
+            f"Write for example: class {name}(attest.experiments.judges.defendants.Defendant)"
         )
     if isinstance(made.rules, str) or not set(made.rules) & set(tried):
         raise AttestError(

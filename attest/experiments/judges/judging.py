@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from attest.core.errors import AttestError
 from attest.core.rounding import compared
-from attest.experiments.judges.defendants import DEFENDANTS, LAYERED, Layered
 from attest.experiments.judges.measuring import Measured, measure
+from attest.experiments.judges.population import Recipe, made
 from attest.experiments.judges.texts import draw_texts
 from attest.experiments.judges.truth import require_truth, verdict
+from attest.experiments.judges.witnesses import GAIN_SEED
 
 
 class Auroc(NamedTuple):
@@ -84,6 +86,27 @@ def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
     return {**stated, "tests": tests, "settings": settings}
 
 
+def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pooled") -> nn.Module:
+    """Return a network of the list, in evaluation mode.
+
+    Args:
+        stated: the configuration.
+        name: one of its ``defendants``.
+        rule: that the network follows.
+        kind: pooled, layered or decoder.
+    Raises:
+        AttestError: no gain lets it decide every text by the rule.
+    """
+    settings = {key: value for key, value in {**stated["plain"], **stated["defendants"][name]}.items() if key != "rules"}
+    network = made(Recipe(kind=kind, rule=rule, **settings), draw_texts(rule, stated["gain_texts"], GAIN_SEED))
+    if network is None:
+        raise AttestError(
+            f"No gain lets the defendant {name} decide every text by the rule {rule}. List the rules that it can follow: "
+            f"{name}: {{rules: […]}}"
+        )
+    return network.eval()
+
+
 def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> Iterator[Defended]:
     """Run the tests of its family on every defendant that the configuration states, and yield the results.
 
@@ -93,23 +116,22 @@ def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> I
     Raises:
         AttestError: a truth does not hold.
     """
-    pooled = {name: DEFENDANTS[name] for name in stated["pooled"]} | dict(extra or {})
     for rule in stated["rules"]:
-        for name, made in pooled.items():
-            if rule in made.rules:
-                yield _heard("pooled", rule, name, made(rule).eval(), stated["texts"], stated)
-        for name in stated["layered"]:
-            yield _heard("layered", rule, name, Layered(LAYERED[name](rule)).eval(), stated["layered_texts"], stated)
+        for family in ("pooled", "layered"):
+            for name in stated[family]:
+                if rule in stated["defendants"][name].get("rules", stated["rules"]):
+                    yield _heard(family, rule, name, defendant(stated, name, rule, family), stated)
+        for name, own in (extra or {}).items():
+            if rule in own.rules:
+                yield _heard("pooled", rule, name, own(rule).eval(), stated)
 
 
-def _heard(family: str, rule: str, name: str, network: Any, count: int, stated: Mapping[str, Any]) -> Defended:
-    inner = getattr(network, "defendant", network)
-    coin = f"{type(network).__name__}/{type(inner).__name__}/{inner.rule}"
-    parts = []
+def _heard(family: str, rule: str, name: str, network: Any, stated: Mapping[str, Any]) -> Defended:
+    count, parts = stated["texts" if family == "pooled" else "layered_texts"], []
     for seed in stated["seeds"]:
         texts = draw_texts(rule, count, seed)
         require_truth(name, network, texts)
-        carrying = network.carrying_states(texts.tokens, texts.mask)
+        carrying, coin = network.carrying_states(texts.tokens, texts.mask), f"{family}/{name}/{rule}"
         parts.append(measure(network, coin, texts, carrying, seed, stated["tests"][family], stated["settings"][family]))
     suspicion = {test: torch.cat([part.suspicion[test] for part in parts]) for test in parts[0].suspicion}
     milliseconds = {test: min(part.milliseconds[test] for part in parts) for test in parts[0].milliseconds}
@@ -225,7 +247,10 @@ PLAIN = {
     "shadow": "on a word that says nothing, while the rest decides",
     "shifted": "one place after the deciding words, where their states stand",
     "silent": "spread evenly, while one state alone says something",
-    "partial": "on one of two needed words",
+    "partial": "on one of two needed words, where the decision stands",
+    "one_word": "on one of two needed words, while every state holds the decision",
+    **dict.fromkeys(("sink_first", "sink_middle", "sink_end", "sink_word"), "mostly on a token that says nothing"),
+    **dict.fromkeys(("sink_pair", "sink_and_decoy"), "mostly on two tokens that say nothing"),
     "absent": "on all words but the deciding ones",
     "saturated": "right, of a model that is very sure",
     "diffuse": "right by half, the other half spread",
@@ -246,4 +271,4 @@ def sentence(found: dict[str, list[str]]) -> str:
 
 
 def _plain(names: list[str]) -> str:
-    return ", or ".join(PLAIN.get(name, name) for name in names)
+    return ", or ".join(dict.fromkeys(PLAIN.get(name, name) for name in names))

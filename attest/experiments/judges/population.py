@@ -17,7 +17,7 @@ from torch.nn import functional
 from attest.core.attention import MultiHeadAttention, Projection, Softmax, Sparsemax
 from attest.core.attention.pooled import pool
 from attest.core.randomness import random_bits
-from attest.experiments.judges.defendants import Defendant, Read, Residual, read
+from attest.experiments.judges.defendants import Defendant, Read, read
 from attest.experiments.judges.texts import Texts
 
 KINDS = ("pooled", "layered", "decoder")
@@ -167,10 +167,6 @@ class Composed(Defendant):
             share = 1.0
         return share * aimed + (1 - share) * rest
 
-    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Map states ``(B, T, H)`` to scores ``(B, T)``."""
-        return hidden[..., 1]
-
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Map scores ``(B, T)`` to attention ``(B, T)``."""
         return self.projecting(scores, mask)
@@ -231,11 +227,14 @@ class CausalAttention(MultiHeadAttention):
         return self.hook("projection", self.projection, mask)(scores, seen)
 
 
-class Stacked(Residual):
+class Stacked(nn.Module):
     """A Transformer of residual layers of self-attention over the states of a composed network; a decoder if it is causal.
 
     It decides by the mean of its last states, a decoder by the last token's.
     """
+
+    pools_by_attention = False
+    attends_within = True
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__()
@@ -255,6 +254,20 @@ class Stacked(Residual):
         idle = 4 * _largest(embedded[..., NUISANCE_FROM], mask)
         return torch.cat([below, torch.zeros_like(below[..., :1]), idle.unsqueeze(-1)], dim=-1)
 
+    def above(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return the states ``(B, T, H)`` after all layers."""
+        for layer in self.layers:
+            states = states + layer(states, mask)
+        return states
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the states ``(B, T, H)`` after all layers, of tokens and mask ``(B, T)``."""
+        return self.above(self.states(tokens, mask), mask)
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Return scores of 0, ``(B, T)``: states are pooled as ``deciding`` says."""
+        return hidden.new_zeros(mask.shape)
+
     def deciding(self, mask: Tensor) -> Tensor:
         """Return the weights of the last states in the decision, ``(B, T)``: uniform, of a decoder 1 at the last token."""
         return _at(mask, mask.sum(dim=-1) - 1) if self.causal else _spread(mask.float())
@@ -262,6 +275,15 @@ class Stacked(Residual):
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Return the weights of ``deciding``, whatever the scores ``(B, T)``."""
         return self.deciding(mask).to(scores)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Map hidden states pooled by weights ``(B, T)`` to logits ``(B, 2)``."""
+        return self.decoder(pool(hidden, weights))
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Map token ids and mask ``(B, T)`` to logits ``(B, 2)`` by the four steps."""
+        hidden = self.encode(tokens, mask)
+        return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return which states below the layers carry the decision, bool ``(B, T)``."""

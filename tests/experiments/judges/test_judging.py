@@ -63,7 +63,7 @@ def test_the_same_measure_points_the_same_way_wherever_it_is_tried():
 def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(
-        "from attest.experiments.judges.defendants import Honest\n\n\nclass Mine(Honest):\n    rules = ('token',)\n"
+        "from attest.experiments.judges.defendants import Defendant\n\n\nclass Mine(Defendant):\n    rules = ('token',)\n"
     )
     small = {"rules": ["token"], "seeds": [0], "texts": 6, "layered": [], "pooled": ["honest", "smuggled"]}
     monkeypatch.setattr("attest.app.cli.judges.SMALLER", small)
@@ -81,10 +81,10 @@ def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
         "class Other: ...",
         "class Mine: ...",
         "class Mine:\n    rules = ('token',)\n    def encode(self): ...",
-        "from attest.experiments.judges.defendants import Honest\nclass Mine(Honest):\n    rules = ('tokn',)",
-        "from attest.experiments.judges.defendants import Honest\nclass Mine(Honest):\n    rules = 'token'",
-        "from attest.experiments.judges.defendants import Smuggled\nclass Mine(Smuggled):\n    rules = ('token',)\n"
-        "    def carrying(self, read):\n        return read.deciding",
+        "from attest.experiments.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = ('tokn',)",
+        "from attest.experiments.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = 'token'",
+        "from attest.experiments.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = ('token',)\n"
+        "    def carrying(self, read):\n        return read.mask * (1 - read.deciding)",
     ],
 )
 def test_a_defendant_that_cannot_stand_gets_a_sentence(body, tmp_path, monkeypatch, refusal):

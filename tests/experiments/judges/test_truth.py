@@ -2,28 +2,33 @@
 
 import pytest
 import torch
+import yaml
 
 from attest.core.errors import AttestError
-from attest.experiments.judges.defendants import DEFENDANTS, LAYERED, Honest, Layered, Smuggled
+from attest.core.places import configs_folder
+from attest.experiments.judges.defendants import Defendant
+from attest.experiments.judges.judging import defendant
 from attest.experiments.judges.texts import RULES, draw_texts
 from attest.experiments.judges.truth import masses, require_truth, verdict
 
-POOLED = [(name, rule) for name, made in DEFENDANTS.items() for rule in made.rules]
+STATED = yaml.safe_load((configs_folder() / "judges" / "constructed.yaml").read_text(encoding="utf-8"))
+LISTED = [
+    (family, name, rule)
+    for family in ("pooled", "layered")
+    for name in STATED[family]
+    for rule in STATED["defendants"][name].get("rules", RULES)
+]
 
 
-@pytest.mark.parametrize(("name", "rule"), POOLED)
-def test_every_pooled_truth_holds(name, rule):
-    require_truth(name, DEFENDANTS[name](rule).eval(), draw_texts(rule, 200, seed=0))
+@pytest.mark.parametrize(("family", "name", "rule"), LISTED)
+def test_every_truth_holds(family, name, rule):
+    require_truth(name, defendant(STATED, name, rule, family), draw_texts(rule, 200, seed=0))
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", LAYERED)
-def test_every_layered_truth_holds(name, rule):
-    require_truth(name, Layered(LAYERED[name](rule)).eval(), draw_texts(rule, 200, seed=0))
-
-
-def test_at_least_fourteen_defendants():
-    assert len(DEFENDANTS) >= 14
+def test_a_defendant_that_cannot_follow_a_rule_is_refused(refusal):
+    attends_to_one = {"value": "words", "look": "first"}
+    with refusal():
+        defendant(STATED | {"defendants": {"halved": attends_to_one}}, "halved", "conjunction")
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -35,24 +40,25 @@ def test_texts_depend_on_their_own_id_alone(rule):
     assert (many.tokens == many.exchanged)[~many.deciding].all()
 
 
-class BlamesItself(Smuggled):
+class BlamesOthers(Defendant):
     def carrying(self, read):
-        return read.deciding
+        return read.mask * (1 - read.deciding)
 
 
-class Forgets(Honest):
+class Forgets(Defendant):
     def values_and_scores(self, read):
         return 0 * read.local, read.deciding
 
 
-class ReadsTheDecoy(Honest):
+class ReadsItsPlace(Defendant):
     def values_and_scores(self, read):
-        return read.local + 0.1 * self.embedding.weight[6:, 4].sum() + read.decoy, read.deciding
+        others = read.mask * (1 - read.deciding)
+        return read.local + 0.1 * self.embedding.weight[6:, 4].sum() + others, read.deciding
 
 
 @pytest.mark.parametrize(
     ("made", "found"),
-    [(BlamesItself, "other states are replaced"), (Forgets, "labels wrong"), (ReadsTheDecoy, "moves|labels")],
+    [(BlamesOthers, "other states are replaced"), (Forgets, "labels wrong"), (ReadsItsPlace, "moves|labels")],
 )
 def test_a_truth_that_does_not_hold_is_refused(made, found):
     with pytest.raises(AttestError, match=found):
@@ -63,7 +69,7 @@ def test_verdicts_by_mass():
     texts = draw_texts("conjunction", 100, seed=0)
     said = {}
     for name in ("honest", "partial", "smuggled", "diffuse", "shadow"):
-        network = DEFENDANTS[name]("conjunction").eval()
+        network = defendant(STATED, name, "conjunction")
         hidden = network.encode(texts.tokens, texts.mask)
         attention = network.project(network.score(hidden, texts.mask), texts.mask)
         carrying = network.carrying_states(texts.tokens, texts.mask)
