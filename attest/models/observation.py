@@ -103,6 +103,8 @@ class Observation:
     """bool ``(B, T)``: tokens that are neither ranked nor erased, as ``spared_by`` has them; None for no token."""
     given: Mapping[str, GivenReading] = field(default_factory=dict)
     """What somebody else shows as an explanation, by name."""
+    marks: Tensor | None = None
+    """float ``(B, T, A)``: 1 at tokens that an annotator has marked, else 0; NaN for an annotator that the text has not."""
 
     @cached_property
     def attention(self) -> Tensor:
@@ -208,6 +210,7 @@ class Observation:
             ids_given=self.ids_given,
             spared=None if self.spared is None else cut(self.spared),
             given={name: each._replace(values=cut(each.values)) for name, each in self.given.items()},
+            marks=None if self.marks is None else cut(self.marks),
         )
 
     @torch.no_grad()

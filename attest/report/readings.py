@@ -321,6 +321,9 @@ SCORES = {
     "P@k": "precision",
     "depth": "depth",
     "AUPRC": "auprc",
+    "marked: F1": "plausible_f1",
+    "marked: IOU F1": "plausible_iou_f1",
+    "marked: AUPRC": "plausible_auprc",
 }
 """The headings of scores, by the prefix of their columns in E15."""
 AGREEMENT, SHARED = "τ-b with attention", f"first {FIRST} shared"
@@ -338,6 +341,11 @@ ABOUT_SIGNED = "Signed readings rank tokens by how much they speak for the predi
 ABOUT_TRUTH = (
     "Where it is known which tokens decide: P@k, share of them among as many tokens ranked first; depth, share of the text "
     "down to the last of them; AUPRC, average precision."
+)
+ABOUT_MARKS = (
+    "Marked: what people marked, as ERASER scores it: token F1 with as many words ranked first as are marked, F1 of spans "
+    "that match by half of their union, area under precision and recall. Plausible is not faithful: a reading can please "
+    "people and say nothing of the model. A random order has F1 {f1}, IOU F1 {iou_f1}, AUPRC {auprc}.{human}"
 )
 
 
@@ -405,6 +413,8 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTab
     readings = [name.removeprefix(first) for name, value in values.items() if name.startswith(first) and not math.isnan(value)]
     if not readings:
         return None
+    for name in [*readings, "chance"]:
+        values = {**values, f"plausible_iou_f1_{name}": _f1(values, name)}
     readings.sort(key=lambda reading: -fmean(values.get(f"{column}_{reading}", 0.0) for column in SURVIVAL))
     columns = {title: [_cell(values.get(f"{column}_{each}")) for each in readings] for title, column in SCORES.items()}
     agreement = {**values, "tau_attention_and_attention": 1.0}  # signed rankings have none: only erasure compares them
@@ -417,8 +427,22 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTab
         ABOUT_SHARED: SHARED in shown,
         ABOUT_SIGNED: SIGNED in "".join(readings),
         ABOUT_TRUTH: "P@k" in shown,
+        _about_marks(values): "marked: F1" in shown,
     }
     return ReadingTable(["reading", *shown], body, " ".join(sentence for sentence, is_said in about.items() if is_said))
+
+
+def _f1(values: Mapping[str, float], reading: str) -> float:
+    """Return F1 of spans as ERASER counts it: of the means of precision and recall over texts."""
+    precision, recall = (values.get(f"plausible_iou_{name}_{reading}", math.nan) for name in ("precision", "recall"))
+    return 0.0 if precision == recall == 0 else 2 * precision * recall / (precision + recall)
+
+
+def _about_marks(values: Mapping[str, float]) -> str:
+    chance = {name: _cell(values.get(f"plausible_{name}_chance")) for name in ("f1", "iou_f1", "auprc")}
+    human, kappa = (_cell(values.get(name)) for name in ("plausible_f1_human", "kappa_human"))
+    people = f" Of two annotators one has F1 {human} against the other (κ {kappa})." if human != EMPTY else ""
+    return ABOUT_MARKS.format(**chance, human=people)
 
 
 def _cell(value: float | None) -> str:

@@ -20,7 +20,14 @@ def test_the_page_runs(model, tokenizer, tmp_path, monkeypatch, capsys):
     model.save_pretrained("my-model")
     tokenizer.save_pretrained("my-model")
     pd.DataFrame({"text": TEXTS, "label": ["bad", "good", "bad", "bad", "good"]}).to_csv("reviews.csv", index=False)
-    names = {"model": model, "tokenizer": tokenizer, "texts": TEXTS, "values": [[*map(len, text.split())] for text in TEXTS]}
+    marks = [[int(place == 1) for place, _ in enumerate(text.split())] for text in TEXTS]
+    names = {
+        "rationales": marks,
+        "model": model,
+        "tokenizer": tokenizer,
+        "texts": TEXTS,
+        "values": [[*map(len, text.split())] for text in TEXTS],
+    }
     trials = []
     for kind, block in re.findall(r"```(python|bash)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL):
         if kind == "bash":
@@ -29,7 +36,8 @@ def test_the_page_runs(model, tokenizer, tmp_path, monkeypatch, capsys):
         else:
             exec(compile(block, str(PAGE), "exec"), names)
             trials += [names["trial"]] if "attest.trial(" in block else []
-    first, second, third = trials
+    first, second, marked, third = trials
+    assert 0 < marked.summary["E15/plausible_auprc_shap/mean"] <= 1
     assert {"win_comprehensiveness_shap", "win_comprehensiveness_rollout"} <= set(first.table("E15"))
     assert "win_comprehensiveness_lrp" not in first.table("E15")
     pd.testing.assert_series_equal(

@@ -13,11 +13,11 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.app.api.batches import Batch, texts_of
+from attest.app.api.batches import Batch
+from attest.app.api.beside import columns_by_text, of_tokens, units_of
 from attest.app.api.given import Given
 from attest.core.errors import AttestError
-from attest.datamodules.instances import FIRST, SECOND, TEXTS, TOKENS, first_of
-from attest.datamodules.notice import say, some
+from attest.datamodules.notice import say
 from attest.experiments.readings.kinds import READINGS
 from attest.models.observation import GivenReading
 
@@ -28,41 +28,7 @@ KEY = "explanation/{}"
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 TEXTS_COMPARED = 100
 """E15's sample of texts, unless another is asked for: 12 are too few to tell which of two readings is better."""
-UNITS = ("token", "token but the special ones", "word")
-"""What a number of an explanation may be of."""
 HOW = "For example: explanations={'shap': values}, where values has a list of numbers for each text, one a token or one a word"
-
-
-class Units:
-    """Which number of an explanation each token of a text gets: ``places`` int64 ``(T,)``, -1 for none, by unit.
-
-    Args:
-        text: one text, as ``texts_of`` returns it.
-        spaced: the word of each token and the number of words, if they are known.
-    """
-
-    def __init__(self, text: Batch, spaced: tuple[list[int], int] | None) -> None:
-        real = text["mask"].bool().cpu()
-        length = int(real.sum())
-        special = torch.zeros(length, dtype=torch.bool)
-        if "word" in text:
-            special = text["word"].cpu()[real] < 0
-        elif "special" in text:
-            special = text["special"].bool().cpu()[real]
-        plain = torch.where(special, -1, (~special).cumsum(dim=0) - 1)
-        self.width = len(real)
-        self.places = {"token": (torch.arange(length), length), UNITS[1]: (plain, int((~special).sum()))}
-        if spaced is not None:
-            self.places["word"] = torch.tensor(spaced[0]), spaced[1]
-
-    def spread(self, unit: str, numbers: np.ndarray) -> Tensor:
-        """Return the number of each token, float64 ``(T,)``: those of a unit have equal shares, which add up to its number."""
-        places, count = self.places[unit]
-        shares = torch.bincount(places[places >= 0], minlength=count)[places]
-        of_tokens = torch.from_numpy(numbers)[places] / shares
-        padded = torch.zeros(self.width, dtype=torch.float64)
-        padded[: len(places)] = of_tokens.masked_fill(places < 0, 0)
-        return padded
 
 
 def require_one_decision(batches: Sequence[Batch], of_others: bool) -> None:
@@ -94,20 +60,18 @@ def with_explanations(
     Raises:
         AttestError: an explanation has another name, other texts, another length or other numbers than it may.
     """
-    named = _from_table(explanations, read) if isinstance(explanations, pd.DataFrame | str | Path) else explanations
+    named = explanations
+    if isinstance(named, pd.DataFrame | str | Path):
+        named = columns_by_text(named, read, _has_numbers, "lists of numbers")
     _require_names(named)
-    texts = {int(text["id"]): text for batch in batches for text in texts_of(batch)}
-    if {*texts} != {*range(len(texts))}:
-        raise AttestError(
-            "explanations= is taken by position, and the batches have ids of their own; expected ids from 0, in the order of "
-            "the texts. Leave 'id' out of the batches."
-        )
-    units = [Units(texts[row], _spaced(read, encode, row)) for row in range(len(texts))]
+    units = units_of(batches, read, encode)
     rows: dict[str, list[Tensor]] = {}
     said = {}
     for name, source in named.items():
         numbers = _called(name, source, batches, read) if callable(source) else list(source)
-        rows[name], said[name] = _of_tokens(name, numbers, units)
+        if len(numbers) != len(units):
+            raise AttestError(f"the explanation {name} has {len(numbers)} rows for {len(units)} texts; expected one for each.")
+        rows[name], said[name] = of_tokens(f"the explanation {name}", range(len(units)), numbers, units)
         say(f"Explanation {name}: {said[name]}.")
     held = [
         batch | {KEY.format(name): torch.stack([each[row] for row in batch["id"].tolist()]) for name, each in rows.items()}
@@ -147,73 +111,9 @@ def _require_names(named: Any) -> None:
             raise AttestError(f"an explanation is called {name}, as another reading is; expected a name of its own.")
 
 
-def _from_table(source: pd.DataFrame | str | Path, read: Given) -> dict[str, list[Any]]:
-    """Return the explanations in the columns of a table, whose rows are found by their text."""
-    table, what = source, "the table of explanations"
-    if not isinstance(table, pd.DataFrame):
-        what = str(source)
-        if not Path(what).is_file():
-            raise AttestError(f"there is no file {what}; expected a parquet file with a column of texts.")
-        table = pd.read_parquet(what)
-    if read.batched:
-        raise AttestError(
-            "explanations are found in a table by their text, and the data are token ids; expected texts, or a dictionary: "
-            "explanations={'shap': values}"
-        )
-    names = [*map(str, table.columns)]
-    second = first_of(SECOND, names) if any(isinstance(each, tuple) for each in read.items) else None
-    text = first_of((*FIRST, *TEXTS) if second else (*TEXTS, *FIRST, *TOKENS), names)
-    if text is None:
-        raise AttestError(
-            f"{what} has the columns {some(names)}, and none of them is called as texts are; expected a column text, by which "
-            "the numbers are found."
-        )
-    columns = [name for name in names if name not in (text, second) and _has_numbers(table[name])]
-    if not columns:
-        raise AttestError(
-            f"{what} has the columns {some(names)}, and none holds lists of numbers; expected a column for each explanation, "
-            "one number a token or a word."
-        )
-    if unread := [name for name in names if name not in (text, second, *columns)]:
-        say(f"Read from {what}: {', '.join(columns)}. Not read: {some(unread)}.")
-    keys = [_key(each) for each in (zip(table[text], table[second], strict=True) if second else table[text])]
-    rows: dict[Any, int] = {}
-    for row, key in enumerate(keys):
-        first = rows.setdefault(key, row)
-        if any(not np.array_equal(table[name].iloc[first], table[name].iloc[row]) for name in columns):
-            raise AttestError(f"{what} has the text {_short(key)!r} twice, with other numbers; expected one row a text.")
-    wanted = [_key(each) for each in read.items]
-    if missing := [key for key in wanted if key not in rows]:
-        raise AttestError(
-            f"{what} has no row for {len(missing)} of {len(wanted)} texts, the first of which is {_short(missing[0])!r}; "
-            "expected every text that is tried, letter by letter."
-        )
-    return {name: [table[name].iloc[rows[key]] for key in wanted] for name in columns}
-
-
-def _has_numbers(column: pd.Series) -> bool:
+def _has_numbers(_name: str, column: pd.Series) -> bool:
     first = column.iloc[0] if len(column) else None
     return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and not isinstance(first[0], str)
-
-
-def _key(text: Any) -> Any:
-    return text if isinstance(text, str) else tuple(text)
-
-
-def _short(key: Any) -> str:
-    return (key if isinstance(key, str) else " ".join(key))[:40]
-
-
-def _spaced(read: Given, encode: Any, row: int) -> tuple[list[int], int] | None:
-    """Return the word of each token of a text and its number of words; None if the tokenizer is not of transformers."""
-    known = getattr(encode, "spaced_of", None)
-    if known is None or read.batched or read.tokenized:
-        return None
-    text = read.items[row]
-    count = (
-        len(text) if isinstance(text, list) else sum(len(part.split()) for part in ([text] if isinstance(text, str) else text))
-    )
-    return known(text), count
 
 
 def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], read: Given) -> list[Any]:
@@ -236,64 +136,3 @@ def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], r
             )
         found |= zip(rows, values if lengths is None else map(lambda row, n: row[:n], values, lengths), strict=True)
     return [found[row] for row in range(len(found))]
-
-
-def _of_tokens(name: str, numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
-    """Return the numbers of the tokens of each text, and what an explanation's numbers are of, in words."""
-    if len(numbers) != len(units):
-        raise AttestError(f"the explanation {name} has {len(numbers)} rows for {len(units)} texts; expected one for each.")
-    values = [_row(name, row, each) for row, each in enumerate(numbers)]
-    fitting = [
-        unit
-        for unit in UNITS
-        if all(unit in text.places and len(each) == text.places[unit][1] for each, text in zip(values, units, strict=True))
-    ]
-    if not fitting:
-        _refuse_lengths(name, values, units)
-    unit = fitting[0]
-    if any(not torch.equal(text.places[unit][0], text.places[other][0]) for text in units for other in fitting[1:]):
-        raise AttestError(
-            f"the explanation {name} may have one number a {unit} or one a {fitting[-1]}: every text has as many of both, and "
-            "they are not the same; expected one a token, special ones included."
-        )
-    places = [text.places[unit] for text in units]
-    read = [len(where[where >= 0].unique()) for where, _ in places]
-    lost = sum(count for _, count in places) - sum(read)
-    said = f"one number a {unit}"
-    if unit == "word" and any(int((where >= 0).sum()) > words for (where, _), words in zip(places, read, strict=True)):
-        said += ", in equal shares to its subwords"
-    if lost:
-        said += f"; {lost} words that the model does not read are left out"
-    return [text.spread(unit, each) for text, each in zip(units, values, strict=True)], said
-
-
-def _row(name: str, row: int, numbers: Any) -> np.ndarray:
-    try:
-        values = np.array(numbers, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty((0, 0))
-    if values.ndim != 1:
-        raise AttestError(f"the explanation {name} of text {row} is {str(numbers)[:40]!r}; expected a list of numbers.")
-    if not np.isfinite(values).all():
-        place = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise AttestError(
-            f"the explanation {name} of text {row} is {values[place]} at place {place}; expected finite numbers. Leave out "
-            "the text, or say 0 of what is not important."
-        )
-    return values
-
-
-def _refuse_lengths(name: str, values: Sequence[np.ndarray], units: Sequence[Units]) -> None:
-    """Refuse an explanation whose numbers are of no one unit in all texts, by the text that fits worst."""
-    fits = {
-        unit: [unit in text.places and len(each) == text.places[unit][1] for each, text in zip(values, units, strict=True)]
-        for unit in UNITS
-    }
-    nearest = max(UNITS, key=lambda unit: sum(fits[unit]))
-    row = fits[nearest].index(False)
-    ways = " or ".join(f"{count} (one a {unit})" for unit, (_, count) in units[row].places.items())
-    others = f" {sum(fits[nearest])} of {len(units)} texts have one number a {nearest}." if any(fits[nearest]) else ""
-    raise AttestError(
-        f"the explanation {name} of text {row} has {len(values[row])} numbers; expected {ways}, the same for all "
-        f"texts.{others}"
-    )

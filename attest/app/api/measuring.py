@@ -23,6 +23,7 @@ from torch.nn.utils.rnn import pad_sequence
 from attest.app.api.batches import Batch, attended, batch_of, in_batches, text_of, texts_of
 from attest.app.api.explanations import given_in
 from attest.app.api.fitting import Fitting
+from attest.app.api.rationales import KEY
 from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError
 from attest.core.forecast import Forecast
@@ -336,7 +337,8 @@ class Measuring:
         observation = observe(cast(Network, self.network), ids, tokens, mask, words=words, special=special)
         require_finite_logits(observation.logits, ids, mask)
         self._require_names(observation.probabilities.shape[-1])
-        return replace(observation, given=given_in(batch, self.given, device)) if self.given else observation
+        marks = batch[KEY].to(device) if KEY in batch else None
+        return replace(observation, given=given_in(batch, self.given, device), marks=marks)
 
     def _require_names(self, classes: int) -> None:
         """Raise an error if the number of label names differs from the number of classes."""

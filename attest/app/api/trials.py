@@ -41,6 +41,7 @@ from attest.app.api.long_texts import (
 from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, shown_class, tagged_batches
 from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
+from attest.app.api.rationales import Rationales, with_marks
 from attest.app.api.run import Outcome, Run, open_run
 from attest.core.attention.interventions import uncompiled
 from attest.core.bounds import require_bounds
@@ -153,6 +154,7 @@ def trial(
     explanations: Explanations | None = None,
     reading: str | None = None,
     readings: Sequence[str] | None = None,
+    rationales: Rationales | None = None,
 ) -> Trial:
     """Put the attention of a model on trial, on texts of the caller.
 
@@ -208,6 +210,9 @@ def trial(
         reading: the name of an explanation, or of a reading of the model, that stands in the place of attention in E1, E11,
             E12 and E14; None for the attention itself.
         readings: the readings of the model that E15 computes beside attention and random; None for all that suit it.
+        rationales: what people marked in each text: 0 and 1, one a token or one a word, of one or of several annotators; spans
+            of words, ``(start, end)`` or with ``start_token`` and ``end_token``; or the text with stars around marked words.
+            Or a table of these as above. E15 then says how well readings find them.
     Raises:
         AttestError: the model, the data, an experiment or an explanation is not as it should be.
     """
@@ -257,10 +262,15 @@ def trial(
         if explanations is not None:
             require_one_decision(batches, tags or several or chooses or marks)
             batches, given_numbers = with_explanations(batches, explanations, read, encode)
+        if rationales is not None:
+            require_one_decision(batches, tags or several or chooses or marks)
+            batches = with_marks(batches, rationales, read, encode)
         inside = not getattr(network, "pools_by_attention", True)
         on = device_of(network)
         drawn_from = None if background is None else _background(background, encode).to(on)
-        wanted = _with_readings(_asked_for(experiments, batches, network, reading), given_numbers, readings)
+        wanted = _with_readings(
+            _asked_for(experiments, batches, network, reading), bool(given_numbers) or rationales is not None, readings
+        )
         measures = chosen(wanted, inside, tags, number)
         _require_reading(reading, [*given_numbers], measures, tags)
         about: dict[str, Any] = {}
@@ -402,12 +412,12 @@ def _asked_for(
 
 
 def _with_readings(
-    experiments: Experiments, explanations: Collection[str], readings: Sequence[str] | None
+    experiments: Experiments, compared: bool, readings: Sequence[str] | None
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return the experiments with their settings; E15 among them if explanations are given, with what it is told of these."""
+    """Return the experiments with their settings; E15 among them if something is given that it compares."""
     names = [experiments] if isinstance(experiments, str) else [*experiments]
     settings = {name: dict(experiments[name]) if isinstance(experiments, Mapping) else {} for name in names}
-    if explanations:
+    if compared:
         settings["E15"] = {"texts": TEXTS_COMPARED} | settings.get("E15", {})
     if readings is not None:
         if "E15" not in settings:

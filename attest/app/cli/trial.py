@@ -132,7 +132,12 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     readings = None if typed.readings is None else [name.strip() for name in typed.readings.split(",")]
     processes = 1 if device.type == "cuda" else typed.processes or min(cores(), processes_that_fit())
     options |= {"window": typed.window, "stride": typed.stride, "pooled": typed.pooled, "device": device}
-    options |= {"explanations": typed.explanation, "reading": typed.reading, "readings": readings}
+    options |= {
+        "explanations": typed.explanation,
+        "reading": typed.reading,
+        "readings": readings,
+        "rationales": typed.rationales,
+    }
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
     tried = trial(model, data.texts, ALL if ALL.upper() in wanted else wanted or None, tokenizer=tokenizer, **options)
     kept = tried.write_into(folder)
@@ -213,6 +218,9 @@ def _parser() -> CommandParser:
     parser.add_argument("--pooled", default="mean", help=POOLED)
     parser.add_argument("--labels", help=LABELS)
     parser.add_argument("--explanation", help=EXPLANATION)
+    parser.add_argument(
+        "--rationales", help="a parquet file of human marks: a column of texts and one called rationales, in any usual shape"
+    )
     parser.add_argument("--reading", help="the reading or explanation that E1, E11, E12 and E14 put in attention's place")
     parser.add_argument(
         "--readings", help="the readings that E15 compares with attention, with commas between; by default all that suit"

@@ -21,6 +21,7 @@ from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.erasure.outcomes import Columns, on_part, outcomes_of, random_ranks, ranks_of, scored, sizes
 from attest.experiments.readings.formulas import completeness_gap, relevance_gap
 from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, asked_readings, random_reading
+from attest.experiments.readings.rationales import against_marks
 from attest.experiments.readings.truth import hangs_on, scores_against
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import (
@@ -82,6 +83,7 @@ def side_by_side(
         words. ``gap_integrated_gradients``, how far their sum is from the prediction minus that of embeddings of 0, and
         ``gap_lrp``, how far the sum of relevance is from the margin in logits. Where the truth is known, and the decision
         hangs on it: ``precision_<reading>``, ``depth_<reading>``, ``auprc_<reading>``; ``hangs_on_truth``, 1 where it does.
+        Where people have marked words: ``plausible_<score>_<reading>``, as in ``against_marks``.
     """
     shown = {name: values.abs() for name, values in readings_of(observation, seed, names=readings).items()} if weights else {}
     chosen = in_sample(seed, observation.ids, everyone, texts) & observation.several
@@ -123,7 +125,7 @@ def _measured(
     part: Observation, seed: int, sets: int, truth: Tensor | None, clock: Clock | None, names: Sequence[str] | None
 ) -> Columns:
     texts = part.ids, part.tokens, part.mask, part.labels, part.words, part.spared
-    observation = replace(observe(part.network, *texts), given=part.given)  # gradients need the graph
+    observation = replace(observe(part.network, *texts), given=part.given, marks=part.marks)  # gradients need the graph
     readings = readings_of(observation, seed, clock, names)
     rankings = _rankings(readings, [*_signed(), *(name for name, each in part.given.items() if each.signed)])
     if truth is not None:
@@ -138,6 +140,8 @@ def _measured(
         words = ranked_words(observation)
         of_words = {name: over_words(values, words) for name, values in readings.items()}
         columns |= _agreement("tau_words", of_words, first_of_words(words), observation.within)
+    if observation.marks is not None:
+        columns |= against_marks(observation, {name: ranking for name, ranking in rankings.items() if name != ORACLE}, seed)
     return columns if truth is None else columns | _against(observation, rankings, truth, seed)
 
 
@@ -292,6 +296,27 @@ SPEC = Spec(
         Column("precision_<reading>", SHARE, "share of true tokens among as many ranked first, where `hangs_on_truth` is 1"),
         Column("depth_<reading>", SHARE, "share of the text down to the last true token"),
         Column("auprc_<reading>", SHARE, "average precision"),
+        Column(
+            "plausible_f1_<reading>",
+            SHARE,
+            "marked texts only: token F1 with as many marked words; `chance`: of a random order",
+        ),
+        Column(
+            "plausible_iou_precision_<reading>",
+            SHARE,
+            "marked texts only: share of its spans that match a marked span (IOU of at least 0.5)",
+        ),
+        Column("plausible_iou_recall_<reading>", SHARE, "marked texts only: their number over that of marked spans"),
+        Column(
+            "plausible_auprc_<reading>",
+            SHARE,
+            "marked texts only: area under precision and recall of marked words, by trapezoids",
+        ),
+        Column(
+            "kappa_human",
+            CORRELATION,
+            "marked texts only: Cohen's κ, mean over pairs of annotators; `plausible_f1_human`: their token F1",
+        ),
     ),
     measures=(
         Measure(

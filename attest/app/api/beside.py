@@ -1,0 +1,216 @@
+"""Numbers that are given beside texts, one a token or one a word: explanations and human marks; found by position or by text.
+
+Legend: T tokens.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from attest.app.api.batches import Batch, texts_of
+from attest.app.api.given import Given
+from attest.core.errors import AttestError
+from attest.datamodules.instances import FIRST, SECOND, TEXTS, TOKENS, first_of
+from attest.datamodules.notice import say, some
+
+UNITS = ("token", "token but the special ones", "word")
+"""What such a number may be of."""
+
+
+class Units:
+    """Which of the numbers beside a text each of its tokens gets: ``places`` int64 ``(T,)``, -1 for none, by unit.
+
+    Args:
+        text: one text, as ``texts_of`` returns it.
+        spaced: the word of each token and the number of words, if they are known.
+    """
+
+    def __init__(self, text: Batch, spaced: tuple[list[int], int] | None) -> None:
+        real = text["mask"].bool().cpu()
+        length = int(real.sum())
+        special = torch.zeros(length, dtype=torch.bool)
+        if "word" in text:
+            special = text["word"].cpu()[real] < 0
+        elif "special" in text:
+            special = text["special"].bool().cpu()[real]
+        plain = torch.where(special, -1, (~special).cumsum(dim=0) - 1)
+        self.width = len(real)
+        self.places = {"token": (torch.arange(length), length), UNITS[1]: (plain, int((~special).sum()))}
+        if spaced is not None:
+            self.places["word"] = torch.tensor(spaced[0]), spaced[1]
+
+    def spread(self, unit: str, numbers: np.ndarray) -> Tensor:
+        """Return the number of each token, float64 ``(T,)``: those of a unit have equal shares, which add up to its number."""
+        places, count = self.places[unit]
+        shares = torch.bincount(places[places >= 0], minlength=count)[places]
+        of_tokens = torch.from_numpy(numbers)[places] / shares
+        padded = torch.zeros(self.width, dtype=torch.float64)
+        padded[: len(places)] = of_tokens.masked_fill(places < 0, 0)
+        return padded
+
+
+def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
+    """Return of each text, in their order, which number a token gets.
+
+    Raises:
+        AttestError: the ids of the batches are no places in a list.
+    """
+    texts = {int(text["id"]): text for batch in batches for text in texts_of(batch)}
+    if {*texts} != {*range(len(texts))}:
+        raise AttestError(
+            "explanations and rationales are taken by position, and the batches have ids of their own; expected ids from 0, "
+            "in the order of the texts. Leave 'id' out of the batches."
+        )
+    return [Units(texts[row], _spaced(read, encode, row)) for row in range(len(texts))]
+
+
+def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
+    """Return the numbers of the tokens of texts, float64 ``(T,)`` each, and what they are of, in words.
+
+    Args:
+        what: they are, in words.
+        texts: which text each list of numbers is of.
+        numbers: the lists.
+        units: of all texts.
+    Raises:
+        AttestError: one is no list of finite numbers, or their lengths are not those of one unit.
+    """
+    units = [units[text] for text in texts]
+    values = [_row(f"{what} of text {text}", each) for text, each in zip(texts, numbers, strict=True)]
+    fitting = [
+        unit
+        for unit in UNITS
+        if all(unit in text.places and len(each) == text.places[unit][1] for each, text in zip(values, units, strict=True))
+    ]
+    if not fitting:
+        _refuse_lengths(what, texts, values, units)
+    unit = fitting[0]
+    if any(not torch.equal(text.places[unit][0], text.places[other][0]) for text in units for other in fitting[1:]):
+        raise AttestError(
+            f"{what} may have one number a {unit} or one a {fitting[-1]}: every text has as many of both, and "
+            "they are not the same; expected one a token, special ones included."
+        )
+    places = [text.places[unit] for text in units]
+    read = [len(where[where >= 0].unique()) for where, _ in places]
+    lost = sum(count for _, count in places) - sum(read)
+    said = f"one number a {unit}"
+    if unit == "word" and any(int((where >= 0).sum()) > words for (where, _), words in zip(places, read, strict=True)):
+        said += ", in equal shares to its subwords"
+    if lost:
+        said += f"; {lost} words that the model does not read are left out"
+    return [text.spread(unit, each) for text, each in zip(units, values, strict=True)], said
+
+
+def _row(what: str, numbers: Any) -> np.ndarray:
+    try:
+        values = np.array(numbers, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty((0, 0))
+    if values.ndim != 1:
+        raise AttestError(f"{what} is {str(numbers)[:40]!r}; expected a list of numbers.")
+    if not np.isfinite(values).all():
+        place = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise AttestError(
+            f"{what} is {values[place]} at place {place}; expected finite numbers. Leave out "
+            "the text, or say 0 of what is not important."
+        )
+    return values
+
+
+def _refuse_lengths(what: str, texts: Sequence[int], values: Sequence[np.ndarray], units: Sequence[Units]) -> None:
+    """Refuse numbers that are of no one unit in all texts, by the text that fits worst."""
+    fits = {
+        unit: [unit in text.places and len(each) == text.places[unit][1] for each, text in zip(values, units, strict=True)]
+        for unit in UNITS
+    }
+    nearest = max(UNITS, key=lambda unit: sum(fits[unit]))
+    row = fits[nearest].index(False)
+    ways = " or ".join(f"{count} (one a {unit})" for unit, (_, count) in units[row].places.items())
+    others = f" {sum(fits[nearest])} of {len(units)} have one number a {nearest}." if any(fits[nearest]) else ""
+    raise AttestError(
+        f"{what} of text {texts[row]} has {len(values[row])} numbers; expected {ways}, the same for all texts.{others}"
+    )
+
+
+def columns_by_text(
+    source: pd.DataFrame | str | Path, read: Given, holds: Callable[[str, pd.Series], bool], wanted: str
+) -> dict[str, list[Any]]:
+    """Return some columns of a table, a value for each text that is tried; its rows are found by their text.
+
+    Args:
+        source: the table, or its parquet file.
+        read: what the user gave.
+        holds: whether a column, by its name and itself, is one of those.
+        wanted: what such a column holds, in words.
+    Raises:
+        AttestError: the file, a column or a text is not there, or a text is there twice.
+    """
+    table, what = source, "the table"
+    if not isinstance(table, pd.DataFrame):
+        what = str(source)
+        if not Path(what).is_file():
+            raise AttestError(f"there is no file {what}; expected a parquet file with a column of texts.")
+        table = pd.read_parquet(what)
+    if read.batched:
+        raise AttestError(
+            f"{wanted} are found in a table by their text, and the data are token ids; expected texts, or what the table "
+            "holds as lists, by position."
+        )
+    names = [*map(str, table.columns)]
+    second = first_of(SECOND, names) if any(isinstance(each, tuple) for each in read.items) else None
+    text = first_of((*FIRST, *TEXTS) if second else (*TEXTS, *FIRST, *TOKENS), names)
+    if text is None:
+        raise AttestError(
+            f"{what} has the columns {some(names)}, and none of them is called as texts are; expected a column text, by which "
+            "the numbers are found."
+        )
+    columns = [name for name in names if name not in (text, second) and holds(name, table[name])]
+    if not columns:
+        raise AttestError(
+            f"{what} has the columns {some(names)}, and none holds {wanted}; expected a column of {wanted} beside the texts."
+        )
+    if unread := [name for name in names if name not in (text, second, *columns)]:
+        say(f"Read from {what}: {', '.join(columns)}. Not read: {some(unread)}.")
+    keys = [_key(each) for each in (zip(table[text], table[second], strict=True) if second else table[text])]
+    rows: dict[Any, int] = {}
+    for row, key in enumerate(keys):
+        first = rows.setdefault(key, row)
+        if any(plain(table[name].iloc[first]) != plain(table[name].iloc[row]) for name in columns):
+            raise AttestError(f"{what} has the text {_short(key)!r} twice, with other {wanted}; expected one row a text.")
+    keys = [_key(each) for each in read.items]
+    if missing := [key for key in keys if key not in rows]:
+        raise AttestError(
+            f"{what} has no row for {len(missing)} of {len(keys)} texts, the first of which is {_short(missing[0])!r}; "
+            "expected every text that is tried, letter by letter."
+        )
+    return {name: [table[name].iloc[rows[key]] for key in keys] for name in columns}
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a table with lists in place of arrays."""
+    return [plain(each) for each in value] if isinstance(value, np.ndarray | list) else value
+
+
+def _key(text: Any) -> Any:
+    return text if isinstance(text, str) else tuple(text)
+
+
+def _short(key: Any) -> str:
+    return (key if isinstance(key, str) else " ".join(key))[:40]
+
+
+def _spaced(read: Given, encode: Any, row: int) -> tuple[list[int], int] | None:
+    """Return the word of each token of a text and its number of words; None if the tokenizer is not of transformers."""
+    known = getattr(encode, "spaced_of", None)
+    if known is None or read.batched or read.tokenized:
+        return None
+    text = read.items[row]
+    count = (
+        len(text) if isinstance(text, list) else sum(len(part.split()) for part in ([text] if isinstance(text, str) else text))
+    )
+    return known(text), count

@@ -1,0 +1,124 @@
+"""What people have marked in texts, in the shapes in which corpora keep it, as marks of tokens.
+
+Legend: T tokens, A annotators.
+"""
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+import torch
+
+from attest.app.api.batches import Batch
+from attest.app.api.beside import Units, columns_by_text, of_tokens, plain, units_of
+from attest.app.api.given import Given
+from attest.core.errors import AttestError
+from attest.datamodules.notice import say
+
+Rationales: TypeAlias = Sequence[Any] | pd.DataFrame | str | Path
+"""For each text 0 and 1, of one or several annotators; spans; or the text with stars around marked words; or a table."""
+COLUMNS = ("rationales", "rationale", "evidences", "marks", "marked")
+"""Usual names of a column of them."""
+KEY = "marks"
+"""Of a batch: float ``(B, T, A)``, as ``Observation.marks``."""
+HOW = (
+    "expected 0 and 1, one a token or one a word, of one annotator or of several; spans as (start, end) or {'start_token': …, "
+    "'end_token': …}; or the text with stars around its marked words"
+)
+
+
+def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, encode: Any) -> list[Batch]:
+    """Return batches that hold under ``KEY`` what was marked.
+
+    Args:
+        batches: of a trial.
+        rationales: as in ``attest.trial``; None or an empty list for a text that nobody has read.
+        read: what the user gave.
+        encode: what has read the texts.
+    Raises:
+        AttestError: they are of other texts, or of none of the shapes.
+    """
+    if isinstance(rationales, pd.DataFrame | str | Path):
+        found = columns_by_text(rationales, read, lambda name, _: name in COLUMNS, "rationales")
+        rows = next(found[name] for name in COLUMNS if name in found)
+    else:
+        rows = list(rationales)
+    units = units_of(batches, read, encode)
+    if len(rows) != len(units):
+        raise AttestError(f"there are rationales of {len(rows)} texts for {len(units)} texts; expected one for each.")
+    of_texts = [
+        _annotators(place, plain(row), units[place], None if read.batched else read.items[place])
+        for place, row in enumerate(rows)
+    ]
+    texts = [place for place, each in enumerate(of_texts) for _ in each]
+    if not texts:
+        raise AttestError(f"no text has a rationale; {HOW}.")
+    marked, said = of_tokens("the rationale", texts, [marks for each in of_texts for marks in each], units)
+    most = max(map(len, of_texts))
+    held = [torch.full((text.width, most), torch.nan) for text in units]
+    for place in dict.fromkeys(texts):
+        of_text = [marks for text, marks in zip(texts, marked, strict=True) if text == place]
+        held[place][:, : len(of_text)] = (torch.stack(of_text, dim=-1) > 0).float()
+    unread = len(units) - len({*texts})
+    say(
+        f"Rationales: {said.split(',')[0].replace('number', 'mark')}, of {most} annotator{'s' if most > 1 else ''}."
+        + (f" {unread} of {len(units)} texts have none." if unread else "")
+    )
+    return [batch | {KEY: torch.stack([held[row] for row in batch["id"].tolist()])} for batch in batches]
+
+
+def _annotators(place: int, row: Any, units: Units, text: Any) -> list[np.ndarray]:
+    """Return the marks of each annotator of a text."""
+    if row is None or (isinstance(row, float) and np.isnan(row)) or (isinstance(row, list | tuple) and not len(row)):
+        return []
+    if isinstance(row, str) or (isinstance(row, tuple | list) and all(isinstance(part, str) for part in row)):
+        return [_starred(place, [row] if isinstance(row, str) else [*row], text)]
+    if not isinstance(row, list | tuple):
+        raise _other(place, row)
+    if isinstance(row[0], list) and row[0] and all(isinstance(each, Mapping | tuple) for each in row[0]):
+        row = [span for group in row for span in group]  # groups of evidence
+    if all(isinstance(each, Mapping | tuple) for each in row):
+        return [_spans(place, row, units)]
+    several = [each for each in row if len(each)] if all(isinstance(each, list) for each in row) else [row]
+    for marks in several:
+        if any(isinstance(mark, list | str) or mark not in (0, 1) for mark in marks):
+            raise _other(place, marks)
+    return [np.array(marks, dtype=np.float64) for marks in several]
+
+
+def _spans(place: int, spans: Sequence[Any], units: Units) -> np.ndarray:
+    """Return the marks of spans of words, or of tokens that are not special where words are not known."""
+    count = units.places.get("word", units.places["token but the special ones"])[1]
+    marks = np.zeros(count)
+    for span in spans:
+        found = [span.get("start_token"), span.get("end_token")] if isinstance(span, Mapping) else [*span]
+        start, end = [int(each) if isinstance(each, Integral) else -1 for each in found] if len(found) == 2 else (-1, -1)
+        if not 0 <= start < end <= count:
+            raise AttestError(
+                f"the rationale of text {place} has the span {found}, and the text has {count} words; expected the "
+                "place of the first word, from 0, and the place behind the last."
+            )
+        marks[start:end] = 1
+    return marks
+
+
+def _starred(place: int, parts: Sequence[str], text: Any) -> np.ndarray:
+    """Return the marks of words that have a star on either side: ``a *fine* film``."""
+    words = [word for part in parts for word in part.split()]
+    texts = [] if text is None else [text] if isinstance(text, str) else text
+    plain_words = [word for part in texts for word in part.split()]
+    stars = [word.count("*") - own.count("*") for word, own in zip(words, plain_words, strict=False)]
+    same = [word.replace("*", "") for word in words] == [word.replace("*", "") for word in plain_words]
+    if not same or not {*stars} <= {0, 2}:
+        raise AttestError(
+            f"the rationale of text {place} is {' '.join(parts)[:40]!r}, and the text is {' '.join(texts)[:40]!r}; expected "
+            "the same words, two stars around each that is marked."
+        )
+    return np.array([count == 2 for count in stars], dtype=np.float64)
+
+
+def _other(place: int, found: Any) -> AttestError:
+    return AttestError(f"the rationale of text {place} is {str(found)[:40]!r}; {HOW}.")

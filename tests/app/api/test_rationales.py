@@ -1,0 +1,92 @@
+"""What people marked, in every shape in which corpora keep it, comes to the same marks of tokens."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+import attest
+from attest.app.api.batches import batches_of
+from attest.app.api.foreign import with_words
+from attest.app.api.given import given
+from attest.app.api.rationales import KEY, with_marks
+from attest.app.cli.main import main
+from attest.models.pretrained.texts import Encoder
+from tests.models.pretrained.tiny import TEXTS
+
+MARKED = [[0, 1, 0], [0, 1, 1, 0], [1, 0, 1, 0, 0], [0, 1, 0], [0, 1, 0, 1, 1, 0]]
+"""The words of ``TEXTS`` that are marked; ``dully`` is read in two subwords."""
+SPANS = [[(1, 2)], [(1, 3)], [(0, 1), (2, 3)], [(1, 2)], [(1, 2), (3, 5)]]
+EVIDENCES = [[[{"start_token": start, "end_token": end, "docid": "d"} for start, end in spans]] for spans in SPANS]
+STARRED = ["a *fine* film", "a *dull* *film* .", "*not* a *fine* film .", "very *dully* film", "a *very* , *very* *fine* film"]
+SHAPES = {
+    "0 and 1": MARKED,
+    "arrays": [np.array(each) for each in MARKED],
+    "annotators that agree": [[each, each] for each in MARKED],
+    "spans": SPANS,
+    "evidences": EVIDENCES,
+    "stars": STARRED,
+    "a table": pd.DataFrame({"text": TEXTS[::-1], "rationales": EVIDENCES[::-1]}),
+}
+
+
+def held(encode, texts, rationales):
+    batches = with_words(batches_of(texts, encode, batch_size=2), encode, texts)
+    batches = with_marks(batches, rationales, given(texts), encode)
+    rows = {int(row): each for batch in batches for row, each in zip(batch["id"], batch[KEY], strict=True)}
+    return [rows[place] for place in range(len(texts))]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_comes_to_the_same_marks(shape, model, tokenizer):
+    found = held(Encoder(model, tokenizer), TEXTS, SHAPES[shape])
+    for row, marked in zip(found, [*MARKED[:3], [0, 1, 1, 0], MARKED[4]], strict=True):
+        for annotator in range(row.shape[-1]):
+            assert row[: len(marked) + 2, annotator].tolist() == [0, *marked, 0]
+
+
+def test_annotators_and_texts_that_nobody_read(model, tokenizer, capsys):
+    found = held(Encoder(model, tokenizer), TEXTS, [[MARKED[0], [1, 0, 0]], None, [], MARKED[3], [MARKED[4]]])
+    assert capsys.readouterr().out == "Rationales: one mark a word, of 2 annotators. 2 of 5 texts have none.\n"
+    assert found[0][:5].tolist() == [[0, 0], [0, 1], [1, 0], [0, 0], [0, 0]]
+    assert found[1].isnan().all()
+    assert found[3][:, 1].isnan().all()
+    pairs = [("a fine film", "very dully")]
+    assert held(Encoder(model, tokenizer), pairs, [("a *fine* film", "very *dully*")])[0][:9, 0].tolist() == [
+        0, 0, 1, 0, 0, 0, 1, 1, 0
+    ]  # fmt: skip
+
+
+WRONG = {
+    "a number": [[0, 2, 0], *MARKED[1:]],
+    "another length": [[0, 1], *MARKED[1:]],
+    "a span beyond": [[(1, 9)], *SPANS[1:]],
+    "another text": ["a *dull* film", *STARRED[1:]],
+    "stars around two words": ["a *fine film*", *STARRED[1:]],
+    "too few": MARKED[:4],
+    "none": [None] * 5,
+    "no column": pd.DataFrame({"text": TEXTS, "why": MARKED}),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_marks_nothing_is_refused(wrong, model, tokenizer, refusal):
+    with refusal():
+        attest.trial(model, TEXTS, ["E15"], tokenizer=tokenizer, rationales=WRONG[wrong], progress=False)
+
+
+def test_a_trial_says_what_people_would_have_said(model, tokenizer, tmp_path):
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    pd.DataFrame({"text": TEXTS, "label": ["bad", "good", "bad", "bad", "good"]}).to_csv(tmp_path / "reviews.csv", index=False)
+    both = [[marked, marked[::-1]] for marked in MARKED]
+    pd.DataFrame({"text": TEXTS, "rationales": both}).to_parquet(tmp_path / "marks.parquet")
+    typed = ["trial", f"--model={tmp_path / 'model'}", f"--data={tmp_path / 'reviews.csv'}", f"--out={tmp_path / 'out'}"]
+    assert main([*typed, f"--rationales={tmp_path / 'marks.parquet'}", "--readings=rollout", "--processes=1", "E15"]) == 0
+    run = attest.open_run(tmp_path / "out")
+    keys = [f"E15/plausible_{name}/mean" for name in ("f1_rollout", "auprc_chance", "iou_recall_random", "f1_human")]
+    assert all(0 < run.summary[key] <= 1 for key in keys)
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Plausible is not faithful" in page
+    assert "marked: IOU F1" in page
