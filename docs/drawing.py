@@ -12,7 +12,7 @@ HOLDS = {
     "report": "pages, figures, tables, W&B",
     "lightning_modules": "how each kind of model is trained",
     "runs": "a run on disk: what was asked, its name, its folder",
-    "experiments": "E1 to E16, one file each; the judges",
+    "experiments": "E1 to E17, one file each; the judges",
     "datamodules": "corpora as batches",
     "models": "networks, Transformers of other people, and how they are observed",
     "core": "attention, measures, memory, random draws, errors",

@@ -14,6 +14,7 @@ LEFT_OUT = {
     "attends_everywhere": "tokens see only what stands before them; it would let them look ahead",
     "moves_keys": "the softmax of its attention alone is reached, not its keys",
     "shows_values": "the softmax of its attention alone is reached, not its values",
+    "shows_outputs": "what each of its heads hands on is not seen",
 }
 """Why an experiment does not suit a model, by what it needs."""
 DECIDES = {

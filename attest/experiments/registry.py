@@ -73,6 +73,8 @@ class Context:
     """bool ``(B, T)``, the tokens that decide; None if the corpus does not know them."""
     clock: dict[str, float] | None = None
     """Seconds by reading, to which E15 adds; None if nobody counts."""
+    head_means: Mapping[str, Tensor] | None = None
+    """float ``(N, D)`` by layer: what each head hands on in the mean over all tokens of all texts; None if it is not known."""
 
 
 TOLD = tuple(each.name for each in fields(Context))

@@ -207,14 +207,17 @@ class Inside:
         run: takes a ``LayerObservation``, and the rest as ``Spec.run`` does.
         needs: an attribute that the network must have and that must be True: ``attends_everywhere`` if tokens are made to
             attend to later ones, which a decoder never does; ``looks_back`` if it is about the last token of a decoder;
-            ``moves_keys`` or ``shows_values`` if it moves keys or reads values, which are not seen in every model.
+            ``moves_keys``, ``shows_values`` or ``shows_outputs`` if it moves keys, reads values or replaces what heads hand
+            on, which are not seen in every model.
         of_tags: whether it is for models that decide each token, and for no others.
+        by_name: whether it is run only if it is asked for by its id, or as one of all.
     """
 
     id: str
     run: Callable[..., dict[str, Tensor]]
-    needs: Literal["", "attends_everywhere", "looks_back", "moves_keys", "shows_values"] = ""
+    needs: Literal["", "attends_everywhere", "looks_back", "moves_keys", "shows_values", "shows_outputs"] = ""
     of_tags: bool = False
+    by_name: bool = False
 
     def suits(self, network: Any) -> bool:
         """Return whether the network has what the experiment needs."""

@@ -104,17 +104,29 @@ class LayerObservation:
     def under(self, *interventions: Intervention) -> "LayerObservation":
         """Return an observation of the batch while interventions are in force; the layers below them keep their attention."""
         with intervene(self.network, *interventions):
-            logits, weights = _passed(self.network, self._forward(), self.mask.device)
+            logits, weights = _passed(self.network, self._forward(slice(None)), self.mask.device)
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
         return replace(self, attention=attention, logits=logits, inputs={})
 
-    def _forward(self) -> Callable[[], Tensor]:
+    def logits_under(self, rows: Tensor, *interventions: Intervention) -> Tensor:
+        """Return the logits of R of the instances, int64 ``(R,)`` rows of the batch, while interventions are in force.
+
+        No attention is kept, so that any number of interventions can be tried on long texts.
+
+        Returns:
+            ``(R, C)``, of a tagger ``(R, T, K)``.
+        """
+        with intervene(self.network, *interventions), torch.autocast(rows.device.type, enabled=False):
+            return self._forward(rows)()
+
+    def _forward(self, rows: Tensor | slice) -> Callable[[], Tensor]:
         """Return a function that runs the network, from the first layer with an intervention on if the network can do so."""
         tampered = [name for name, layer in attending(self.network).items() if layer.replacements]
+        tokens, mask = self.tokens[rows], self.mask[rows]
         if not tampered or not all(name in self.inputs for name in tampered):
-            return partial(self.network, self.tokens, self.mask)
+            return partial(self.network, tokens, mask)
         place = min(list(self.inputs).index(name) for name in tampered)
-        return partial(_pass_from, place, [*self.inputs.values()][place], self.network, self.tokens, self.mask)
+        return partial(_pass_from, place, [*self.inputs.values()][place][rows], self.network, tokens, mask)
 
     def rows(self, index: Tensor) -> "LayerObservation":
         """Return the observation of R of the instances, int64 ``(R,)`` rows of the batch, which may repeat."""

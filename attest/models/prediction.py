@@ -52,6 +52,12 @@ def predictions_of(network: Any, logits: Tensor) -> Tensor:
     return found if says_number(network) else found.softmax(dim=-1)
 
 
+def lead(classes: Tensor, predicted: Tensor) -> Tensor:
+    """Return a class's logit minus the largest of the others: ``(..., K)``, classes that broadcast -> ``(...)``."""
+    own = predicted.expand(classes.shape[:-1]).unsqueeze(-1)
+    return (classes.gather(-1, own) - classes.scatter(-1, own, -torch.inf).amax(dim=-1, keepdim=True)).squeeze(-1)
+
+
 def rounding_of(network: Any, dtype: torch.dtype) -> float:
     """Return how far apart two equal predictions of a network may be by rounding alone."""
     if not says_number(network):

@@ -13,15 +13,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import PowerNorm
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, PowerNorm
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from attest.core.measures import critical_tau
+from attest.core.measures.numbers import number, percent
 from attest.experiments.erasure.four_operators import KINDS, OPERATORS
+from attest.experiments.layers.heads import CURVE, by_head
 from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.report.collection import whiskers
-from attest.report.figures import ALL_TEXTS, CLASS_COLOURS, most_predicted
+from attest.report.figures import ALL_TEXTS, CLASS_COLOURS, most_predicted, on_hover
 from attest.report.related import HEADINGS
 
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
@@ -405,6 +409,52 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     names = [suffix.removeprefix("_layers").replace("to", " to ") if suffix else "all layers" for suffix in windows]
     axes.set_xticks(range(len(windows)), names)
     axes.set_ylabel("fall of the logit difference")
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Draw the mean fall of the logit difference without each head, a row a layer and a column a head; more on hover.
+
+    The columns are those of ``by_head``: ``drop_layer<l>_head<h>``, and ``look``, ``write`` and ``flipped`` likewise.
+    """
+    heads = by_head(rows)
+    layers, width = heads["layer"].max(), heads["head"].max()
+    figure = Figure(figsize=(1.8 + 0.35 * width, 1.4 + 0.22 * layers), layout="constrained")
+    axes = figure.subplots()
+    largest = heads["drop"].abs().max() or 1.0
+    colours = ScalarMappable(Normalize(-largest, largest), "RdBu_r")
+    for head in heads.itertuples():
+        square = Rectangle((head.head - 0.5, head.layer - 0.5), 1, 1, color=colours.to_rgba(head.drop))
+        said = f"layer {head.layer}, head {head.head}: falls by {number(head.drop)}, flips {percent(head.flipped)}"
+        on_hover(square, f"{said}; looks {percent(head.look)}, writes {number(head.write)}")
+        axes.add_patch(square)
+    axes.set_xlim(0.5, width + 0.5)
+    axes.set_ylim(layers + 0.5, 0.5)
+    axes.set_xticks(range(1, width + 1))
+    axes.set_yticks(range(1, layers + 1, -(-layers // 15)))
+    axes.set_xlabel("head")
+    axes.set_ylabel("layer")
+    figure.colorbar(colours, ax=axes, label="fall, in logits")
+    return figure
+
+
+def head_curves(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Draw the share of decisions that change against the share of heads that are switched off, by order of the heads.
+
+    The columns are ``flipped_look_<percent>``, ``flipped_write_<percent>`` and ``flipped_random_<percent>``.
+    """
+    figure = Figure(figsize=(8, 3), layout="constrained")
+    axes = figure.subplots()
+    orders = {"look": "where they look", "write": "what they write", "random": "random order"}
+    for colour, (order, label) in zip(CLASS_COLOURS, orders.items(), strict=False):
+        columns = [rows[f"flipped_{order}_{percentage}"].dropna() for percentage in CURVE]
+        margins = np.transpose([whiskers(column) for column in columns])
+        means = [column.mean() for column in columns]
+        axes.errorbar(CURVE, means, yerr=margins, marker="o", ms=4, lw=1, capsize=2, color=colour, label=label)
+    axes.set_xlabel("heads switched off, %")
+    axes.set_ylabel("decisions changed")
+    axes.set_ylim(0, 1)
     axes.legend(frameon=False, fontsize=8)
     return figure
 

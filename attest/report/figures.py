@@ -14,6 +14,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
@@ -28,8 +29,16 @@ def to_svg(figure: Figure) -> str:
     with matplotlib.rc_context({"svg.hashsalt": "attest", "svg.fonttype": "none"}):
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
+    text = HOVERED.sub(r"<g><title>\1</title>", buffer.getvalue())
     return text[text.index("<svg") :]
+
+
+HOVERED = re.compile(r'<g id="hover:([^"]*)">')
+
+
+def on_hover(artist: Artist, text: str) -> None:
+    """Let a part of a figure show a text when a pointer rests on it, in its SVG."""
+    artist.set_gid(f"hover:{text}")
 
 
 def save_png(figure: Figure, path: Path) -> None:

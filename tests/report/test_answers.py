@@ -8,6 +8,7 @@ import pytest
 from attest.core.measures import Paired
 from attest.experiments.readings.compared import SURVIVAL, title_of
 from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.spec import Means
 from attest.report.collection import Pairing
 from attest.report.findings import answers
 
@@ -35,11 +36,11 @@ def uniform(ours, theirs, pair=None):
 
 
 def test_every_answer_is_asked_for_here():
-    assert [*ANSWERED] == ["E1", "E2", "E3", "E8", "E10", "E11", "E12", "E14", "E15", "E16"]
+    assert [*ANSWERED] == ["E1", "E2", "E3", "E8", "E10", "E11", "E12", "E14", "E15", "E16", "E17"]
 
 
 def test_what_was_not_measured_is_not_spoken_of():
-    assert [said({}, experiment) for experiment in ("test", *ANSWERED)] == [None] * 11
+    assert [said({}, experiment) for experiment in ("test", *ANSWERED)] == [None] * 12
 
 
 def test_uniform_attention_is_a_control_of_its_own(snapshot):
@@ -231,3 +232,23 @@ def test_readings_are_held_against_attention_by_the_harsher_operator():
 def test_edges_of_a_decoder_that_were_cut(snapshot):
     means = {"E16/flipped": 0.31, "E16/flipped_random": 0.04, "E16/won": 0.825, "E16/sink": 0.4321}
     assert said(means, "E16") == snapshot
+
+
+HEADS = {
+    "E17/flipped_look": 0.05, "E17/flipped_random_look": 0.04, "E17/won_look": 0.6, "E17/flipped_write": 0.31,
+    "E17/flipped_random_write": 0.06, "E17/tau_look": 0.12, "E17/tau_write": 0.81,
+}  # fmt: skip
+CHOSEN = {"E17/drop_chosen": 1.5, "E17/drop_random_chosen": 0.25, "E17/flipped_chosen": 0.2, "E17/won_chosen": 0.8}
+
+
+def test_heads_that_were_switched_off(snapshot):
+    known = {name: value for name, value in HEADS.items() if "look" not in name}
+    assert [said(HEADS, "E17"), said(known, "E17")] == snapshot
+
+
+@pytest.mark.parametrize("ends", [(0.7, 0.9), (0.4, 0.6), (0.1, 0.3)], ids=["more", "unknown", "less"])
+def test_heads_of_somebodys_choice(ends, snapshot):
+    low, high = ends
+    interval = {"E17/won_chosen/ci_low": low, "E17/won_chosen/ci_high": high}
+    full = {f"{name}/mean": value for name, value in CHOSEN.items()} | interval
+    assert plain(EXPERIMENTS["E17"].answer(Means(full, None))) == snapshot

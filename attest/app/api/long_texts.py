@@ -56,8 +56,8 @@ def require_suited(names: Iterable[str], network: Any) -> None:
     for name in names:
         if name in INSIDE and not INSIDE[name].suits(network):
             raise AttestError(
-                f"{name} asks about keys, values or the last token of a text, and a text in windows has these once in each; "
-                f"expected some of {', '.join(suited(network))}."
+                f"{name} asks about keys, values, heads or the last token of a text, and a text in windows has these once in "
+                f"each; expected some of {', '.join(suited(network))}."
             )
 
 

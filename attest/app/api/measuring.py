@@ -4,6 +4,7 @@ run folder. ``Measuring`` serves classifiers; ``TaggedMeasuring`` serves models 
 Legend: B batch, T tokens, K tags.
 """
 
+import inspect
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
@@ -36,7 +37,7 @@ from attest.core.processes import Turns, TurnsOfRanks, can_fork, together
 from attest.core.version import __version__
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
-from attest.experiments.layers import LayerObservation, observe_layers, read_from_layers
+from attest.experiments.layers import LayerObservation, head_means, observe_layers, passes_a_text, read_from_layers
 from attest.experiments.readings import read_as, where_explained
 from attest.experiments.registry import ConfiguredExperiment, Context
 from attest.experiments.rows import BETWEEN, between_texts, joined, rows_of, tag_columns, text_columns
@@ -111,6 +112,8 @@ class Measuring:
         self.background = background
         self.labels: Sequence[str] = ()
         """The names of the labels, where each instance is a text and a label."""
+        self.head_means: Mapping[str, Tensor] | None = None
+        """What each head hands on in the mean over all texts, if an experiment asks for it."""
         self.fitting = Fitting()
         self.given: Mapping[str, bool] = {}
         """The explanations that somebody gave, by name: whether some of their numbers are below 0."""
@@ -149,6 +152,8 @@ class Measuring:
             AttestError: a batch or the output of the network is not valid.
         """
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
+        if any("head_means" in inspect.signature(experiment.run).parameters for experiment in self.measures.values()):
+            self.head_means = self._read_heads(batches)
 
         def work(rank: int) -> None:
             if until is not None:
@@ -167,6 +172,18 @@ class Measuring:
             together(processes, work) if self._shared else work(0)
         for name, table in self._early.items():
             self._parts[name] = [table.rows]
+
+    def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
+        """Read all texts once for the means of heads, and tell what switching each of them off will cost."""
+        device = device_of(self.network)
+        texts = ((batch["token_ids"].to(device), attended(batch).to(device)) for batch in self._within_budget(batches, 1))
+        means = head_means(self.network, texts)
+        heads, layers = sum(len(each) for each in means.values()), len(means)
+        say(
+            f"E17 switches off each of {heads} heads in {layers} layers, and sets of heads: about "
+            f"{passes_a_text(heads, layers)} passes a text, and one for each of its tokens."
+        )
+        return means
 
     def _share(self) -> None:
         """Exchange the measured rows and seconds among all processes, so that every process has those of all."""
@@ -321,7 +338,8 @@ class Measuring:
         return rows.assign(asked=[self.labels[label] for label in rows["asked"]]) if self.labels else rows
 
     def _context(self, labels: Tensor | None, observed: Observation | LayerObservation, everyone: Tensor) -> Context:
-        return Context(labels, everyone.to(observed.ids.device), self.seed, self.background)
+        device = observed.ids.device
+        return Context(labels, everyone.to(device), self.seed, self.background, head_means=self.head_means)
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:

@@ -52,7 +52,7 @@ from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budge
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.readings import READINGS
-from attest.experiments.registry import EXPERIMENTS, chosen, runnable, suited
+from attest.experiments.registry import EXPERIMENTS, INSIDE, chosen, runnable, suited
 from attest.experiments.verdict import needed
 from attest.models.contract import STEPS, require_itself, require_steps
 from attest.models.prediction import says_number
@@ -405,10 +405,13 @@ def _asked_for(
     suited_ones = _suited_experiments(batches, network)
     if reading is not None:
         return [name for name in suited_ones if EXPERIMENTS[name].any_reading]
-    if experiments == ALL or any(getattr(network, name, None) for name in WITHOUT_VERDICT):
+    if experiments == ALL:
         return suited_ones
+    unnamed = [name for name in suited_ones if name not in INSIDE or not INSIDE[name].by_name]
+    if any(getattr(network, name, None) for name in WITHOUT_VERDICT):
+        return unnamed
     wanted = needed(not getattr(network, "pools_by_attention", True))
-    return wanted if wanted.keys() <= {*suited_ones} else suited_ones
+    return wanted if wanted.keys() <= {*suited_ones} else unnamed
 
 
 def _with_readings(

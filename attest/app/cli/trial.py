@@ -13,8 +13,8 @@ columns of texts, and a model that decides each of several labels a column of li
 that says one number, a regression or a reranker, takes a column of numbers.
 
 Experiments act on every layer alone and on all layers together. They shuffle attention (E2), search for another attention
-(E3), swap the projection (E8), shuffle the keys (E9) or cut a decoder's edges (E16). E1, E14 and E15 ask what attention
-rollout says about the tokens of a text. If you name no experiment, those run that the verdict
+(E3), swap the projection (E8), shuffle the keys (E9), cut a decoder's edges (E16) or switch off heads (E17). E1, E14 and E15
+ask what attention rollout says about the tokens of a text. If you name no experiment, those run that the verdict
 needs; all stands for all that make sense for the model.
 """
 

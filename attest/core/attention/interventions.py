@@ -28,7 +28,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-HookPoint = Literal["keys", "values", "edges", "scores", "weights", "projection"]
+HookPoint = Literal["keys", "values", "edges", "scores", "weights", "projection", "outputs"]
 Replacement = Callable[[Any, Tensor], Any]
 """Takes what was computed at a place, and the mask ``(B, T)``, to what stands there instead."""
 
@@ -70,8 +70,8 @@ class Intervention:
     """A value that replaces what is computed at a hook point.
 
     Args:
-        point: ``keys``, ``scores``, ``weights`` or ``projection``; shapes as in ``PooledAttention`` and
-            ``MultiHeadAttention``.
+        point: ``keys``, ``scores``, ``weights``, ``projection`` or ``outputs``, what each head hands on; shapes as in
+            ``PooledAttention`` and ``MultiHeadAttention``.
         value: a tensor of the place's shape (with ``heads``: of theirs alone), or a function of the value computed and the
             mask ``(B, T)`` that returns one; for ``projection`` a ``Projection``.
         layers: names as in ``attending(network)``; None for all.
@@ -122,7 +122,7 @@ def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]
     """Collect the values at a hook point inside the block, by layer; a second forward pass overwrites those of the first.
 
     Args:
-        point: ``keys``, ``scores`` or ``weights``.
+        point: ``keys``, ``scores``, ``weights`` or ``outputs``.
     """
     values: dict[str, Tensor] = {}
 

@@ -13,8 +13,8 @@ from attest.core.errors import AttestError
 class MultiHeadAttention(HookedModule):
     r"""An attention of every token to every real token: :math:`\phi(Q K^\top / \sqrt{D})\,V` in each head; a linear layer.
 
-    Places: keys and values ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is
-    attended to.
+    Places: keys, values and outputs ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the one
+    that is attended to.
 
     Args:
         size: H, size of the hidden states.
@@ -37,7 +37,8 @@ class MultiHeadAttention(HookedModule):
         values_BNTD = self.hook("values", self.values(hidden), mask)
         given_BNTT = self.given("weights", (*values_BNTD.shape[:3], values_BNTD.shape[2]))
         weights_BNTT = self.hook("weights", self._weights(hidden, mask) if given_BNTT is None else given_BNTT.to(hidden), mask)
-        return self.output((weights_BNTT @ values_BNTD).transpose(1, 2).flatten(2))
+        outputs_BNTD = self.hook("outputs", weights_BNTT @ values_BNTD, mask)
+        return self.output(outputs_BNTD.transpose(1, 2).flatten(2))
 
     def values(self, hidden: Tensor) -> Tensor:
         """Map hidden states ``(B, T, H)`` to the values that each head averages, ``(B, N, T, D)``, before any intervention."""

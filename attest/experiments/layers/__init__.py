@@ -7,6 +7,7 @@ run again from the first tampered layer on, so that later layers feel it. Start 
 
 from attest.experiments.layers.activation_swap import layer_activation_swap
 from attest.experiments.layers.adversarial_search import layer_adversarial_attention
+from attest.experiments.layers.heads import head_ablation, head_means, passes_a_text
 from attest.experiments.layers.identifiability import layer_identifiability
 from attest.experiments.layers.key_shuffle import key_shuffle, with_shuffled_keys
 from attest.experiments.layers.permutation import layer_permutation
@@ -19,12 +20,15 @@ __all__ = [
     "attention_maps",
     "attention_rollout",
     "clean_keys",
+    "head_ablation",
+    "head_means",
     "key_shuffle",
     "layer_activation_swap",
     "layer_adversarial_attention",
     "layer_identifiability",
     "layer_permutation",
     "observe_layers",
+    "passes_a_text",
     "read_from_layers",
     "replacing_keys",
     "where_rollout_begins",

@@ -17,7 +17,7 @@ from attest.core.measures import movement
 from attest.core.measures.numbers import number, percent
 from attest.core.randomness import random_order
 from attest.core.rounding import compared
-from attest.experiments.layers.tampering import DecidingRow, row_among
+from attest.experiments.layers.tampering import DecidingRow, highest, row_among
 from attest.experiments.sink import parks_attention
 from attest.experiments.spec import (
     ANY,
@@ -34,7 +34,7 @@ from attest.experiments.spec import (
     moved,
 )
 from attest.models.layers_observed import LayerObservation
-from attest.models.prediction import logits_of_classes, rounding_of, says_number
+from attest.models.prediction import lead, logits_of_classes, rounding_of, says_number
 
 WINDOWS = 4
 """Windows that the layers are parted into unless a width is given."""
@@ -86,12 +86,12 @@ def knockout(
         places = [list(observation.attention).index(layer) for layer in layers]
         if spans is None:
             attention_BT = row_BYNT[:, places].mean(dim=(1, 2)).masked_fill(~candidates, -1)
-            chosen = _highest(attention_BT, (share * candidates.sum(dim=-1)).ceil().long())
+            chosen = highest(attention_BT, (share * candidates.sum(dim=-1)).ceil().long())
         else:
             chosen = _spans(spans, observation.ids, candidates)
         others, count = candidates & ~chosen, chosen.sum(dim=-1)
         enough = torch.where(others.sum(dim=-1) >= count, count, 0)
-        random_BDT = _highest(random_order(seed, observation.ids, draws, others), enough.unsqueeze(-1).expand(-1, draws))
+        random_BDT = highest(random_order(seed, observation.ids, draws, others), enough.unsqueeze(-1).expand(-1, draws))
         first = torch.zeros_like(chosen)
         first[:, 0] = row.places > 0  # the deciding token may be the first
         cut_BVT = torch.cat([chosen.unsqueeze(1), first.unsqueeze(1), random_BDT], dim=1)
@@ -136,11 +136,6 @@ def _sink_columns(first_BYN: Tensor) -> dict[str, Tensor]:
     return columns
 
 
-def _highest(values: Tensor, counts: Tensor) -> Tensor:
-    ranks = values.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
-    return ranks < counts.unsqueeze(-1)
-
-
 def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) -> Tensor:
     """Return the tokens that ``spans`` states for each text, bool ``(B, T)``."""
     cut = torch.zeros_like(candidates)
@@ -170,7 +165,7 @@ def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) 
     if says_number(network):
         drop_BV = movement(logits_BVK, before_B1K).double()
     else:
-        drop_BV = (_lead(before_B1K, predicted) - _lead(logits_BVK, predicted)).double()
+        drop_BV = (lead(before_B1K, predicted.unsqueeze(-1)) - lead(logits_BVK, predicted.unsqueeze(-1))).double()
     flipped_BV = (logits_BVK.argmax(dim=-1) != predicted.unsqueeze(-1)).double()
     nothing = ~cut_BVT.any(dim=-1)
     drop_BV, flipped_BV = drop_BV.masked_fill(nothing, torch.nan), flipped_BV.masked_fill(nothing, torch.nan)
@@ -184,13 +179,6 @@ def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) 
         "drop_sink": drop_BV[:, 1],
         "flipped_sink": flipped_BV[:, 1],
     }
-
-
-def _lead(classes: Tensor, predicted: Tensor) -> Tensor:
-    """Return the predicted class's logit minus the largest of the other classes: ``(B, V, K)``, ``(B,)`` -> ``(B, V)``."""
-    own = predicted[:, None, None].expand(*classes.shape[:2], 1)
-    others = classes.scatter(-1, own, -torch.inf)
-    return classes.gather(-1, own).squeeze(-1) - others.amax(dim=-1)
 
 
 def _answer(mean: Means) -> str | None:

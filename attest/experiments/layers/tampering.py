@@ -101,6 +101,12 @@ def _squares(differences_BYTH: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask[:, None, :, None], differences_BYTH, 0) ** 2
 
 
+def highest(values: Tensor, counts: Tensor) -> Tensor:
+    """Return which are the ``counts`` largest values of each row, bool, the first of ties: ``(..., T)``, ``(...)``."""
+    ranks = values.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
+    return ranks < counts.unsqueeze(-1)
+
+
 Tampering = Callable[[Sequence[str]], list[Intervention]]
 """Takes layers to what is put there."""
 Tamper = Callable[[LayerObservation, Tensor, Tensor], Tampering]

@@ -30,7 +30,7 @@ class Memory(Protocol):
 class AttentionCall(HookedModule):
     """The nth time that attention is computed in a forward pass; a module that is used in many layers has many.
 
-    Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; edges, who may attend to whom, bool ``(B, 1, T, T)`` or
+    Places: keys ``(B, G, T, D)``; values and outputs ``(B, N, T, D)``; edges, who may attend to whom, bool ``(B, 1, T, T)`` or
     ``(B, N, T, T)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is attended to. An edge that
     is taken out is masked before the model's own softmax; none can be added. Scores are the logarithms of the weights: the
     model's own up to a number a row, which no projection sees.
@@ -81,14 +81,21 @@ class AttentionCall(HookedModule):
         support = self._with_edges(support, query, key, real)
         output, weights = eager(module, query, key, value, support, **options)
         self._look(weights, support, real)
-        if not self.replacements:
-            return output, weights
-        own = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
-        self._require_written_out(module, weights, own, output, real)
-        values, tampered = self.hook("values", own, real), self._tampered(weights, support, real)
-        if values is own and tampered is weights:
-            return output, weights
-        return (tampered @ values).transpose(1, 2).contiguous(), tampered
+        if any(point != "outputs" for point, _ in self.replacements):
+            own = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
+            self._require_written_out(module, weights, own, output, real)
+            values, tampered = self.hook("values", own, real), self._tampered(weights, support, real)
+            if values is not own or tampered is not weights:
+                output, weights = (tampered @ values).transpose(1, 2).contiguous(), tampered
+        if any(point == "outputs" for point, _ in self.replacements):
+            output = self.hook("outputs", output.transpose(1, 2), real).transpose(1, 2).contiguous()
+        return output, weights
+
+    def handed_on(self, outputs: Tensor, real: Tensor) -> Tensor:
+        """Return the outputs of all heads side by side, ``(B, T, N D)``, passed through their hook point."""
+        assert self.heads is not None
+        by_heads = outputs.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return self.hook("outputs", by_heads, real).transpose(1, 2).flatten(2)
 
     def attend_by_softmax(self, softmax: Callable[[Tensor], Tensor], scores: Tensor, real: Tensor) -> Tensor:
         """Return weights ``(B, N, T, T)``, bit for bit the model's own if nothing is replaced; its softmax alone is seen.

@@ -112,6 +112,7 @@ class CrossingNetwork(PretrainedNetwork):
     looks_back = False
     moves_keys = True
     shows_values = True
+    shows_outputs = False
     crosses = True
 
     def __init__(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.attention import Uniform
-from attest.core.attention.interventions import attending, recorded
+from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
 from attest.models.prediction import OneNumber
@@ -258,6 +258,31 @@ class PretrainedNetwork(nn.Module):
     def shows_values(self) -> bool:
         """Whether the values of its attention are seen, and not its softmaxes alone."""
         return self.attends_at is None or all(call.shows_values for call in self.calls)
+
+    @cached_property
+    def shows_outputs(self) -> bool:
+        """Whether what each head hands on is seen: it is 0 for the heads whose weights are 0, and for no others."""
+        tokens = self.some_tokens()
+        mask = torch.ones_like(tokens, dtype=torch.bool)
+
+        def only_every_second(weights: Tensor, _mask: Tensor) -> Tensor:
+            silent = torch.zeros_like(weights)
+            silent[:, 1::2] = weights[:, 1::2]
+            return silent
+
+        with torch.no_grad(), in_evaluation_mode(self):
+            with recorded(self, "outputs") as outputs:
+                self(tokens, mask)
+            with intervene(self, Intervention("weights", only_every_second)), recorded(self, "outputs") as every_second:
+                self(tokens, mask)
+        speaks = [each.abs().amax(dim=(0, 2, 3)) > 0 for found in (outputs, every_second) for each in found.values()]
+        wanted = [torch.arange(len(each), device=each.device) % 2 == 1 for each in speaks]
+        first = len(self.calls)
+        return (
+            len(outputs) == len(every_second) == first
+            and all(each.all() for each in speaks[:first])
+            and all(map(torch.equal, speaks[first:], wanted[first:]))
+        )
 
     @property
     def moves_keys(self) -> bool:

@@ -3,7 +3,8 @@
 A model that does not attend through transformers' ``AttentionInterface`` (DeBERTa, MPNet, Bloom, a plain
 ``nn.TransformerEncoder``) still makes its attention by ``softmax`` or ``scaled_dot_product_attention``. ``Softmaxes`` looks at
 every call of the two in a forward pass. Those whose result has a row of weights over the tokens for every token are passed
-through hook points.
+through hook points. What the next linear layer reads is taken for the outputs of the heads, side by side;
+``PretrainedNetwork.shows_outputs`` says whether it is.
 
 Legend: B batch, N heads, T tokens, D dimensions a head.
 """
@@ -17,6 +18,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from attest.core.errors import AttestError
+from attest.models.pretrained.calls import AttentionCall
 
 if TYPE_CHECKING:
     from attest.models.pretrained.network import PretrainedNetwork
@@ -45,6 +47,8 @@ class Softmaxes(TorchFunctionMode):
         self.found: list[bool] = []
         """Of every softmax so far, whether it is over the tokens for every token."""
         self._taken = 0
+        self._just_attended: AttentionCall | None = None
+        """A call whose outputs are wanted and have not come by."""
 
     def __torch_function__(
         self, function: Callable[..., Any], _types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -54,6 +58,8 @@ class Softmaxes(TorchFunctionMode):
             return self._softmax(function, args, given)
         if function is functional.scaled_dot_product_attention:
             return self._sdpa(**dict(zip(SDPA_ARGUMENTS, args, strict=False)) | given)
+        if function is functional.linear and self._just_attended is not None:
+            return self._linear(self._just_attended, *args, **given)
         if function is functional.multi_head_attention_forward:
             return self._multihead(**dict(zip(MULTIHEAD_ARGUMENTS, args, strict=False)) | given)
         return function(*args, **given)
@@ -71,8 +77,18 @@ class Softmaxes(TorchFunctionMode):
         if not self._is_attention(as_heads is not None):
             return own(scores)
         assert as_heads is not None
-        weights = self.network.next_call().attend_by_softmax(own, as_heads, self.network.real)
+        call = self.network.next_call()
+        weights = call.attend_by_softmax(own, as_heads, self.network.real)
+        self._just_attended = call if any(point == "outputs" for point, _ in call.replacements) else None
         return weights.reshape(scores.shape)
+
+    def _linear(self, call: AttentionCall, input: Tensor, *parameters: Any, **named: Any) -> Tensor:
+        """Return a linear layer of the outputs of a call's heads, which are passed through their hook point."""
+        self._just_attended = None
+        real = self.network.real
+        if input.ndim == 3 and input.shape[:2] == real.shape and input.shape[-1] % (call.heads or 1) == 0:
+            input = call.handed_on(input, real)
+        return functional.linear(input, *parameters, **named)
 
     def _by_heads(self, scores: Tensor) -> Tensor | None:
         """Return scores as ``(B, N, T, T)``; None if they are not over the tokens of each text for each of them."""

@@ -112,6 +112,7 @@ class WindowedNetwork(nn.Module):
     moves_keys = False
     """Keys are those of a window, and no experiment knows in which it moves them."""
     shows_values = False
+    shows_outputs = False
 
     def __init__(self, network: PretrainedNetwork, windows: Windows, pooled: Pooled = "mean") -> None:
         super().__init__()

@@ -174,7 +174,7 @@ def test_a_tokenizer_that_cuts_beginnings_is_said_to(model, tokenizer):
 def test_a_decoder_is_asked_what_makes_sense_for_it():
     tokens, mask = batch()
     tried = attest.trial(tiny("llama"), [{"token_ids": tokens, "mask": mask}], "all", progress=False)
-    assert {"E1", "E2", "E8", "E9", "E10", "E13", "E14", "E15", "E16"} <= set(tried.experiments)
+    assert {"E1", "E2", "E8", "E9", "E10", "E13", "E14", "E15", "E16", "E17"} <= set(tried.experiments)
     assert "E3" not in tried.experiments, "an attention that is searched for would look ahead"
     assert {"tvd_median", "tvd_median_without_sink", "tvd_median_deciding_layer2"} <= set(tried.table("E2"))
     assert {"tau", "tau_without_sink", "tau_without_sink_layer2"} <= set(tried.table("E13"))

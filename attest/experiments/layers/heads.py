@@ -1,0 +1,524 @@
+"""E17: does the head that looks at the evidence carry the decision?
+
+A head is switched off by putting in place of what it hands on its mean over all tokens of all texts (Michel et al. 2019 put
+0). What it looks at is held against that. So is what it writes: the first-order estimate of the same fall, by one gradient.
+
+Legend: B batch, M heads of all layers, N heads of a layer, T tokens, D dimensions a head, Q rows of attention, V sets of
+heads, R rows of the batch times sets, K classes.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from attest.core.attention.interventions import Intervention, intervene, recorded, unwrapped
+from attest.core.errors import AttestError
+from attest.core.measures import tau_b
+from attest.core.measures.numbers import number, percent
+from attest.core.memory import NEAR, by_rows, longest_quadratic
+from attest.core.randomness import random_order, stream
+from attest.core.rounding import compared, in_steps, rounding
+from attest.experiments.layers.tampering import MAPS, highest
+from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Inside, Means, Measure, Spec
+from attest.models.layers_observed import LayerObservation, self_attending
+from attest.models.prediction import lead, logits_of_classes, says_number
+
+CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
+"""Percentages of all heads that are switched off one after the other."""
+MATTERING = 0.1
+"""The share of tokens that leave-one-out names, at least one."""
+Pairs = Sequence[tuple[int, int]]
+
+
+@torch.no_grad()
+def head_means(network: nn.Module, texts: Iterable[tuple[Tensor, Tensor]]) -> dict[str, Tensor]:
+    """Return what each head of each layer hands on in the mean over all real tokens of all texts.
+
+    Args:
+        network: in evaluation mode.
+        texts: batches of token ids and mask, ``(B, T)`` each.
+    Returns:
+        float64 ``(N, D)`` by layer.
+    Raises:
+        AttestError: a layer does not show what its heads hand on.
+    """
+    sums: dict[str, Any] = defaultdict(float)
+    count = 0
+    for tokens, mask in texts:
+        with recorded(network, "outputs") as outputs:
+            network(tokens, mask)
+        count += int(mask.sum())
+        for layer, each in outputs.items():
+            sums[layer] += torch.where(mask[:, None, :, None], each, 0).double().sum(dim=(0, 2))
+    if count and (hidden := [layer for layer in self_attending(network) if layer not in sums]):
+        raise AttestError(_unseen(network, hidden[0]))
+    return {layer: each / count for layer, each in sums.items()}
+
+
+def _unseen(network: nn.Module, where: str) -> str:
+    bare: Any = unwrapped(network)
+    kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
+    return (
+        f"{kind} does not show what each of its heads hands on ({where}), so that none can be switched off; expected a model "
+        "whose heads are read side by side by one linear layer, over the tokens of a text. Leave E17 out."
+    )
+
+
+def passes_a_text(heads: int, layers: int, draws: int = 10) -> int:
+    """Return about how many passes of a whole text E17 takes, without leave-one-out; draws as in ``head_ablation``."""
+    sets = 2 * (1 + draws) + 3 * len(CURVE)
+    return round(heads * (layers + 1) / (2 * layers)) + sets
+
+
+@torch.no_grad()
+def head_ablation(
+    observation: LayerObservation,
+    seed: int,
+    head_means: Mapping[str, Tensor] | None = None,
+    truth: Tensor | None = None,
+    heads: Pairs = (),
+    spans: Mapping[int, Sequence[int]] | None = None,
+    share: float = 0.1,
+    draws: int = 10,
+) -> dict[str, Tensor]:
+    """Switch off each head, and sets of heads by where they look and by what they write, beside random sets like these.
+
+    A random set has as many heads of each layer as the set that it is compared with. Layers below a head are not run again.
+
+    Args:
+        observation: the batch.
+        seed: with an instance's id it fixes that instance's random sets.
+        head_means: as in the function ``head_means``, over all texts.
+        truth: bool ``(B, T)``, tokens that decide, where they are known.
+        heads: pairs of a layer and a head, both from 1, that are switched off together.
+        spans: places of the tokens that matter, by id; texts that are not named have no look. Without spans and truth, the
+            tenth of the tokens without which the logit difference moves furthest; of a tagger, for each token's tag.
+        share: of heads that are in a set, at least one.
+        draws: random sets a text.
+    Returns:
+        Per instance ``(B,)``. With ``_layer<l>_head<h>``: ``look``, the share of its attention on what matters, in the rows
+        that decide; ``write``, what switching it off would cost the logit difference if that were linear; ``drop``, what it
+        costs; ``flipped``, 1 if the decision changes (of a tagger the share of tags that change). ``tau_look`` and
+        ``tau_write``: Kendall's τ-b of either with ``drop`` over heads. With ``_look``, ``_write`` and ``_chosen``, for the
+        first ``share`` of heads by either, and for ``heads``: ``drop``, ``flipped``, the means ``drop_random_…`` and
+        ``flipped_random_…``, and ``won``, the share of random sets that cost less, ties half. And ``flipped_look_<p>``,
+        ``flipped_write_<p>`` and ``flipped_random_<p>``, without the first p % by either or of a random order.
+    Raises:
+        AttestError: means are missing, heads are not seen, or a setting is out of range.
+    """
+    stage = _Stage(observation, _required(observation, head_means, share, draws))
+    look, write = stage.look(_what_matters(observation, truth, spans)), stage.write()
+    every = torch.eye(stage.count, dtype=torch.bool, device=write.device).expand(len(write), -1, -1)
+    drop, flipped = stage.without(every)
+    columns: dict[str, Tensor] = {}
+    for place, (layer, head) in enumerate(stage.names):
+        of_head = {"look": look, "write": write, "drop": drop, "flipped": flipped}
+        columns |= {f"{name}_layer{layer}_head{head}": values[:, place] for name, values in of_head.items()}
+    noise = rounding(observation.logits.dtype)
+    orders = {"look": in_steps(look), "write": in_steps(write, noise)}
+    real = torch.ones_like(write, dtype=torch.bool)
+    taus = tau_b(in_steps(drop, noise), torch.stack(list(orders.values()), dim=1), real)
+    columns |= {f"tau_{name}": tau for name, tau in zip(orders, taus.unbind(dim=-1), strict=True)}
+    size = torch.full((len(write),), -int(-share * stage.count // 1), device=write.device)
+    sets = {name: highest(order.nan_to_num(nan=-torch.inf), size) for name, order in orders.items()}
+    if heads:
+        sets["chosen"] = stage.chosen(heads).expand(len(write), -1)
+    undefined = look.isnan().any(dim=-1)
+    for place, (name, chosen) in enumerate(sets.items()):
+        found = _beside_random(stage, chosen, draws, stream(seed, f"heads {place}"), noise)
+        columns |= {f"{key}_{name}": column.masked_fill(undefined & (name == "look"), torch.nan) for key, column in found}
+    orders["random"] = random_order(stream(seed, "order of heads"), observation.ids, 1, real)[:, 0]
+    for name, order in orders.items():
+        counts = [-(-percentage * stage.count // 100) for percentage in CURVE]
+        without = torch.stack([highest(order.nan_to_num(nan=-torch.inf), size.new_tensor(each)) for each in counts], dim=1)
+        _, gone = stage.without(without)
+        gone = gone.masked_fill((undefined & (name == "look")).unsqueeze(-1), torch.nan)
+        columns |= {f"flipped_{name}_{p}": column for p, column in zip(CURVE, gone.unbind(dim=-1), strict=True)}
+    return columns
+
+
+def _required(
+    observation: LayerObservation, means: Mapping[str, Tensor] | None, share: float, draws: int
+) -> Mapping[str, Tensor]:
+    if not 0 < share <= 0.5 or draws < 1:
+        raise AttestError(
+            f"E17 was given share={share}, draws={draws}; expected a share above 0 and at most 0.5, and at least one draw."
+        )
+    if says_number(observation.network):
+        raise AttestError("E17 asks about decisions between classes, and this model says one number; leave E17 out.")
+    if not getattr(unwrapped(observation.network), "shows_outputs", True):
+        raise AttestError(_unseen(observation.network, "its outputs"))
+    if means is None:
+        raise AttestError(
+            "E17 puts the mean over a corpus in the place of a head, and no corpus was read; expected means of heads. "
+            'Ask for it in a trial: attest.trial(model, texts, ["E17"])'
+        )
+    return means
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """The M heads of a batch, first layer to last, which can be switched off.
+
+    Args:
+        observation: the batch.
+        means: of each head, by layer.
+    """
+
+    observation: LayerObservation
+    means: Mapping[str, Tensor]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Return how many heads each layer has."""
+        return [weights.shape[1] for weights in self.observation.attention.values()]
+
+    @property
+    def count(self) -> int:
+        """Return M."""
+        return sum(self.sizes)
+
+    @cached_property
+    def names(self) -> list[tuple[int, int]]:
+        """Return the layer and the head of each, from 1."""
+        return [(layer, head) for layer, size in enumerate(self.sizes, start=1) for head in range(1, size + 1)]
+
+    @cached_property
+    def lead(self) -> Tensor:
+        """Return the logit difference of each decision, ``(B,)``, of a tagger ``(B, T)``."""
+        return lead(logits_of_classes(self.observation.network, self.observation.logits), self.observation.predicted)
+
+    def chosen(self, heads: Pairs) -> Tensor:
+        """Return which heads are named, bool ``(M,)``."""
+        pairs = [tuple(pair) for pair in heads]
+        if wrong := [pair for pair in pairs if pair not in self.names]:
+            raise AttestError(
+                f"heads of E17 names {wrong[0]}; expected pairs of a layer from 1 to {len(self.sizes)} and a head from 1 to "
+                f"{max(self.sizes)}. For example: heads=[(1, 1)]"
+            )
+        return torch.tensor([name in pairs for name in self.names], device=self.observation.mask.device)
+
+    def look(self, mattering: Tensor) -> Tensor:
+        """Return the share of attention on what matters in the rows that decide, ``(B, M)``; NaN where nothing is known.
+
+        Args:
+            mattering: bool ``(B, 1 or Q, T)``; a row in which nothing matters does not count.
+        """
+        seen = self.observation
+        offered = getattr(seen.network, "deciding", None)
+        tags = seen.predicted.ndim > 1
+        deciding = seen.deciding.to(seen.logits) if tags or offered is None else offered(seen.mask)
+        weight_BQ = torch.where(mattering.any(dim=-1), deciding, 0)
+        weight_BQ = weight_BQ / weight_BQ.sum(dim=-1, keepdim=True)  # 0 / 0 is NaN: nothing matters in any row
+        layers = seen.attention.values()
+        shares = [torch.einsum("bnqt,bqt->bnq", each, mattering.expand(-1, each.shape[2], -1).to(each)) for each in layers]
+        real = seen.mask.unsqueeze(1)  # rows of padding are arbitrary
+        return torch.cat([(each.where(real, 0) * weight_BQ.unsqueeze(1)).sum(dim=-1) for each in shares], dim=1)
+
+    def write(self) -> Tensor:
+        """Return the fall of the logit difference without each head to first order, ``(B, M)``."""
+        maps = sum(weights[0].nbytes for weights in self.observation.attention.values())
+        rows = torch.arange(len(self.observation.ids), device=self.observation.ids.device)
+        return by_rows(self._written, MAPS * maps, rows, budget=NEAR)
+
+    @torch.enable_grad()
+    def _written(self, rows: Tensor) -> Tensor:
+        seen, shifts, outputs = self.observation, {}, {}
+
+        def shifted(layer: str, computed: Tensor, _mask: Tensor) -> Tensor:
+            outputs[layer] = computed.detach()
+            shifts[layer] = torch.zeros_like(computed).requires_grad_()
+            return computed + shifts[layer]
+
+        with intervene(seen.network, *(Intervention("outputs", partial(shifted, layer), [layer]) for layer in self.means)):
+            logits = seen.network(seen.tokens[rows], seen.mask[rows])
+        leads = lead(logits_of_classes(seen.network, logits), seen.predicted[rows])
+        gradients = torch.autograd.grad(self._per_text(leads, rows).sum(), [shifts[layer] for layer in seen.attention])
+        written = []
+        for layer, gradient in zip(seen.attention, gradients, strict=True):
+            away = outputs[layer] - self.means[layer].to(outputs[layer]).unsqueeze(1)
+            products = torch.where(seen.mask[rows][:, None, :, None], away * gradient, 0)
+            written.append(products.sum(dim=(2, 3)))
+        return torch.cat(written, dim=1).detach()
+
+    def without(self, sets: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the fall of the logit difference without sets of heads, and whether the decision flips, ``(B, V)`` each.
+
+        Args:
+            sets: bool ``(B, V, M)``, each with a head at least.
+        """
+        layer_M = torch.tensor([layer for layer, _ in self.names], device=sets.device) - 1
+        sets_RM, rows_R = sets.flatten(0, 1), torch.arange(len(sets), device=sets.device).repeat_interleave(sets.shape[1])
+        lowest_R = layer_M[sets_RM.byte().argmax(dim=-1)]
+        found = torch.empty(len(sets_RM), 2, dtype=torch.float64, device=sets.device)
+        per_row = MAPS * max(weights[0].nbytes for weights in self.observation.attention.values())
+        for lowest in lowest_R.unique():  # passes begin at the lowest layer of their set
+            mine = (lowest_R == lowest).nonzero().squeeze(-1)
+            found[mine] = by_rows(self._outcomes, per_row, rows_R[mine], sets_RM[mine], budget=NEAR)
+        drop, flipped = found.unflatten(0, sets.shape[:2]).unbind(dim=-1)
+        return drop, flipped
+
+    def _outcomes(self, rows: Tensor, sets: Tensor) -> Tensor:
+        changes = [
+            Intervention("outputs", _replacing(off, self.means[layer]), [layer])
+            for layer, off in zip(self.observation.attention, sets.split(self.sizes, dim=-1), strict=True)
+            if off.any()
+        ]
+        classes = logits_of_classes(self.observation.network, self.observation.logits_under(rows, *changes))
+        predicted = self.observation.predicted[rows]
+        drop, flipped = self.lead[rows] - lead(classes, predicted), classes.argmax(dim=-1) != predicted
+        return torch.stack([self._per_text(each.double(), rows) for each in (drop, flipped)], dim=-1)
+
+    def _per_text(self, values: Tensor, rows: Tensor) -> Tensor:
+        """Return one number for each of R texts: values ``(R,)``, or the mean of ``(R, T)`` over tagged tokens."""
+        if values.ndim == 1:
+            return values
+        counts = self.observation.deciding[rows]
+        return torch.where(counts, values, 0).sum(dim=-1) / counts.sum(dim=-1)
+
+    def random_sets(self, chosen: Tensor, draws: int, seed: int) -> Tensor:
+        """Return random sets with as many heads of each layer as the chosen ones ``(B, M)`` have, bool ``(B, draws, M)``."""
+        order = random_order(seed, self.observation.ids, draws, torch.ones_like(chosen))
+        parts = zip(order.split(self.sizes, dim=-1), chosen.split(self.sizes, dim=-1), strict=True)
+        return torch.cat([highest(keys, own.sum(dim=-1).unsqueeze(-1)) for keys, own in parts], dim=-1)
+
+
+def _replacing(off_RN: Tensor, mean_ND: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda computed, _mask: torch.where(off_RN[:, :, None, None], mean_ND.to(computed).unsqueeze(1), computed)
+
+
+def _beside_random(stage: _Stage, chosen: Tensor, draws: int, seed: int, noise: float) -> list[tuple[str, Tensor]]:
+    drop, flipped = stage.without(torch.cat([chosen.unsqueeze(1), stage.random_sets(chosen, draws, seed)], dim=1))
+    less = (1 + compared(drop[:, :1], drop[:, 1:], noise)) / 2
+    return [
+        ("drop", drop[:, 0]),
+        ("flipped", flipped[:, 0]),
+        ("drop_random", drop[:, 1:].mean(dim=-1)),
+        ("flipped_random", flipped[:, 1:].mean(dim=-1)),
+        ("won", less.mean(dim=-1)),
+    ]
+
+
+def _what_matters(observation: LayerObservation, truth: Tensor | None, spans: Mapping[int, Sequence[int]] | None) -> Tensor:
+    """Return the tokens that matter, bool ``(B, 1, T)``, or of a tagger ``(B, T, T)`` for each token's tag."""
+    mask = observation.mask
+    if spans is not None:
+        named = torch.zeros_like(mask)
+        for row, identity in enumerate(observation.ids.tolist()):
+            places = list(spans.get(identity, ()))
+            if any(not 0 <= place < mask.shape[-1] or not mask[row, place] for place in places):
+                raise AttestError(
+                    f"spans of E17 names the tokens {places} of the text {identity}; expected places from 0 to "
+                    f"{int(mask[row].sum()) - 1}."
+                )
+            named[row, places] = True
+        return named.unsqueeze(1)
+    if truth is not None:
+        return (truth & mask).unsqueeze(1)
+    moved = _moved_without_each(observation)
+    candidates = (mask if observation.special is None else mask & ~observation.special).unsqueeze(1) & (moved > 0)
+    counts = (MATTERING * candidates.sum(dim=-1)).ceil().long()
+    return highest(moved.masked_fill(~candidates, -1), counts)
+
+
+def _moved_without_each(observation: LayerObservation) -> Tensor:
+    """Return how far the logit difference moves without each token, ``(B, 1, T)``, of a tagger for each tag ``(B, T, T)``.
+
+    0 for tokens that are never taken out, for all of a text that is too long for it, and for the tag of the token itself.
+    """
+    network, mask = observation.network, observation.mask
+    lengths, size = mask.sum(dim=-1, keepdim=True), mask.shape[-1]
+    candidates = mask & (lengths > 1) & (lengths <= longest_quadratic())
+    if observation.special is not None:
+        candidates = candidates & ~observation.special
+    rows, places = candidates.nonzero().unbind(dim=-1)
+    before = lead(logits_of_classes(network, observation.logits), observation.predicted)
+    kept_T = torch.arange(size - 1, device=mask.device)
+
+    def moved(rows: Tensor, places: Tensor) -> Tensor:
+        kept = kept_T + (kept_T >= places.unsqueeze(-1))
+        logits = network(observation.tokens[rows].gather(-1, kept), mask[rows].gather(-1, kept))
+        predicted = observation.predicted[rows]
+        if predicted.ndim == 1:
+            return (lead(logits_of_classes(network, logits), predicted) - before[rows]).abs().unsqueeze(-1)
+        leads = lead(logits_of_classes(network, logits), predicted.gather(-1, kept))
+        apart = (leads - before[rows].gather(-1, kept)).abs()
+        return torch.zeros_like(before[rows]).scatter(-1, kept, apart)
+
+    found = before.new_zeros(len(mask), size, size if before.ndim > 1 else 1)
+    if len(rows):
+        per_row = MAPS * max(weights[0].nbytes for weights in observation.attention.values())
+        found[rows, places] = by_rows(moved, per_row, rows, places, budget=NEAR)
+    return found.mT
+
+
+def _answer(mean: Means) -> str | None:
+    chosen = _answer_of_chosen(mean)
+    flips = (mean(f"E17/flipped_{name}") for name in ("look", "random_look", "write", "random_write"))
+    look, random_look, write, random_write = flips
+    tau_look, tau_write = mean("E17/tau_look"), mean("E17/tau_write")
+    if write is None or random_write is None:
+        return chosen
+    by_write = (
+        f"without the heads that write most for it {percent(write)} change, without as many random heads of the same layers "
+        f"{percent(random_write)}"
+    )
+    if look is None or random_look is None:
+        return f"Of decisions, {by_write}." if chosen is None else f"{chosen} Of decisions, {by_write}."
+    said = (
+        f"Without the heads that look most at what matters, {percent(look)} of decisions change, without as many random heads "
+        f"of the same layers {percent(random_look)}; {by_write}."
+    )
+    if tau_look is not None and tau_write is not None:
+        said += (
+            f" What a head costs when it is switched off agrees with where it looks by τ-b {number(tau_look)} in the average "
+            f"text, with what it writes by {number(tau_write)}."
+        )
+    return said if chosen is None else f"{chosen} {said}"
+
+
+def _answer_of_chosen(mean: Means) -> str | None:
+    """Return the sentence about the heads that somebody has chosen; None if none are."""
+    drop, random, flipped = (mean(f"E17/{name}_chosen") for name in ("drop", "drop_random", "flipped"))
+    won, low, high = mean("E17/won_chosen"), *(mean.summary.get(f"E17/won_chosen/ci_{end}") for end in ("low", "high"))
+    if drop is None or random is None or flipped is None or won is None or low is None or high is None:
+        return None
+    carries = (
+        "They carry more of the decision than random heads do"
+        if low > 0.5
+        else "They carry less of the decision than random heads do"
+        if high < 0.5
+        else "It is not shown that they carry more of the decision than random heads do"
+    )
+    return (
+        f"Without the chosen heads the logit difference falls by {number(drop)}, without as many random heads of the same "
+        f"layers by {number(random)}; {percent(flipped)} of decisions change. {carries}: {percent(won)} of random sets cost "
+        f"less (95 %: {percent(low)} to {percent(high)})."
+    )
+
+
+HEAD = re.compile(r"drop_layer(\d+)_head(\d+)")
+
+
+def by_head(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the means of every head over texts, first layer to last: ``layer``, ``head``, ``look``, ``write``, ``drop``,
+    ``flipped``.
+
+    Args:
+        rows: the table of E17.
+    """
+    places = [found.groups() for name in rows.columns if (found := HEAD.fullmatch(name))]
+    kinds = ("look", "write", "drop", "flipped")
+    return pd.DataFrame(
+        [
+            {"layer": int(layer), "head": int(head)} | {kind: rows[f"{kind}_layer{layer}_head{head}"].mean() for kind in kinds}
+            for layer, head in places
+        ]
+    )
+
+
+def _caption(rows: pd.DataFrame) -> str:
+    heads = by_head(rows)
+    taus = {kind: heads[kind].corr(heads["drop"], method="kendall") for kind in ("look", "write")}
+    said = [f"mean {kind} has τ-b {number(tau)} with it" for kind, tau in taus.items() if pd.notna(tau)]
+    return (
+        "Mean fall of the logit difference when a head is switched off, by layer and head. What it looks at and what it "
+        f"writes stands on each square. Over heads, {' and '.join(said)}."
+    )
+
+
+OF_SET = (
+    ("drop_<by>", ANY, "fall of the logit difference without a set of heads: the first by look, by write, or the chosen ones"),
+    ("flipped_<by>", SHARE, "whether the decision changes then"),
+    ("drop_random_<by>", ANY, "its fall without as many random heads of the same layers, mean over draws"),
+    ("flipped_random_<by>", SHARE, "share of the random sets that change the decision"),
+    ("won_<by>", SHARE, "share of random sets without which it falls less; ties count half"),
+)
+
+SPEC = Spec(
+    id="E17",
+    question="Does the head that looks at the evidence carry the decision?",
+    does="Each head switched off, and the first by look or by write, compared with random heads of the same layers",
+    source="Michel et al. 2019; Syed et al. 2023",
+    about="layers",
+    cost="a pass from its layer on for each head, about 50 passes for sets, one for each token, and one gradient",
+    about_columns="A head that is switched off hands on its mean over all tokens of all texts. `<by>` is `look`, `write` or "
+    "`chosen`, the heads of the setting `heads`; of a tagger the columns of flips are shares of tags.",
+    columns=(
+        Column("look_layer<l>_head<h>", SHARE, "share of a head's attention on what matters, in the rows that decide"),
+        Column(
+            "write_layer<l>_head<h>",
+            ANY,
+            "fall of the logit difference without it to first order, by a gradient",
+            unit="logits",
+        ),
+        Column("drop_layer<l>_head<h>", ANY, "fall of the logit difference without it", unit="logits"),
+        Column("flipped_layer<l>_head<h>", SHARE, "whether the decision changes without it"),
+        Column("tau_look", CORRELATION, "τ-b over heads of `look` and `drop`"),
+        Column("tau_write", CORRELATION, "τ-b over heads of `write` and `drop`"),
+        *(Column(name, range, means, unit="logits" if range is ANY else "") for name, range, means in OF_SET),
+        *(
+            Column(f"flipped_{name}_<percent>", SHARE, f"whether the decision changes without that share of heads, {order}")
+            for name, order in (("look", "by look"), ("write", "by write"), ("random", "in a random order"))
+        ),
+    ),
+    measures=(
+        Measure(
+            "tau_look",
+            "agreement of look and effect",
+            "Kendall's τ-b over heads: where a head looks, and what it costs to switch it off. 0: a head's attention to what "
+            "matters says nothing about its part in the decision.",
+            "Other heads may do a head's work when it is gone: a small cost does not show that it did nothing.",
+            suspicious="low",
+        ),
+        Measure(
+            "tau_write",
+            "agreement of write and effect",
+            "The same for what a head writes for the decision, by one gradient.",
+            "It is the first-order estimate of the very cost it is compared with.",
+        ),
+        Measure(
+            "won_look",
+            "random heads beaten by look",
+            "Share of random sets of heads, as many of each layer, that cost less than the heads that look most at what "
+            "matters. Near 0.5: these carry no more than others.",
+            "What matters is what leave-one-out names, unless it is known.",
+            suspicious="low",
+        ),
+        Measure(
+            "flipped_look",
+            "decisions flipped without them",
+            "Share of decisions that change without the heads that look most at what matters.",
+            "A sure decision flips seldom. Compare it with random heads.",
+            beside=("as many random heads", "flipped_random_look"),
+        ),
+        Measure(
+            "won_chosen",
+            "random heads beaten by the chosen ones",
+            "Share of random sets of heads, as many of each layer, that cost less than the heads that were named.",
+            "It says what these heads do on these texts: effects of heads do not carry over to others.",
+            suspicious="low",
+        ),
+    ),
+    answer=_answer,
+    drawings=(
+        Drawing("heads", "Heads switched off", _caption, "head_map", ("tau_write",)),
+        Drawing(
+            "curve",
+            "Heads switched off one after the other",
+            "Share of decisions that change without the first heads by look, by write, or in a random order. Whiskers: 95 % "
+            "of the mean over texts.",
+            "head_curves",
+            ("tau_write",),
+        ),
+    ),
+)
+
+INSIDE = Inside("E17", head_ablation, needs="shows_outputs", by_name=True)

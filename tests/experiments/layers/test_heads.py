@@ -1,0 +1,371 @@
+"""E17 switches off what it says, and finds the head that carries where one was built to carry."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from scipy.stats import kendalltau
+
+import attest
+from attest.core.attention import MultiHeadAttention
+from attest.experiments.layers import head_ablation, head_means, observe_layers, passes_a_text
+from attest.experiments.layers.heads import CURVE, SPEC, _Stage
+from attest.experiments.registry import suited
+from attest.models.networks import TransformerClassifier
+from attest.models.pretrained.calls import AttentionCall
+from attest.models.pretrained.network import PretrainedNetwork
+from tests.experiments.layers.networks import classifier, observed, tagger
+from tests.models.pretrained.test_softmaxes import DISENTANGLED
+from tests.models.pretrained.tiny import batch, tiny
+
+IDS = torch.tensor([7, 3, 11])
+DEBERTA = DISENTANGLED | {"share_att_key": True, "position_buckets": 16, "norm_rel_ebd": "layer_norm"}
+MODELS = {
+    "bert": ({}, lambda model: [layer.attention.output.dense for layer in model.bert.encoder.layer]),
+    "llama": ({}, lambda model: [layer.self_attn.o_proj for layer in model.model.layers]),
+    "gpt2": ({}, lambda model: [layer.attn.c_proj for layer in model.transformer.h]),
+    "deberta-v2": (DEBERTA, lambda model: [layer.attention.output.dense for layer in model.deberta.encoder.layer]),
+}
+"""Settings, and what reads the heads of each layer side by side: by the interface, grouped, by it, by its softmax."""
+
+
+def lead(logits):
+    """Of each decision of its own class, and that class."""
+    predicted = int(logits.argmax())
+    return lambda other: other[predicted] - max(each for number, each in enumerate(other) if number != predicted)
+
+
+class PlainLoop:
+    """Heads switched off one by one, text by text and without padding, by hooks on the layers that read them."""
+
+    def __init__(self, name, tokens, mask):
+        settings, readers = MODELS[name]
+        self.model = tiny(name, **settings)
+        self.texts = [row[real] for row, real in zip(tokens, mask, strict=True)]
+        self.readers, self.heads = readers(self.model), 4
+        self.seen = {}
+        self.read(lambda number, heads: self.seen.setdefault(number, []).append(heads.detach()) or heads)
+        self.means = {number: torch.cat([each.flatten(0, 1) for each in seen]).mean(0) for number, seen in self.seen.items()}
+
+    def read(self, change, text=None):
+        """Logits of one text or of all, where ``change`` takes a layer's number and its heads ``(1, T, N, D)``."""
+        handles = []
+        for number, reader in enumerate(self.readers):
+
+            def hook(_module, inputs, number=number):
+                return (change(number, inputs[0].unflatten(-1, (self.heads, -1))).flatten(-2),)
+
+            handles.append(reader.register_forward_pre_hook(hook))
+        try:
+            return [self.model(input_ids=each.unsqueeze(0)).logits[0] for each in (self.texts if text is None else [text])]
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def without(self, text, off):
+        def change(number, heads):
+            heads = heads.clone()
+            for layer, head in off:
+                if layer == number:
+                    heads[..., head, :] = self.means[layer][head]
+            return heads
+
+        return self.read(change, text)[0]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_head_costs_what_a_plain_loop_with_hooks_says(name):
+    tokens, mask = batch()
+    loop = PlainLoop(name, tokens, mask)
+    network = PretrainedNetwork(loop.model, 0)
+    with torch.no_grad():
+        seen = observe_layers(network, IDS, tokens, mask)
+    columns = head_ablation(seen, 0, head_means(network, [(tokens, mask)]), draws=2)
+    for row, text in enumerate(loop.texts):
+        clean = loop.without(text, []).detach()
+        own = lead(clean)
+        drops = {}
+        for layer in range(2):
+            for head in range(4):
+                other = loop.without(text, [(layer, head)]).detach()
+                place = f"layer{layer + 1}_head{head + 1}"
+                drops[place] = float(own(clean) - own(other))
+                assert columns[f"drop_{place}"][row] == pytest.approx(drops[place], abs=2e-6)
+                assert columns[f"flipped_{place}"][row] == float(other.argmax() != clean.argmax())
+        outputs = {}
+
+        def kept(number, heads, outputs=outputs):
+            outputs[number] = heads
+            heads.retain_grad() if heads.requires_grad else None
+            return heads
+
+        own(loop.read(kept, text)[0]).backward()
+        for layer, heads in outputs.items():
+            away = (heads - loop.means[layer]) * heads.grad
+            for head, value in enumerate(away.sum(dim=(0, 1, 3)).tolist()):
+                assert columns[f"write_layer{layer + 1}_head{head + 1}"][row] == pytest.approx(value, abs=2e-6)
+        expected = kendalltau(list(drops.values()), [float(columns[f"look_{place}"][row]) for place in drops]).statistic
+        assert columns["tau_look"][row] == pytest.approx(expected, abs=1e-6)
+    assert max(float(column.abs().max()) for key, column in columns.items() if key.startswith("drop_layer")) > 1e-5
+
+
+@pytest.mark.parametrize("name", ["bert", "llama"])
+def test_a_head_looks_at_the_token_without_which_the_decision_moves_furthest(name):
+    tokens, mask = batch()
+    model = tiny(name)
+    network = PretrainedNetwork(model, 0)
+    with torch.no_grad():
+        seen = observe_layers(network, IDS, tokens, mask)
+    columns = head_ablation(seen, 0, head_means(network, [(tokens, mask)]), draws=1)
+    model.set_attn_implementation("eager")
+    for row, length in enumerate((5, 9, 7)):
+        text = tokens[row : row + 1, :length]
+        with torch.no_grad():
+            clean = model(input_ids=text, output_attentions=True)
+            own = lead(clean.logits[0])
+            without = [
+                model(input_ids=torch.cat([text[:, :place], text[:, place + 1 :]], 1)).logits[0] for place in range(length)
+            ]
+        moved = torch.stack([(own(clean.logits[0]) - own(other)).abs() for other in without])
+        matters = int(moved.argmax())
+        deciding = 0 if name == "bert" else length - 1
+        for layer, weights in enumerate(clean.attentions, start=1):
+            for head in range(4):
+                expected = float(weights[0, head, deciding, matters])
+                assert columns[f"look_layer{layer}_head{head + 1}"][row] == pytest.approx(expected, abs=1e-5)
+
+
+def test_of_a_tagger_flips_are_shares_of_tags():
+    seen = observed(tagger())
+    network, labels = seen.network, seen.mask.long() - 1
+    labels[0, 1] = -1  # the second word of the first text has no tag
+    with torch.no_grad():
+        seen = observe_layers(network, seen.ids, seen.tokens, seen.mask, labels)
+    means = head_means(network, [(seen.tokens, seen.mask)])
+    columns = head_ablation(seen, 0, means, draws=1)
+    (layer,) = means
+    attention = network.get_submodule(layer)
+    for head in range(4):
+
+        def hook(_module, inputs, head=head):
+            heads = inputs[0].clone().unflatten(-1, (4, -1))
+            heads[..., head, :] = means[layer][head]
+            return (heads.flatten(-2),)
+
+        handle = attention.output.register_forward_pre_hook(hook)
+        with torch.no_grad():
+            other = network(seen.tokens, seen.mask)
+        handle.remove()
+        for row, length in enumerate(seen.mask.sum(dim=-1).tolist()):
+            counted = [place for place in range(length) if labels[row, place] >= 0]
+            own = [lead(seen.logits[row, place]) for place in counted]
+            drops = [each(seen.logits[row, at]) - each(other[row, at]) for each, at in zip(own, counted, strict=True)]
+            assert columns[f"drop_layer1_head{head + 1}"][row] == pytest.approx(float(sum(drops) / len(drops)), abs=1e-9)
+            flips = [float(other[row, at].argmax() != seen.logits[row, at].argmax()) for at in counted]
+            assert columns[f"flipped_layer1_head{head + 1}"][row] == pytest.approx(sum(flips) / len(flips))
+    assert columns["flipped_layer1_head1"].isfinite().all()
+
+
+CLS, GOOD, BAD = 1, 2, 3
+
+
+class Built(nn.Module):
+    """An encoder that says at its first token whether a good or a bad word stands in the text.
+
+    Both first heads of the first layer look from the first token at that word. One writes what it says into the feature that
+    decides; what the other reads is written nowhere. All other heads look about and write into features that nothing reads.
+    """
+
+    pools_by_attention, attends_within, decides_by = False, True, "first"
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embedding = nn.Embedding(20, 16, padding_idx=0)
+        self.layers = nn.ModuleList(MultiHeadAttention(16, 4) for _ in range(2))
+        self.decider = nn.Linear(16, 2)
+        with torch.no_grad():
+            self.embedding.weight[1:, :3] = 0
+            self.embedding.weight[1:, 8:] = 0
+            self.embedding.weight[CLS, 2] = 1
+            self.embedding.weight[GOOD, :2] = torch.tensor([1.0, 1.0])
+            self.embedding.weight[BAD, :2] = torch.tensor([1.0, -1.0])
+            for layer in self.layers:
+                layer.output.weight[8] = 0
+                layer.output.bias.zero_()
+            first = self.layers[0]
+            for head in (0, 1):
+                own = slice(4 * head, 4 * head + 4)
+                for linear in (first.query, first.key, first.value):
+                    linear.weight[own] = 0
+                    linear.bias[own] = 0
+                first.query.weight[4 * head, 2] = 10
+                first.key.weight[4 * head, 0] = 4
+                first.value.weight[4 * head, 1] = 1
+                first.output.weight[:, own] = 0
+            first.output.weight[8, 0] = 1
+            self.decider.weight.zero_()
+            self.decider.bias.zero_()
+            self.decider.weight[:, 8] = torch.tensor([-3.0, 3.0])
+        self.eval()
+
+    def encode(self, tokens, mask):
+        hidden = self.embedding(tokens)
+        for layer in self.layers:
+            hidden = hidden + layer(hidden, mask)
+        return hidden
+
+    def score(self, hidden, mask):
+        return torch.where(torch.arange(mask.shape[-1]) == 0, 0.0, -torch.inf).expand(mask.shape)
+
+    def project(self, scores, mask):
+        return self.deciding(mask)
+
+    def decode(self, hidden, weights):
+        return self.decider((hidden * weights.unsqueeze(-1)).sum(dim=1))
+
+    def deciding(self, mask):
+        return nn.functional.one_hot(torch.zeros(len(mask), dtype=torch.long), mask.shape[-1]).float()
+
+    def forward(self, tokens, mask):
+        return self.decode(self.encode(tokens, mask), self.deciding(mask))
+
+
+def spoken(count=24):
+    """Texts of fillers with a good or a bad word somewhere, and where."""
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randint(4, 20, (count, 9), generator=generator)
+    places = torch.randint(1, 9, (count,), generator=generator)
+    tokens[:, 0] = CLS
+    tokens[torch.arange(count), places] = torch.arange(count) % 2 + GOOD
+    return tokens, {row: [place] for row, place in enumerate(places.tolist())}
+
+
+def test_the_head_that_carries_is_told_from_the_one_that_looks_and_writes_nothing():
+    tokens, spans = spoken()
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    batches = [{"token_ids": each, "mask": real} for each, real in zip(tokens.split(8), mask.split(8), strict=True)]
+    asked = {"E17": {"heads": [(1, 1)], "spans": spans}}
+    tried = attest.trial(Built(), batches, asked)
+    table = tried.table("E17").set_index("id")
+    heads = [f"layer{layer}_head{head}" for layer in (1, 2) for head in range(1, 5)]
+    for kind in ("drop", "write"):  # precision of the first is 1
+        assert set(table[[f"{kind}_{head}" for head in heads]].idxmax(axis=1)) == {f"{kind}_layer1_head1"}
+    assert table["look_layer1_head1"].min() > 0.99
+    assert table["look_layer1_head2"].min() > 0.99
+    assert table["drop_layer1_head2"].abs().max() < 1e-6
+    assert table["write_layer1_head2"].abs().max() < 1e-6
+    assert table["drop_chosen"].min() > 1
+    assert table["won_chosen"].mean() > 0.8, "a random head of this layer is the same one in a quarter of draws: half a win"
+    found = attest.trial(Built(), batches, {"E17": {"heads": [(1, 2)], "spans": spans}})
+    assert found.table("E17")["won_chosen"].mean() < 0.5
+    left_to_itself = attest.trial(Built(), batches, ["E17"]).table("E17")
+    assert left_to_itself["look_layer1_head1"].min() > 0.99, "leave-one-out names the word by itself"
+
+
+def test_random_sets_have_as_many_heads_of_each_layer():
+    network = PretrainedNetwork(tiny("bert"), 0)
+    with torch.no_grad():
+        seen = observe_layers(network, IDS, *batch())
+    chosen = torch.tensor([[1, 1, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 1, 1, 0], [1, 0, 0, 0, 1, 0, 0, 0]]).bool()
+    drawn = _Stage(seen, {}).random_sets(chosen, 20, 0)
+    assert drawn.unflatten(-1, (2, 4)).sum(dim=-1).tolist() == [[[2, 1]] * 20, [[0, 3]] * 20, [[1, 1]] * 20]
+    assert all(len({tuple(each) for each in row.tolist()}) > 2 for row in drawn)
+
+
+def test_layers_below_a_head_are_not_run_again():
+    network = PretrainedNetwork(tiny("bert", num_hidden_layers=4), 0)
+    tokens, mask = batch()
+    means = head_means(network, [(tokens, mask)])
+    with torch.no_grad():
+        seen = observe_layers(network, IDS, tokens, mask)
+    rows, handles = [0] * 4, []
+    for number, layer in enumerate(network.model.bert.encoder.layer):
+
+        def count(_module, inputs, number=number):
+            rows[number] += len(inputs[0])
+
+        handles.append(layer.attention.register_forward_pre_hook(count))
+    _Stage(seen, means).without(torch.eye(16, dtype=torch.bool).expand(3, -1, -1))
+    assert rows == [3 * 4, 3 * 8, 3 * 12, 3 * 16]
+    assert passes_a_text(16, 4, draws=1) - passes_a_text(0, 4, draws=1) == sum(rows) / 3 / 4
+
+
+def test_what_a_text_gets_depends_on_no_other():
+    network, (tokens, mask) = PretrainedNetwork(tiny("llama"), 0), batch((12, 9, 7))
+    means = head_means(network, [(tokens, mask)])
+    with torch.no_grad():
+        together = observe_layers(network, IDS, tokens, mask)
+        alone = observe_layers(network, IDS[1:2], tokens[1:2, :9], mask[1:2, :9])
+    both = [head_ablation(each, 3, means, draws=3, heads=[(2, 1)]) for each in (together, alone)]
+    for name, column in both[1].items():
+        torch.testing.assert_close(column[0], both[0][name][1], rtol=1e-4, atol=1e-5, equal_nan=True, msg=name)
+
+
+def test_means_are_over_all_tokens_of_all_texts_and_not_over_batches():
+    network, (tokens, mask) = PretrainedNetwork(tiny("bert"), 0), batch()
+    together = head_means(network, [(tokens, mask)])
+    apart = head_means(network, [(tokens[:1], mask[:1]), (tokens[1:], mask[1:])])
+    for layer, mean in together.items():
+        torch.testing.assert_close(apart[layer], mean, rtol=1e-6, atol=1e-7)
+
+
+def test_every_column_is_described_and_in_its_range():
+    seen = observed(classifier(3))
+    columns = head_ablation(seen, 0, head_means(seen.network, [(seen.tokens, seen.mask)]), heads=[(1, 2)])
+    for name, column in columns.items():
+        described = SPEC.column(name)
+        assert described is not None, name
+        finite = column[column.isfinite()]
+        assert described.range[0] <= finite.min() <= finite.max() <= described.range[1], name
+    assert not [column.name for column in SPEC.columns if not any(column.fits(name) for name in columns)]
+    assert {f"flipped_look_{percentage}" for percentage in CURVE} <= {*columns}
+    assert columns["look_layer1_head1"].isnan().tolist() == [False, True, False, False], "a text of one word has no other"
+    assert columns["won_look"].isnan().tolist() == [False, True, False, False]
+    assert columns["won_write"].isfinite().all()
+
+
+def test_what_heads_hand_on_is_told_from_other_input_of_linear_layers(monkeypatch):
+    for name, settings in (("bert", {}), ("deberta-v2", DEBERTA), ("modernbert", {})):
+        assert PretrainedNetwork(tiny(name, **settings), 0, 4).shows_outputs
+    network = PretrainedNetwork(tiny("deberta-v2", **DEBERTA), 0, 4)
+
+    def crosswise(call, outputs, real):
+        return call.hook("outputs", outputs.unflatten(-1, (-1, 4)).permute(0, 3, 1, 2), real).permute(0, 2, 3, 1).flatten(2)
+
+    monkeypatch.setattr(AttentionCall, "handed_on", crosswise)
+    assert not network.shows_outputs, "heads that lie crosswise"
+
+
+@pytest.mark.parametrize(
+    "settings", [{"share": 0.6}, {"draws": 0}, {"heads": [(0, 1)]}, {"spans": {7: [5]}}, {"head_means": None}], ids=str
+)
+def test_what_cannot_be_asked_is_refused_in_a_sentence(settings, refusal):
+    network, (tokens, mask) = PretrainedNetwork(tiny("bert"), 0), batch()
+    with torch.no_grad():
+        seen = observe_layers(network, IDS, tokens, mask)
+    ask = partial(head_ablation, seen, 0)
+    with refusal():
+        ask(**{"head_means": head_means(network, [(tokens, mask)])} | settings)
+
+
+def test_a_model_that_does_not_show_its_heads_is_refused(refusal):
+    network, (tokens, mask) = PretrainedNetwork(tiny("bert"), 0), batch()
+    with torch.no_grad():
+        seen = observe_layers(network, IDS, tokens, mask)
+    vars(network)["shows_outputs"] = False
+    assert "E17" not in suited(network)
+    with refusal():
+        head_ablation(seen, 0, {})
+
+
+def test_without_a_name_nobody_asks_for_it():
+    network = TransformerClassifier(40, 2, size=16, layers=2, heads=2, feedforward_size=16).eval()
+    tokens, mask = batch()
+    batches = [{"token_ids": tokens, "mask": mask}]
+    assert "E17" not in attest.trial(network, batches).experiments
+    assert "E17" in suited(network)
