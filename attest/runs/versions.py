@@ -16,7 +16,7 @@ from pathlib import Path
 
 from attest.core.version import __version__
 
-PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy")
+PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy", "captum")
 NOT_INSTALLED = "not installed"
 GIT = ("git", "--no-optional-locks")
 """The command of a git that only reads: if git is stopped, it leaves no lock behind."""

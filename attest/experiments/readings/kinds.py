@@ -11,7 +11,7 @@ from attest.core.errors import AttestError
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.erasure.operators import attends_within
 from attest.experiments.importance import leave_one_out_inputs
-from attest.experiments.readings import formulas
+from attest.experiments.readings import formulas, surrogates
 from attest.models.observation import Observation
 
 RANDOM = "random"
@@ -32,6 +32,7 @@ class Reading:
         signed: whether numbers below 0 speak against the predicted class; else all are at least 0.
         needs: what a network must be, in words; empty for nothing.
         suits: whether an observation's network is so.
+        by_name: whether it is computed only where it is asked for by name.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Reading:
     signed: bool = False
     needs: str = ""
     suits: Callable[[Observation], bool] = lambda observation: True
+    by_name: bool = False
 
     def magnitude(self, observation: Observation) -> Tensor:
         """Return the size of each token's number without its sign: ``(B, T)``, at least 0, without the graph."""
@@ -77,6 +79,10 @@ def _has_layer_norms(observation: Observation) -> bool:
     return _rolls_out(observation) and any(isinstance(part, nn.LayerNorm) for part in parts)
 
 
+def _has_captum(observation: Observation) -> bool:
+    return surrogates.are_there() and observation.tokens.ndim == 2
+
+
 def _value_zeroing(observation: Observation) -> Tensor:
     return formulas.value_zeroing(observation) if _has_layers(observation) else formulas.value_zeroing_pooled(observation)
 
@@ -92,6 +98,7 @@ POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a l
 OUR_LAYERS = "attention that pools, or layers of attest.models.networks"
 CROSSES = "a decoder that attends to the text of an encoder"
 LAYER_NORMS = "attention between tokens and layer norms"
+PACKAGES = "the packages captum and scikit-learn"
 READINGS: dict[str, Reading] = {
     reading.name: reading
     for reading in (
@@ -111,6 +118,8 @@ READINGS: dict[str, Reading] = {
         Reading("cross-attention", "Cross-attention", formulas.rollout, needs=CROSSES, suits=_crosses),
         Reading("flow", "Attention flow", formulas.flow, needs=LAYERS, suits=_has_one_map),
         Reading("lrp", "LRP", formulas.relevance_propagation, signed=True, needs=LAYER_NORMS, suits=_has_layer_norms),
+        Reading("kernel-shap", "KernelSHAP", surrogates.kernel_shap, True, PACKAGES, _has_captum, by_name=True),
+        Reading("lime", "LIME", surrogates.lime, True, PACKAGES, _has_captum, by_name=True),
         Reading(RANDOM, "Random", random_reading),
     )
 }
@@ -132,15 +141,19 @@ def reading_of(name: str, observation: Observation) -> Reading:
     if not reading.suits(observation):
         suited = ", ".join(each.name for each in suited_readings(observation))
         raise AttestError(
-            f"the reading {name} needs {reading.needs}, and {type(observation.network).__name__} has none; expected one of "
-            f"{suited}."
+            f"the reading {name} needs {reading.needs}, which {type(observation.network).__name__} or this machine has not; "
+            f"expected one of {suited}."
         )
     return reading
 
 
 def suited_readings(observation: Observation) -> list[Reading]:
-    """Return the readings that can be computed for the network of an observation, then those that somebody gave."""
-    return [reading for reading in READINGS.values() if reading.suits(observation)] + _given(observation)
+    """Return the readings that can be computed for the network of an observation, then those that somebody gave.
+
+    Those that are computed by name alone are left out.
+    """
+    suited = [reading for reading in READINGS.values() if not reading.by_name and reading.suits(observation)]
+    return suited + _given(observation)
 
 
 def asked_readings(observation: Observation, names: Sequence[str] | None) -> list[Reading]:

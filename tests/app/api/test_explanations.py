@@ -103,7 +103,7 @@ def test_what_cannot_be_an_explanation_is_refused(wrong, model, tokenizer, refus
 @pytest.mark.parametrize(
     "options",
     [
-        {"reading": "lime"},
+        {"reading": "limes"},
         {"reading": "shap", "experiments": ["E2"]},
         {"readings": ["shapp"]},
         {"readings": ["norm"]},

@@ -1,0 +1,73 @@
+"""Readings that captum computes: linear models of what is left of the prediction where tokens are masked at random.
+
+They read each text some hundred times, and are computed where they are asked for by name.
+
+Legend: B batch, V variants of a text, T tokens.
+"""
+
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attest.core.randomness import stream
+from attest.experiments.erasure.operators import mask_tokens
+from attest.models.observation import Observation
+
+PACKAGES = ("captum", "sklearn")
+"""What they need; scikit-learn fits the linear models."""
+SAMPLES = 256
+"""Variants of a text: with 25 tokens that is ten a token."""
+
+
+def are_there() -> bool:
+    """Return whether the packages are installed, without importing them."""
+    return all(find_spec(name) is not None for name in PACKAGES)
+
+
+def kernel_shap(observation: Observation) -> Tensor:
+    """Return Shapley values of tokens against masked tokens by KernelSHAP (Lundberg & Lee 2017), ``(B, T)``, signed."""
+    from captum.attr import KernelShap
+
+    return _explained(observation, "KernelSHAP", KernelShap)
+
+
+def lime(observation: Observation) -> Tensor:
+    """Return the weights of LIME (Ribeiro et al. 2016), ``(B, T)``, signed: a ridge regression on tokens kept by a coin.
+
+    Variants weigh by captum's default kernel.
+    """
+    from captum._utils.models.linear_model import SkLearnRidge
+    from captum.attr import Lime
+
+    return _explained(observation, "LIME", lambda forward: Lime(forward, interpretable_model=SkLearnRidge(alpha=1.0)))
+
+
+def _explained(observation: Observation, name: str, method: Callable[..., Any]) -> Tensor:
+    """Return what a method of captum says of each text; its random draws are fixed by the text's id."""
+    values = torch.zeros_like(observation.attention)
+    for row, identity in enumerate(observation.ids.tolist()):  # captum fits one linear model at a time
+        ranked = observation.ranked[row].nonzero().flatten()
+        if not len(ranked):
+            continue
+        text = observation.part(torch.tensor([row], device=values.device))
+
+        def left(kept: Tensor, text: Observation = text, ranked: Tensor = ranked) -> Tensor:
+            whole = text.mask.expand(len(kept), -1).clone()
+            whole[:, ranked] = kept.bool()
+            return mask_tokens(text, whole.unsqueeze(0))[0]
+
+        if len(ranked) == 1:
+            one = torch.ones(1, 1, device=values.device)
+            values[row, ranked] = (left(one) - left(1 - one)).to(values)
+            continue
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.manual_seed(stream(identity, name))
+            ones = torch.ones(1, len(ranked), device=values.device)
+            found = method(left).attribute(ones, baselines=0, n_samples=SAMPLES, perturbations_per_eval=SAMPLES)
+        values[row, ranked] = found[0].to(values)
+    return values
