@@ -12,6 +12,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.loggers import WandbLogger
 from torch import Tensor
 
+from attest.callbacks.of_transformers import OBSERVED, OfTransformers, model_in
 from attest.callbacks.progress import show_running
 from attest.callbacks.running import RunningBatch, all_gather
 from attest.callbacks.split import GIVE_IDS, EvaluatedSplit
@@ -39,8 +40,9 @@ class Evidence(Callback):
     """An experiment that runs at validation end on a fixed part of the split, and once on the whole test split.
 
     It works in any ``Trainer`` whose LightningModule offers ``observe(batch)``, which returns what
-    ``attest.experiments.observe`` does. A subclass sets ``id`` and ``experiment``, or defines ``measure`` where more is needed
-    than to call a function; ``Experiment`` takes both as arguments.
+    ``attest.experiments.observe`` does; or, inside layers, has one model of transformers that classifies texts or tokens. A
+    subclass sets ``id`` and ``experiment``, or defines ``measure`` where more is needed than to call a function;
+    ``Experiment`` takes both as arguments.
 
     The table has one row per instance: ``id`` (row in the source), ``label`` where it is known, ``predicted`` (neither for
     taggers), ``length`` (real tokens, or sentences where attention is over them), and the columns that the experiment returns;
@@ -164,15 +166,26 @@ class Evidence(Callback):
             AttestError: the module does not offer what is observed, or a setting is out of bounds.
         """
         require_bounds(vars(self) | self.options, f"the setting {{}} of {self.id}".format)
-        for method in self.methods:
-            if not callable(getattr(pl_module, method, None)):
-                raise AttestError(
-                    f"{self.id} ({type(self).__name__}) needs a LightningModule that offers {method}(batch), and "
-                    f"{type(pl_module).__name__} does not; expected a method that returns an observation of the batch. "
-                    "docs/your-own-trainer.md shows how to define it."
-                )
         first, *_ = *_evidence_of(trainer), self
         self._running = first._running
+        missing = [method for method in self.methods if not callable(getattr(pl_module, method, None))]
+        if not missing:
+            return
+        model = model_in(pl_module)
+        if model is None:
+            raise AttestError(
+                f"{self.id} ({type(self).__name__}) needs a LightningModule that offers {missing[0]}(batch), and "
+                f"{type(pl_module).__name__} does not; expected a method that returns an observation of the batch. "
+                "docs/your-own-trainer.md shows how to define it."
+            )
+        if not {*missing} <= {*OBSERVED}:
+            raise AttestError(
+                f"{self.id} ({type(self).__name__}) asks about attention that pools, and {type(model).__name__} has its "
+                "attention inside layers; expected a callback of attest.callbacks.layers, LayerPermutation for example, or "
+                "FeatureImportance('rollout')."
+            )
+        if self._running.of_transformers is None or self._running.of_transformers.network.model is not model:
+            self._running.of_transformers = OfTransformers(model)
 
     def on_validation_batch_start(
         self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0

@@ -8,6 +8,7 @@ import torch
 from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor, distributed
 
+from attest.callbacks.of_transformers import OfTransformers
 from attest.callbacks.split import EvaluatedSplit
 from attest.core.labels import class_numbers
 from attest.experiments.layers import LayerObservation
@@ -24,6 +25,8 @@ class RunningBatch:
     def __init__(self) -> None:
         self.split: EvaluatedSplit | None = None
         """The split of the last batch."""
+        self.of_transformers: OfTransformers | None = None
+        """What observes the module's model of transformers, where the module offers no method for it."""
         self._batch: Any = None
         self._index = 0
         self._returned: Mapping[str, Any] = {}
@@ -49,7 +52,7 @@ class RunningBatch:
             found = self._returned.get(method)
             if found is None:
                 with torch.inference_mode(False), torch.no_grad():  # tensors of inference mode cannot have gradients
-                    found = getattr(pl_module, method)(self._batch)
+                    found = getattr(pl_module if hasattr(pl_module, method) else self.of_transformers, method)(self._batch)
             self._observed[method] = self._with_ids_and_labels(found)
         return self._observed[method]
 

@@ -389,10 +389,6 @@ def network_of(model: Any) -> nn.Module:
     return network
 
 
-WITHOUT_VERDICT = ("tags", "crosses", "number", "answers_by_span")
-"""What marks networks whose decisions, or whose attention, the rule of the verdict was not made on."""
-
-
 def _asked_for(
     experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module, reading: str | None
 ) -> Experiments:
@@ -408,8 +404,6 @@ def _asked_for(
     if experiments == ALL:
         return suited_ones
     unnamed = [name for name in suited_ones if name not in INSIDE or not INSIDE[name].by_name]
-    if any(getattr(network, name, None) for name in WITHOUT_VERDICT):
-        return unnamed
     wanted = needed(not getattr(network, "pools_by_attention", True))
     return wanted if wanted.keys() <= {*suited_ones} else unnamed
 

@@ -1,0 +1,74 @@
+"""A model of transformers inside somebody's LightningModule, observed without a method that the module would have to offer."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from pytorch_lightning import LightningModule
+from torch import Tensor, nn
+
+from attest.core.errors import AttestError
+from attest.experiments.layers import LayerObservation, observe_layers
+from attest.models.observation import Observation, observe
+
+OBSERVED = ("observe_layers", "observe_steps")
+"""What is offered: attention inside layers, and the embedded tokens; none of it pools."""
+
+
+class OfTransformers:
+    """The observations of a model of transformers, by the batches that its tokenizer gives.
+
+    Args:
+        model: a ``transformers.PreTrainedModel`` that classifies texts or tokens.
+    Raises:
+        AttestError: it decides otherwise, or its attention cannot be reached.
+    """
+
+    def __init__(self, model: Any) -> None:
+        from attest.models.pretrained.admitted import DECIDING, gives_number, labels_decided, require_as_it_is, require_head
+        from attest.models.pretrained.network import PretrainedNetwork, padding_of
+
+        require_head(model)
+        name = type(model).__name__
+        chooses = name.endswith(DECIDING) and not (gives_number(model.config) or labels_decided(model))
+        if not chooses or model.config.is_encoder_decoder:
+            raise AttestError(
+                f"{name} does not choose one class of a text or a token, or has an encoder and a decoder; expected a "
+                "classifier with one stack of layers. Try the trained model by attest.trial, which takes others, too."
+            )
+        types = getattr(model.config, "type_vocab_size", 1) or 1
+        self.network = PretrainedNetwork(model, padding_of(model) or 0, segments=types)
+        require_as_it_is(self.network)
+
+    def observe_layers(self, batch: Mapping[str, Any]) -> LayerObservation:
+        """Return what layers attend to in a batch with ``input_ids`` and ``attention_mask``, int64 ``(B, T)``."""
+        tokens, mask, special = self._read(batch)
+        return observe_layers(self.network, None, tokens, mask, special=special)
+
+    def observe_steps(self, batch: Mapping[str, Any]) -> Observation:
+        """Return the embedded tokens of such a batch, and the decisions."""
+        tokens, mask, special = self._read(batch)
+        return observe(self.network, None, tokens, mask, special=special)
+
+    def _read(self, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return token ids, with token types in them if there are some, the mask, and the special tokens if they are known."""
+        if not isinstance(batch, Mapping) or not {"input_ids", "attention_mask"} <= {*batch}:
+            found = ", ".join(map(str, batch)) if isinstance(batch, Mapping) else type(batch).__name__
+            raise AttestError(
+                f"a batch has no input_ids and attention_mask ({found}), and the module does not say how it is read; expected "
+                "what a tokenizer gives, or a module that offers observe_layers(batch). docs/your-own-trainer.md shows how."
+            )
+        tokens, mask = batch["input_ids"], batch["attention_mask"].bool()
+        if "token_type_ids" in batch and self.network.segments > 1:
+            tokens = tokens + self.network.rows * batch["token_type_ids"]
+        special = batch.get("special_tokens_mask")
+        return tokens.where(mask, self.network.padding), mask, None if special is None else special.bool()
+
+
+def model_in(module: LightningModule) -> nn.Module | None:
+    """Return the one model of transformers in a module; None if there is none, or several side by side."""
+    if (library := sys.modules.get("transformers")) is None:
+        return None
+    found = [(name, part) for name, part in module.named_modules() if isinstance(part, library.PreTrainedModel)]
+    outermost = [part for name, part in found if not any(name.startswith(f"{other}.") for other, _ in found)]
+    return outermost[0] if len(outermost) == 1 else None
