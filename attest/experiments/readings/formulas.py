@@ -167,7 +167,10 @@ def flow(observation: Observation) -> Tensor:
 
 
 def relevance_propagation(observation: Observation) -> Tensor:
-    """Compute layer-wise relevance with constant attention and layer-norm denominators (Ali et al. 2022), ``(B, T)``, signed.
+    """Compute layer-wise relevance with constant attention and denominators of norms (Ali et al. 2022), ``(B, T)``, signed.
+
+    A layer norm keeps its standard deviation, an RMSNorm its root mean square, whatever its scale is made of (the identity
+    rule of Achtibat et al. 2024). Gates and activations keep their gradient.
 
     It explains the predicted class's logit minus the others' mean: gradient × input of the linearised network. What biases
     and positions say is no token's, so that the sum of the tokens is that margin only where there are none. NaN for texts on
@@ -176,8 +179,9 @@ def relevance_propagation(observation: Observation) -> Tensor:
     embedded = observation.embedded.detach().requires_grad_()
     network = cast(nn.Module, observation.network)
     norms = [part for part in network.modules() if isinstance(part, nn.LayerNorm)]
+    scales = [part for part in network.modules() if is_rms_norm(part)]
     constant = Intervention("weights", lambda weights, mask: weights.detach())
-    with torch.enable_grad(), intervene(network, constant), hooked(norms, _with_constant_deviation):
+    with torch.enable_grad(), intervene(network, constant), hooked(norms, _with_constant_deviation), hooked(scales, _scaled):
         logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
         margins = _over_others(observation, logits_of_classes(observation.network, logits))
         (gradient,) = torch.autograd.grad(margins.sum(), embedded)
@@ -253,6 +257,17 @@ def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
     counted = np.round(capacities * CAPACITY).astype(np.int32)
     graph = coo_array((counted, (sources.astype(np.int32), targets.astype(np.int32))), shape=(nodes, nodes)).tocsr()
     return [maximum_flow(graph, 0, int(start[-1]) + token).flow_value / CAPACITY for token in range(length)]
+
+
+def is_rms_norm(part: nn.Module) -> bool:
+    """Return whether a module scales each vector by its root mean square, as PyTorch's and most models' own do by name."""
+    return type(part).__name__.endswith("RMSNorm")
+
+
+def _scaled(norm: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+    """Return the output of a norm that scales its input, with scales that are constants for gradients."""
+    given = inputs[0].detach()
+    return inputs[0] * torch.where(given == 0, 0, output.detach() / torch.where(given == 0, 1, given))
 
 
 def _with_constant_deviation(norm: nn.LayerNorm, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:

@@ -76,7 +76,7 @@ def _zeroes_values(observation: Observation) -> bool:
 
 def _has_layer_norms(observation: Observation) -> bool:
     parts = cast(nn.Module, observation.network).modules()
-    return _rolls_out(observation) and any(isinstance(part, nn.LayerNorm) for part in parts)
+    return _rolls_out(observation) and any(isinstance(part, nn.LayerNorm) or formulas.is_rms_norm(part) for part in parts)
 
 
 def _has_captum(observation: Observation) -> bool:
@@ -97,7 +97,7 @@ def random_reading(observation: Observation, seed: int = 0) -> Tensor:
 POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a linear decoder"
 OUR_LAYERS = "attention that pools, or layers of attest.models.networks"
 CROSSES = "a decoder that attends to the text of an encoder"
-LAYER_NORMS = "attention between tokens and layer norms"
+LAYER_NORMS = "attention between tokens and layer norms, or RMS norms"
 PACKAGES = "the packages captum and scikit-learn"
 READINGS: dict[str, Reading] = {
     reading.name: reading
