@@ -1,6 +1,6 @@
 """The first line of every report: may the attention be read as an explanation? In one sentence, with its error."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -70,16 +70,27 @@ def _why(found: Verdict, labelled: bool) -> str:
     return "Evidence like this came both from models whose attention is right and from models whose attention is wrong."
 
 
-def error(found: Verdict) -> str | None:
-    """Return a sentence on how often such an answer is wrong; None if there is no answer."""
+def error(wrong: Sequence[float] | None) -> str:
+    """Return a sentence on how often such answers are wrong; empty if that was not counted.
+
+    Args:
+        wrong: the rate and the ends of its 95 % interval, each in [0, 1].
+    """
+    if not wrong:
+        return ""
+    rate, _, high = wrong
+    return (
+        f"On networks whose truth is known, {percent(rate)} of such answers were wrong (at most {percent(high)}, 95 % bound)."
+    )
+
+
+def error_and_estimate(found: Verdict) -> str | None:
+    """Return the same of a verdict, with how far its estimate of the share may be from the truth; None of no answer."""
     if found.wrong is None:
         return None
-    rate, _, high = found.wrong
-    within = f"{100 * (found.within or 0.0):.0f}"
     return (
-        f"On networks whose truth is known, {percent(rate)} of such answers were wrong (at most {percent(high)}, 95 % bound; "
-        f"{found.tried_on} mechanisms that the rule had never seen). Nine in ten estimates of the share were within "
-        f"{within} points of the truth."
+        f"{error(found.wrong)} Their {found.tried_on} mechanisms were new to the rule. Nine in ten estimates of the share "
+        f"were within {100 * (found.within or 0.0):.0f} points of the truth."
     )
 
 

@@ -16,9 +16,10 @@ from attest.core.errors import AttestError
 from attest.core.measures.numbers import interval
 from attest.datamodules.sources import CATALOGUE
 from attest.experiments.registry import EXPERIMENTS
+from attest.report.answer import error
 from attest.report.collection import PARTS
 from attest.report.findings import Findings
-from attest.report.gate import ACCURACY, SUBJECTS, VERDICT, error_sentence, verdict_of
+from attest.report.gate import ACCURACY, SUBJECTS, VERDICT, verdict_of
 from attest.report.run_tables import markdown_table
 from attest.report.summary import label_of
 from attest.runs.belonging import version_of
@@ -50,7 +51,7 @@ def section(folder: RunFolder) -> str:
     verdict_of(folder)
     found = Findings(folder)
     verdicts = [found.summary[VERDICT][about] for about in SUBJECTS if about in found.summary[VERDICT]]
-    said = [f"**{each['sentence']}** {error_sentence(each)}".rstrip() for each in verdicts]
+    said = [f"**{each['sentence']}** {error(each.get('wrong'))}".rstrip() for each in verdicts]
     rows = [(label_of(key), _number(found.summary, key, value)) for key, value in _numbers(found).items()]
     table = [markdown_table([("", "mean over texts [95 % interval]"), *rows])] if rows else []
     parts = ["## May its attention be read as an explanation?", *said, *table, _run(found), _again(found)]

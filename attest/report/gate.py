@@ -19,10 +19,11 @@ import torch
 
 from attest.core.errors import AttestError, nearest
 from attest.core.measures.betting import MeanByBetting
-from attest.core.measures.numbers import number, percent
+from attest.core.measures.numbers import number
 from attest.core.version import __version__
 from attest.experiments.registry import EXPERIMENTS, askable, measures
 from attest.experiments.stopping import ALL, reading_order
+from attest.report.answer import error
 from attest.report.findings import Findings, pools
 from attest.runs.belonging import require_together
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, columns_in, read_table
@@ -170,17 +171,6 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
     return answer
 
 
-def error_sentence(answer: dict[str, Any]) -> str:
-    """Return how often answers like this were wrong where the truth is known; empty if that was not counted."""
-    if not answer.get("wrong"):
-        return ""
-    wrong, low, high = answer["wrong"]
-    return (
-        f"Such answers were wrong for {percent(wrong)} of the networks whose truth is known (95 % interval: {percent(low)} to "
-        f"{percent(high)})."
-    )
-
-
 def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:
     """Decide one requirement on a run or a trial.
 
@@ -211,7 +201,7 @@ def _by_answer(folder: RunFolder, required: Answered) -> Ruling:
     given = answer["answer"]
     outcome: PassOrFail = "pass" if given in required.answers else "undecided" if given == "cannot tell" else "fail"
     found = {name: answer.get(name) for name in ("answer", "share", "within", "wrong")}
-    return Ruling(required.typed, outcome, f"{answer['sentence']} {error_sentence(answer)}".rstrip(), found)
+    return Ruling(required.typed, outcome, f"{answer['sentence']} {error(answer.get('wrong'))}".rstrip(), found)
 
 
 def _by_interval(folder: RunFolder, required: Bounded) -> Ruling:

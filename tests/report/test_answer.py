@@ -4,7 +4,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, YES, Verdict
-from attest.report.answer import error, reasons, sentence, told
+from attest.report.answer import error_and_estimate, reasons, sentence, told
 
 BECAUSE = {"E1/leads_leave_one_out_inputs": 0.26, "E14/win_sufficiency_delete": 0.61}
 
@@ -33,8 +33,8 @@ def test_why_nothing_can_be_told(changed: dict[str, object], labelled: bool, sna
 
 
 def test_the_error_and_the_reasons_are_told(snapshot: SnapshotAssertion) -> None:
-    assert error(found(NO)) == snapshot
-    assert error(found(CANNOT_TELL, wrong=None)) is None
+    assert error_and_estimate(found(NO)) == snapshot
+    assert error_and_estimate(found(CANNOT_TELL, wrong=None)) is None
     assert reasons(found(NO)) == snapshot
 
 
