@@ -78,9 +78,9 @@ CONSTRUCTED = JudgesPages(
     (
         "The networks are small and set by hand; trained ones may differ.",
         "The mix of defendants is ours: no average over them means anything, and none is given.",
-        "A test that sees all of them may miss others. Of two that we thought of later shuffling misses one: see evidence.md.",
+        "A test that sees all of them may miss others. E2 shuffling saw all of an earlier list: see Withdrawn in evidence.md.",
         "Differences of up to 1e-6 tie, as rounding does. Small true ones do too, such as those between divergences near 0.",
-        "A decoy is the first word that the rule does not read. Trained networks may hide decisions elsewhere.",
+        "A decoy is a certain word that the rule does not read. Trained networks may hide decisions elsewhere.",
         "A text on which a test is undefined counts as a tie. That was decided after a first run had shown how often it "
         "happens.",
         "A right defendant is held against other right ones: an AUROC of 1 there may be a small, steady difference.",
@@ -123,6 +123,7 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
     folder.mkdir(parents=True, exist_ok=True)
     write_table(folder / "judges.parquet", judged)
     mixed = judged[(judged.truth == "mixed") & judged.tau.notna()]
+    mixed = mixed.pivot_table("tau", ["family", "test"], "defendant", aggfunc="min", sort=False)
     cost = judged.groupby(["family", "test"], sort=False)
     wrong = judged[(judged.truth == "wrong") & judged.auroc.notna()]
     wrong = wrong.assign(cell=[f"{row.auroc:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in wrong.itertuples()])
@@ -132,7 +133,9 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
         "Wrong attention, at the worst rule": _cells(judged, "wrong"),
         "Right attention, at the worst rule": _cells(judged, "right"),
         "Every rule: wrong": by_rule.fillna("").reset_index(),
-        "Mixed attention: τ-b between suspicion and 1 − mass": mixed[["test", "family", "rule", "defendant", "mass", "tau"]],
+        "Attention that is right in part: τ-b between suspicion and 1 − mass, at the worst rule": mixed.map(
+            lambda value: "" if np.isnan(value) else f"{value:.2f}"
+        ).reset_index(),
         "Undefined texts and cost": cost.agg(
             undefined=("undefined", "mean"), milliseconds=("milliseconds", "median")
         ).reset_index(),

@@ -67,6 +67,6 @@ def test_page_has_undefined_shares_cost_limits_and_stamp(tmp_path):
     assert all(limit in page for limit in CONSTRUCTED.limits)
     assert "| pooled | b | 0.75 | 1.5 |" in page
     assert "| a | tokens | pooled | y | token | 0.20 | 0.10 to 0.95 | 25% |" in page
-    assert "| a | pooled | token | m | 0.05 | 0.3 |" in page
+    assert "| family | test | m |\n| --- | --- | --- |\n| pooled | a | 0.30 |" in page
     assert words in (tmp_path / "judges.html").read_text()
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "judges.parquet"), judged)

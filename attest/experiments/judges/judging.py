@@ -256,7 +256,6 @@ PLAIN = {
     "diffuse": "right by half, the other half spread",
     "sparse": "right, with exact zeros",
     "either": "on one of two words with the same meaning",
-    "both": "on both of two words with the same meaning",
     "noisy": "right, with states full of what means nothing",
     "honest": "right",
 }
