@@ -30,7 +30,7 @@ def write_page(folder: Path, made: Mapping[str, Any], strangers: Mapping[str, An
         strangers: the errors of rules made without a group of networks, by the column of the groups.
         left_out: how many networks do not count, by reason.
     """
-    words = " ".join(_short(about, made) for about in ("tokens", "states"))
+    words = " ".join([*(_short(about, made) for about in ("tokens", "states")), *_of_trained(made)])
     goals = made["endpoints"]
     parts = [
         "# The verdict and its errors",
@@ -95,6 +95,21 @@ def _short(about: str, made: Mapping[str, Any]) -> str:
         f"{', '.join(answers) or 'nothing'} of {WHERE[family]}" for family, answers in made["said"][about].items()
     )
     return f"{said}{told} Answers that met their goal and are given: {given}."
+
+
+def _of_trained(made: Mapping[str, Any]) -> list[str]:
+    """Return a sentence on the trained networks, whose mechanisms were tried once before; none if there are none."""
+    found = made["errors"]["tokens"]["error"].get("trained")
+    if found is None:
+        return []
+    goals = made["endpoints"]
+    missed = [name.replace("_", " ") for name, goal in goals.items() if not _meets(name, found[name], goal)]
+    return [
+        f"About tokens, on {found['networks']} trained networks of {found['mechanisms']} mechanisms: false yes "
+        f"{_rate(found['false_yes'])}, false no {_rate(found['false_no'])}, answered {_rate(found['answered'])}. Goals "
+        f"missed: {', '.join(missed) or 'none'}. Intervals this wide settle little: how often the verdict errs on trained "
+        "networks is not known yet."
+    ]
 
 
 def _meets(name: str, rate: list[float] | None, goal: float) -> bool:

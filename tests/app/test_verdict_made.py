@@ -12,7 +12,8 @@ from attest.app.judged import Decoder
 from attest.app.verdict_made import largest, networks_about
 from attest.core.places import configs_folder
 from attest.experiments.judges.fitting import errors, fitted
-from attest.experiments.verdict import rule_of, shipped
+from attest.experiments.verdict import needed, rule_of, shipped
+from attest.report.verdict_page import write_page
 
 STATED = yaml.safe_load((configs_folder() / "judges" / "verdict.yaml").read_text(encoding="utf-8"))
 TEXTS = Path(__file__).parents[2] / "docs" / "results" / "verdict-texts.parquet"
@@ -81,3 +82,19 @@ def test_the_trained_decoder_sees_only_what_stands_before() -> None:
         shorter = mask.clone()
         shorter[:, -1] = False
         torch.testing.assert_close(network(tokens, shorter), network(tokens[:, :-1], mask[:, :-1]))
+
+
+def test_the_page_says_that_a_goal_is_missed_on_trained_networks(tmp_path) -> None:
+    words = write_page(tmp_path, shipped(), {}, {})
+    told = words.split("About tokens, on 28 trained networks")[1]
+    assert "answered 35.5% [4%, 83%]" in told
+    assert "Goals missed: answered." in told
+    untrained = {**shipped(), "errors": {of: {**each, "error": {}} for of, each in shipped()["errors"].items()}}
+    assert "trained networks" not in write_page(tmp_path, untrained, {}, {})
+
+
+@pytest.mark.parametrize(("name", "inside"), [("verdict", False), ("verdict-layers", True)])
+def test_the_choice_of_training_gathers_what_the_verdict_reads(name: str, inside: bool) -> None:
+    chosen = yaml.safe_load((configs_folder() / "experiments" / f"{name}.yaml").read_text())["experiments"]
+    assert chosen.keys() - {"instances"} == needed(inside).keys()
+    assert needed(inside)["E14"].items() <= chosen["E14"]["init_args"].items()
