@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 import attest
+from attest.experiments.registry import EXPERIMENTS
 from attest.report.run_tables import markdown_table
 from attest.runs.choices import take_words
 
@@ -45,7 +46,7 @@ def row(run: attest.Run, name: str, texts: int) -> list[str]:
         for which, experiments in (("verdict", None), ("all", "all")):
             found[which].append(tried(run, experiments, texts))
     few, many = (min(seconds for seconds, _ in each) for each in found.values())
-    asked = [", ".join(each[0][1].answers) for each in found.values()]
+    asked = [", ".join(name for name in EXPERIMENTS if name in each[0][1].experiments) for each in found.values()]
     return [NETWORKS[name], asked[0], f"{few:.1f} s", asked[1], f"{many:.1f} s", f"{few / many:.0%}"]
 
 
