@@ -23,6 +23,7 @@ From Python:
 
 * ``attest.trial(model, texts)``       puts a model of yours on trial, ``attest.observe`` runs it once for your own experiments
 * ``attest.train(data=…, model=…)``    the same as the command ``attest fit``
+* ``attest.sources(model, context)``   says which sentences of a context a language model's answer comes from
 * ``attest.judge(metric)``             puts a metric of yours before networks whose attention is known to be right or wrong
 * ``attest.open_run(path)``            opens a finished run
 * ``attest.EXPERIMENTS``               every experiment by id: its question, its columns, how its numbers are read and misread
@@ -39,6 +40,7 @@ from attest.core.version import __version__ as __version__
 if TYPE_CHECKING:
     from attest.app.api.judging import judge
     from attest.app.api.run import Run, open_run, train
+    from attest.app.api.sources import sources
     from attest.app.api.trials import Trial, trial
     from attest.core.errors import AttestError
     from attest.experiments.registry import EXPERIMENTS
@@ -47,7 +49,19 @@ if TYPE_CHECKING:
 if not Path(__file__).with_name("callbacks").is_dir():  # a checkout without symbolic links: these folders lie at its top
     __path__.append(str(Path(__file__).parents[1]))
 
-__all__ = ["EXPERIMENTS", "AttestError", "Observation", "Run", "Trial", "judge", "observe", "open_run", "train", "trial"]
+__all__ = [
+    "EXPERIMENTS",
+    "AttestError",
+    "Observation",
+    "Run",
+    "Trial",
+    "judge",
+    "observe",
+    "open_run",
+    "sources",
+    "train",
+    "trial",
+]
 
 _HOMES = {
     "AttestError": "attest.core.errors",
@@ -58,6 +72,7 @@ _HOMES = {
     "judge": "attest.app.api.judging",
     "observe": "attest.models.observation",
     "open_run": "attest.app.api.run",
+    "sources": "attest.app.api.sources",
     "train": "attest.app.api.run",
     "trial": "attest.app.api.trials",
 }

@@ -62,6 +62,9 @@ COMMANDS = {
     "trial": Command(
         "attest.app.cli.trial", "put a Hugging Face Transformer of yours on trial: --model <folder> --data <file>"
     ),
+    "sources": Command(
+        "attest.app.cli.sources", 'say which sentences an answer comes from: --model <folder> --context doc.txt --question "…"'
+    ),
     "judges": Command("attest.app.cli.judges", "try the experiments on attention that is right or wrong by construction"),
     "data": Command("attest.app.cli.data", "count the corpora and compare with the published counts: --check"),
     "dashboard": Command("attest.app.cli.dashboard", "make a W&B workspace for a run"),

@@ -1,0 +1,222 @@
+"""The function ``attest.sources``: which parts of its context a decoder's answer comes from (E18)."""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from attest.app.api.foreign import bare
+from attest.app.api.trials import on_device
+from attest.core.bounds import require_bounds
+from attest.core.errors import AttestError, needing_transformers
+from attest.core.measures.numbers import duration
+from attest.core.memory import in_evaluation_mode
+from attest.datamodules.notice import say
+from attest.experiments.sources import random_sets, scored, sentences, shares, surrogate
+from attest.report.sources import Sources
+
+if TYPE_CHECKING:
+    from attest.models.pretrained.answering import Answer
+
+PROMPT = "{context}\n\nQuestion: {question}\nAnswer:"
+PLACES = ("{context}", "{question}")
+Span = tuple[int, int]
+
+
+def sources(
+    model: Any,
+    context: str | Sequence[str],
+    question: str = "",
+    answer: str | None = None,
+    *,
+    tokenizer: Any = None,
+    units: str | Sequence[Span] = "sentences",
+    prompt: str = PROMPT,
+    new_tokens: int = 20,
+    ablations: int = 32,
+    truth: Collection[int] = (),
+    seed: int = 0,
+    device: str | torch.device | None = None,
+) -> Sources:
+    """Say from which parts of its context a causal language model has its answer, and how well readings agree with that.
+
+    Each source is left out by itself, and the fall of the answer's log-probability is what it gave; what stands before it is
+    read once. Held against it: attention of the rows that lead to the answer, with and without the first token, by what it
+    writes, and by rollout; gradient × input; a linear surrogate of random sets. Tokens are left out, and not characters: a
+    token belongs to the source in which it ends.
+
+    Args:
+        model: a causal language model of transformers, its folder or Hub id.
+        context: a text, or several documents, which are read with a blank line between.
+        question: stands after the context.
+        answer: whose sources are asked for; None for what the model writes by itself.
+        tokenizer: of the model; folders bring their own.
+        units: ``sentences``, ``documents`` as they were given, or pairs of where each source begins and ends in the context.
+        prompt: with ``{context}`` and ``{question}``, each once.
+        new_tokens: the most tokens that the model writes.
+        ablations: random sets of sources that the surrogate is fitted to; 0 for none.
+        truth: numbers of the sources from 0 that the answer is known to come from.
+        seed: fixes the random sets.
+        device: where the model computes; None for where it is.
+    Raises:
+        AttestError: the model is no causal language model, or the context, its units or the prompt is not as it should be.
+    """
+    require_bounds({"seed": seed})
+    if new_tokens < 1 or ablations < 0:
+        raise AttestError(
+            f"new_tokens is {new_tokens} and ablations {ablations}; expected new_tokens from 1 and ablations from 0."
+        )
+    model, tokenizer = bare(model, tokenizer, prompted=True)
+    with needing_transformers():
+        from attest.models.pretrained.answering import Answer, written_by
+        from attest.models.pretrained.texts import longest_read, require_fast
+    require_fast(tokenizer)
+    if getattr(model, "get_output_embeddings", lambda: None)() is None or model.config.is_encoder_decoder:
+        raise AttestError(f"{type(model).__name__} does not write on after a text; expected a causal language model, Llama.")
+    text, spans = _sources(context, units)
+    if wrong := [each for each in truth if not 0 <= each < len(spans)]:
+        raise AttestError(f"truth names the source {wrong[0]}; expected numbers from 0 to {len(spans) - 1}.")
+    asked, begins = _asked(prompt, text, question)
+    read = tokenizer(asked, return_offsets_mapping=True, verbose=False)
+    parts = _in_tokens(spans, begins, read["offset_mapping"])
+    with on_device(model, device), in_evaluation_mode(model):
+        ids = torch.tensor(read["input_ids"], device=model.device)
+        given = written_by(model, tokenizer, ids, new_tokens) if answer is None else _tokens_of(answer, asked, ids, tokenizer)
+        if len(ids) + len(given) > longest_read(model, tokenizer):
+            raise AttestError(
+                f"context, question and answer have {len(ids) + len(given)} tokens, and the model reads at most "
+                f"{longest_read(model, tokenizer)}; expected fewer. Give fewer documents, or a part of the context."
+            )
+        said = Answer(model, ids, given)
+        table, scores, log_probability = _measured(said, parts, ablations, seed, truth)
+    table.insert(0, "text", [text[begin:end].strip() for begin, end in spans])
+    return Sources(question, tokenizer.decode(given).strip(), log_probability, table, scores, type(model).__name__)
+
+
+def _measured(
+    said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int]
+) -> tuple[pd.DataFrame, pd.DataFrame, float]:
+    """Return the table of sources, the scores of readings, and the log-probability of the answer."""
+    started = time.perf_counter()
+    log_probability = said.log_probability()
+    _tell_of_cost(said, parts, sets, time.perf_counter() - started)
+    seconds: dict[str, float] = {}
+
+    def timed(name: str, read: Callable[[], Any]) -> Any:
+        begun = time.perf_counter()
+        found = read()
+        seconds[name] = time.perf_counter() - begun
+        return found
+
+    rows = timed("attention", said.rows)
+    drops = (log_probability - timed("leave-one-out", lambda: said.without_each(parts))).numpy()
+    by_token = {
+        "attention": rows.attention,
+        "attention without the first token": rows.without_first,
+        "attention × gradient": rows.written,
+        "rollout": timed("rollout", said.rollout),
+        "gradient × input": timed("gradient × input", said.gradient_times_input),
+    }
+    readings = {
+        name: np.array([float(values[begin:end].sum()) for begin, end in parts])
+        for name, values in by_token.items()
+        if values is not None
+    }
+    if sets:
+        readings["random sets"] = timed("random sets", lambda: _by_random_sets(said, parts, sets, seed))
+    scores = scored(readings, drops, truth)
+    scores["seconds"] = [seconds.get(name, seconds["attention"]) for name in scores.index]
+    return pd.DataFrame({"share": shares(drops), "drop": drops, **readings}), scores, log_probability
+
+
+def _by_random_sets(said: "Answer", parts: Sequence[Span], sets: int, seed: int) -> np.ndarray:
+    kept = random_sets(seed, sets, len(parts))
+    outcomes = []
+    for row in kept:
+        tokens = torch.ones_like(said.prompt, dtype=torch.bool)
+        for (begin, end), stays in zip(parts, row.tolist(), strict=True):
+            tokens[begin:end] = stays
+        outcomes.append(said.log_probability(tokens))
+    return surrogate(kept, torch.tensor(outcomes)).numpy()
+
+
+def _tell_of_cost(said: "Answer", parts: Sequence[Span], sets: int, a_pass: float) -> None:
+    size = len(said.tokens)
+    anew = sum(size - end for _, end in parts)
+    in_sets = sets * (size - sum(end - begin for begin, end in parts) // 2)
+    say(
+        f"{len(parts)} sources in {size} tokens: leaving each out reads {anew:,} tokens anew, {sets} random sets read "
+        f"{in_sets:,}; about {duration(a_pass * ((anew + in_sets) / size + 6))} at the pace of the first pass."
+    )
+
+
+def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple[str, list[Span]]:
+    """Return the text of a context and where its sources begin and end in it."""
+    documents = [context] if isinstance(context, str) else list(context)
+    text = "\n\n".join(documents)
+    if not all(document.strip() for document in documents) or not text:
+        raise AttestError("the context is empty; expected a text, or several, none of them empty.")
+    if units == "sentences":
+        return text, sentences(text)
+    if units == "documents":
+        ends = np.cumsum([len(document) + 2 for document in documents])
+        return text, [(int(end) - len(each) - 2, int(end) - 2) for end, each in zip(ends, documents, strict=True)]
+    spans = [(int(begin), int(end)) for begin, end in units] if not isinstance(units, str) else []
+    apart = all(first[1] <= second[0] for first, second in pairwise(spans))
+    if not spans or not apart or any(not 0 <= begin < end <= len(text) for begin, end in spans):
+        raise AttestError(
+            f"units are {units!r}; expected sentences, documents, or pairs of where each source begins and ends among "
+            f"{len(text)} characters, one behind the other. For example: units=[(0, 40), (40, 95)]"
+        )
+    return text, spans
+
+
+def _asked(prompt: str, context: str, question: str) -> tuple[str, int]:
+    """Return the whole prompt, and where the context begins in it."""
+    if prompt.count(PLACES[0]) != 1 or prompt.count(PLACES[1]) > 1 or (question and PLACES[1] not in prompt):
+        raise AttestError(f"the prompt is {prompt!r}; expected {PLACES[0]} and {PLACES[1]} in it, each once.")
+    before, after = (part.replace(PLACES[1], question) for part in prompt.split(PLACES[0]))
+    return before + context + after, len(before)
+
+
+def _in_tokens(spans: Sequence[Span], begins: int, offsets: Sequence[Span]) -> list[Span]:
+    """Return the first token of each source and the one behind its last, for sources in characters."""
+    lasts = np.array([end - 1 if end > start else -1 for start, end in offsets])
+    parts = []
+    for begin, end in spans:
+        (inside,) = ((lasts >= begin + begins) & (lasts < end + begins)).nonzero()
+        if not len(inside):
+            raise AttestError(
+                f"no token ends in the source from {begin} to {end}; expected sources of one token at least. Join it to "
+                "its neighbour."
+            )
+        parts.append((int(inside[0]), int(inside[-1]) + 1))
+    return parts
+
+
+def _tokens_of(answer: str, asked: str, ids: torch.Tensor, tokenizer: Any) -> torch.Tensor:
+    """Return the tokens of an answer behind the prompt, with a blank between unless it begins with white space."""
+    whole = tokenizer(asked + (answer if answer[:1].isspace() else f" {answer}"), verbose=False)["input_ids"]
+    if not answer.strip() or len(whole) <= len(ids) or whole[: len(ids)] != ids.tolist():
+        raise AttestError(
+            f"the answer {answer!r} has no tokens of its own behind the prompt, which ends with {asked[-10:]!r}; expected an "
+            "answer that begins a new token, and a tokenizer that ends no text by itself."
+        )
+    return torch.tensor(whole[len(ids) :], device=ids.device)
+
+
+def from_files(paths: Sequence[Path]) -> list[str]:
+    """Return the texts of files in UTF-8.
+
+    Raises:
+        AttestError: one cannot be read.
+    """
+    try:
+        return [path.read_text(encoding="utf-8-sig") for path in paths]
+    except (OSError, UnicodeDecodeError) as error:
+        raise AttestError(f"a context cannot be read ({error}); expected files of text in UTF-8.") from error

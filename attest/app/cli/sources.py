@@ -1,0 +1,71 @@
+"""``attest sources``: which sentences of its context a language model has its answer from (E18).
+
+    attest sources --model my-llama --context contract.txt --question "When does it end?"
+    attest sources --model my-llama --context contract.txt --question "When does it end?" --answer "In May 2027." --json
+    attest sources --model my-llama --context first.txt second.txt --units documents --question "Who signed?" --out page.html
+
+Each source is left out by itself; the fall of the answer's log-probability is what it gave. Attention, rollout, gradients and
+a surrogate of random sets are held against that. The model is a causal language model of transformers; without --answer it
+writes one by itself, each time the likeliest token. A prompt that is not plain, such as a chat's, is given by --prompt.
+"""
+
+import json
+import sys
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+
+from attest.app.cli.main import CommandParser, kind_of, require_own
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command and return the exit code."""
+    parser = _parser()
+    typed = parser.parse_args(arguments)
+    from attest.report.templating import OURS
+
+    kind_of(typed.out, {".html": "page"})
+    require_own(typed.out, OURS)
+    from attest.app.api.sources import PROMPT, from_files, sources  # seconds that no mistake waits for
+
+    context = from_files(typed.context)
+    with redirect_stdout(sys.stderr) if typed.json else nullcontext():
+        found = sources(
+            typed.model,
+            context,
+            typed.question,
+            typed.answer,
+            units=typed.units,
+            prompt=PROMPT if typed.prompt is None else typed.prompt.replace(r"\n", "\n"),
+            new_tokens=typed.new_tokens,
+            ablations=typed.ablations,
+            seed=typed.seed,
+            device=typed.device,
+        )
+    found.write_page(typed.out)
+    if typed.json:
+        print(json.dumps(found.as_json(), allow_nan=False))
+    else:
+        print(found)
+        print(f"Page:      {typed.out}")
+    return 0
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser("attest sources", __doc__)
+    parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
+    parser.add_argument("--context", type=Path, nargs="+", required=True, help="files of text in UTF-8, one a document")
+    parser.add_argument("--question", default="", help="the question about the context")
+    parser.add_argument("--answer", help="the answer whose sources are asked for; by default what the model writes")
+    parser.add_argument(
+        "--units", choices=("sentences", "documents"), default="sentences", help="what a source is; by default a sentence"
+    )
+    parser.add_argument("--prompt", help=r"the whole prompt, with {context} and {question} in it; \n is a new line")
+    parser.add_argument("--new-tokens", type=int, default=20, help="the most tokens that the model writes; by default 20")
+    parser.add_argument(
+        "--ablations", type=int, default=32, help="random sets of sources for the surrogate, 0 for none; by default 32"
+    )
+    parser.add_argument("--device", help="where the model computes: cpu, the default, or cuda or cuda:1")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of random sets; by default 0")
+    parser.add_argument("--out", type=Path, default=Path("sources.html"), help="the page; by default sources.html")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON alone on standard output")
+    return parser

@@ -1,0 +1,78 @@
+"""E18: from which parts of its context does a decoder have its answer?
+
+Leaving out each source by itself is what the others are held against. A surrogate is fitted to the answer's probability
+without random sets of sources (Cohen-Wang et al. 2024, ContextCite).
+
+Legend: U sources, M random sets, K readings.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.stats import kendalltau
+from torch import Tensor
+
+from attest.core.randomness import random_uniforms, stream
+
+SENTENCE = re.compile(r"\s*\S.*?(?:[.!?]+[\"'”’)\]]*(?=\s+[^\sa-z])|\n|$)", re.DOTALL)
+PENALTY = 1.0
+"""Of the squares of the surrogate's weights, for sources that are there or not, 1 or 0."""
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Return where the sentences of a text begin and end.
+
+    One ends at a full stop, ``!`` or ``?`` before white space and no small letter, or at a new line; so does an abbreviation
+    before a name. The white space before a sentence belongs to it.
+    """
+    found = [match.span() for match in SENTENCE.finditer(text)]
+    ends = [*(begin for begin, _ in found[1:]), len(text)]
+    return [(begin, end) for (begin, _), end in zip(found, ends, strict=True)]
+
+
+def random_sets(seed: int, sets: int, sources: int) -> Tensor:
+    """Return which sources stay in each of M random sets, each with a chance of one half, bool ``(M, U)``."""
+    places = torch.arange(sets).unsqueeze(-1), torch.arange(sources)
+    return random_uniforms(stream(seed, "sources"), *places) < 0.5
+
+
+def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
+    """Return what each source adds to the outcome by a linear model of which are there, float64 ``(U,)``; ridge regression.
+
+    Args:
+        kept: bool ``(M, U)``.
+        outcomes: float ``(M,)``, with these sources alone.
+    """
+    there = kept.double() - kept.double().mean(dim=0)
+    away = outcomes.double() - outcomes.double().mean()
+    return torch.linalg.solve(there.mT @ there + PENALTY * torch.eye(kept.shape[1], dtype=torch.float64), there.mT @ away)
+
+
+def shares(drops: np.ndarray) -> np.ndarray:
+    """Return the share of each source in the answer: of all falls of the log-probability above 0, ``(U,)``; 0 if none is."""
+    falls = np.clip(drops, 0, None)
+    return falls / falls.sum() if falls.sum() > 0 else falls
+
+
+def scored(readings: Mapping[str, np.ndarray], drops: np.ndarray, truth: Collection[int] = ()) -> pd.DataFrame:
+    """Return how well readings of sources agree with leaving each out.
+
+    Args:
+        readings: float ``(U,)`` by name, larger for a source from which more of the answer comes.
+        drops: float ``(U,)``, the fall of the answer's log-probability without each source.
+        truth: sources that the answer is known to come from, from 0.
+    Returns:
+        A row a reading: ``tau``, Kendall's τ-b with ``drops``; ``same``, whether its first source is theirs; ``drop``, the
+        fall without its first source; and with a truth ``precision``, the share of its first n that are among these n.
+    """
+    rows = {}
+    for name, reading in {"leave-one-out": drops, **readings}.items():
+        order = np.argsort(-reading, kind="stable")
+        tau = float(kendalltau(reading, drops).statistic)
+        rows[name] = {"tau": tau, "same": float(order[0] == drops.argmax()), "drop": float(drops[order[0]])}
+        if truth:
+            rows[name]["precision"] = float(np.isin(order[: len(truth)], list(truth)).mean())
+    return pd.DataFrame.from_dict(rows, orient="index")

@@ -1,0 +1,215 @@
+"""A decoder's answer after a prompt: how probable it is, without parts of the prompt too, and where its tokens look.
+
+Whatever stands before a part that is left out is computed once: no token sees a later one, so its keys and values stay.
+
+Legend: T tokens of the prompt, A tokens of the answer, S = T + A - 1, L layers, N heads, U parts.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers.cache_utils import DynamicCache
+
+from attest.core.attention.rollout import attention_rollout
+from attest.core.errors import AttestError
+from attest.core.memory import memory_budget
+from attest.core.rounding import rounding
+from attest.models.pretrained.attention import attending_through
+from attest.models.pretrained.calls import AttentionCall, Eager
+
+Span = tuple[int, int]
+"""Where a part of a prompt begins and ends, in tokens."""
+CLOSE = 1e-4
+"""How far the logarithm of a probability may be from that of a whole pass."""
+
+
+class Rows(NamedTuple):
+    """What the rows of attention that lead to an answer say of each token before it."""
+
+    attention: Tensor
+    """float ``(T,)``: mean weight over rows, layers and heads."""
+    without_first: Tensor
+    """float ``(T,)``: the same, where each row leaves out the first token and its rest sums to 1."""
+    written: Tensor
+    """float ``(T,)``: weights times the gradient of the answer's log-probability by them, summed over rows, layers, heads."""
+
+
+class _Look:
+    """The calls of attention of one pass; something is kept of the weights of each, ``(1, N, Q, S)``."""
+
+    real = torch.ones(1, 1, dtype=torch.bool)
+
+    def __init__(self, keep: Callable[[Tensor], Tensor]) -> None:
+        self.keep = keep
+        self.seen: list[Tensor] = []
+
+    def next_call(self) -> AttentionCall:
+        return cast(AttentionCall, self)
+
+    def attend(self, eager: Eager, module: Any, *arguments: Any, **options: Any) -> tuple[Tensor, Tensor]:
+        query, key, value, support, _real = arguments
+        output, weights = eager(module, query, key, value, support, **options)
+        self.seen.append(self.keep(weights))
+        return output, weights
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer of a causal language model to a prompt.
+
+    Args:
+        model: of the library transformers, in evaluation mode.
+        prompt: int64 ``(T,)``.
+        answer: int64 ``(A,)``, at least one token.
+    """
+
+    model: PreTrainedModel
+    prompt: Tensor
+    answer: Tensor
+
+    @property
+    def tokens(self) -> Tensor:
+        """Return what the model reads, int64 ``(S,)``: the last token of the answer leads to none."""
+        return torch.cat([self.prompt, self.answer[:-1]])
+
+    @torch.no_grad()
+    def log_probability(self, kept: Tensor | None = None) -> float:
+        """Return the log-probability of the answer by a whole pass.
+
+        Args:
+            kept: bool ``(T,)``, tokens of the prompt that are read; None for all.
+        """
+        prompt = self.prompt if kept is None else self.prompt[kept]
+        return float(self._of_last_rows(torch.cat([prompt, self.answer[:-1]])))
+
+    def without_each(self, parts: Sequence[Span]) -> Tensor:
+        """Return the log-probability without each part of the prompt, float64 ``(U,)``; what stands before it is reused.
+
+        The part that reuses most is read by a whole pass, too; all parts are where that gives another number.
+        """
+        found = self._by_reuse(parts)
+        last = max(range(len(parts)), key=lambda place: parts[place][0])
+        if found is None or abs(float(found[last]) - self._whole(parts[last])) > CLOSE:
+            return torch.tensor([self._whole(part) for part in parts], dtype=torch.float64)
+        return found
+
+    @torch.no_grad()
+    def _by_reuse(self, parts: Sequence[Span]) -> Tensor | None:
+        """Return what ``without_each`` does, the last parts first; None where the model's memory cannot be cut."""
+        found, tokens = torch.empty(len(parts), dtype=torch.float64), self.tokens
+        try:
+            cache = DynamicCache(config=self.model.config)
+            self._of_last_rows(tokens, cache)
+            for place in sorted(range(len(parts)), key=lambda place: -parts[place][0]):
+                begin, end = parts[place]
+                if begin:
+                    cache.crop(begin - cache.get_seq_length())
+                found[place] = float(self._of_last_rows(tokens[end:], cache if begin else None))
+        except Exception:  # whatever a memory of another kind says
+            return None
+        return found
+
+    def _whole(self, part: Span) -> float:
+        kept = torch.ones_like(self.prompt, dtype=torch.bool)
+        kept[part[0] : part[1]] = False
+        return self.log_probability(kept)
+
+    def _of_last_rows(self, tokens: Tensor, cache: DynamicCache | None = None, embedded: Tensor | None = None) -> Tensor:
+        """Return the log-probability of the answer, whose tokens but the last end what is read after what is in the cache."""
+        size = len(self.answer)
+        told: dict[str, Any] = {"input_ids": tokens.unsqueeze(0)} if embedded is None else {"inputs_embeds": embedded}
+        if "logits_to_keep" in inspect.signature(self.model.forward).parameters:
+            told["logits_to_keep"] = size
+        logits = self.model(**told, past_key_values=cache, use_cache=cache is not None, return_dict=True).logits
+        log_probabilities = logits[0, -size:].double().log_softmax(dim=-1)
+        return log_probabilities.gather(-1, self.answer.unsqueeze(-1)).sum()
+
+    def rows(self) -> Rows:
+        """Read the rows of attention from which the answer's tokens are decided, after what stands before them.
+
+        Raises:
+            AttestError: attention is not reached through transformers' ``AttentionInterface``.
+        """
+        size, length = len(self.answer), len(self.prompt)
+        cache = DynamicCache(config=self.model.config)
+        before = self.tokens[:-size]
+        if len(before):
+            with torch.no_grad():
+                self.model(input_ids=before.unsqueeze(0), past_key_values=cache, use_cache=True)
+        look = _Look(lambda weights: weights)
+        with torch.enable_grad():
+            with attending_through(self.model, look):
+                found = self._of_last_rows(self.tokens[-size:], cache, self._embedded(self.tokens[-size:]))
+            self._require_seen(look, found)
+            gradients = torch.autograd.grad(found, look.seen)
+        weights = torch.stack([each[0] for each in look.seen]).detach()
+        written = torch.stack([each[0] for each in gradients]) * weights
+        others = weights.index_fill(-1, torch.tensor([0], device=weights.device), 0)
+        without_first = others / others.sum(dim=-1, keepdim=True)
+        without_first = without_first.nan_to_num(nan=0.0)  # of a row that has all its weight on the first token
+        attention, others = (each.mean(dim=(0, 1, 2))[:length] for each in (weights, without_first))
+        return Rows(attention, others, written.sum(dim=(0, 1, 2))[:length])
+
+    def _require_seen(self, look: _Look, found: Tensor) -> None:
+        name = type(self.model).__name__
+        if not look.seen:
+            raise AttestError(
+                f"{name} does not attend through transformers' AttentionInterface, so the rows of its answer are not seen; "
+                "expected a decoder that does, Llama, Qwen or GPT-2 for example."
+            )
+        apart = abs(float(found.detach()) - self.log_probability())
+        if apart > max(CLOSE, rounding(look.seen[0].dtype)):
+            raise AttestError(
+                f"{name} gives the answer another probability (its logarithm {apart:.2g} apart) where what stands before it "
+                "was read already; expected a decoder whose tokens see none that come later."
+            )
+
+    @torch.no_grad()
+    def rollout(self) -> Tensor | None:
+        """Return attention rollout from the rows of the answer, float ``(T,)``; None where its maps do not fit the memory."""
+        layers, size = self.model.config.get_text_config().num_hidden_layers, len(self.tokens)
+        if layers * size**2 * 4 > memory_budget():
+            return None
+        look = _Look(lambda weights: weights.mean(dim=1, keepdim=True))
+        with attending_through(self.model, look):
+            self._of_last_rows(self.tokens)
+        begins = torch.zeros(1, size, device=self.tokens.device)
+        begins[:, -len(self.answer) :] = 1 / len(self.answer)
+        return attention_rollout({str(place): each for place, each in enumerate(look.seen)}, begins)[0, : len(self.prompt)]
+
+    @torch.enable_grad()
+    def gradient_times_input(self) -> Tensor:
+        r"""Return :math:`|\langle \partial \log p / \partial e_t, e_t \rangle|` of each token of the prompt, ``(T,)``."""
+        embedded = self._embedded(self.tokens)
+        (gradient,) = torch.autograd.grad(self._of_last_rows(self.tokens, embedded=embedded), embedded)
+        return (gradient * embedded.detach()).sum(dim=-1).abs()[0, : len(self.prompt)]
+
+    def _embedded(self, tokens: Tensor) -> Tensor:
+        return cast(Any, self.model.get_input_embeddings())(tokens.unsqueeze(0)).detach().requires_grad_()
+
+
+@torch.no_grad()
+def written_by(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: Tensor, most: int) -> Tensor:
+    """Return what the model writes after a prompt by itself, each time the likeliest token, int64 ``(A,)`` without an end.
+
+    Args:
+        model, tokenizer: that belong together.
+        prompt: int64 ``(T,)``.
+        most: tokens.
+    Raises:
+        AttestError: it writes nothing.
+    """
+    told: dict[str, Any] = {"pad_token_id": tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0}
+    mask = torch.ones_like(prompt).unsqueeze(0)
+    found = cast(Any, model).generate(prompt.unsqueeze(0), attention_mask=mask, max_new_tokens=most, do_sample=False, **told)
+    answer = found[0, len(prompt) :]
+    special = torch.isin(answer, torch.tensor(tokenizer.all_special_ids, device=answer.device))
+    answer = answer[: int(special.byte().argmax())] if special.any() else answer
+    if not len(answer):
+        raise AttestError("the model ends its answer at once; expected an answer of one token at least. Give one: --answer")
+    return answer

@@ -1,0 +1,93 @@
+"""The sources of a decoder's answer (E18), as tables and as a page."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from attest.core.measures.numbers import number, percent, rounded
+from attest.report.templating import render
+from attest.runs.folder import write_text
+
+MEANINGS = {
+    "leave-one-out": "the fall itself",
+    "attention": "mean weight of the rows that lead to the answer, over layers and heads",
+    "attention without the first token": "the same, each row without the first token of the text",
+    "attention × gradient": "each weight times the gradient by it: what is written for the answer, to first order",
+    "rollout": "attention of all layers, one after the other, back to the tokens",
+    "gradient × input": "of the answer's log-probability by each token's embedding",
+    "random sets": "a linear model of the log-probability without random sets of sources",
+}
+LIMITS = (
+    "What the answer loses without one source is what this source gives while all others stay: of two sources that say the "
+    "same each seems to give little. The numbers are of this answer to this prompt alone."
+)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The sources of an answer, and how well readings agree with leaving each out."""
+
+    question: str
+    answer: str
+    log_probability: float
+    """Of the answer with all sources."""
+    table: pd.DataFrame
+    """A row a source: ``text``; ``share``, of all falls above 0; ``drop``, the fall of the answer's log-probability without
+    it; and a column for each reading."""
+    scores: pd.DataFrame
+    """A row a reading, as ``attest.experiments.sources.scored`` returns it, and ``seconds``."""
+    model: str
+    """The name of its class."""
+
+    @property
+    def sentence(self) -> str:
+        """Return which source gives most, in words, and whether attention names it."""
+        first = self.table["drop"].idxmax()
+        same = "also names it" if self.scores.loc["attention", "same"] else "names another one"
+        return (
+            f"Without source {int(first) + 1} the answer's log-probability falls by {number(self.table['drop'][first])}, "
+            f"{percent(self.table['share'][first])} of all falls; the attention of the answer's tokens {same} first "
+            f"(τ-b over sources {number(self.scores.loc['attention', 'tau'])})."
+        )
+
+    def write_page(self, path: str | Path) -> None:
+        """Write a self-contained page with each source, its share and every reading of it."""
+        readings = [name for name in self.scores.index if name in self.table]
+        largest = {name: self.table[name].clip(lower=0).max() or 1.0 for name in readings}
+        rows = [
+            {
+                "number": place + 1,
+                "text": row["text"],
+                "heat": max(0.0, float(row["share"])),
+                "share": percent(row["share"]),
+                "drop": number(row["drop"]),
+                "readings": [percent(max(0.0, row[name]) / largest[name]) for name in readings],
+            }
+            for place, row in self.table.iterrows()
+        ]
+        known = "precision" in self.scores
+        scores = [
+            [name, MEANINGS[name], number(row["tau"]), "yes" if row["same"] else "no", number(row["drop"])]
+            + ([number(row["precision"])] if known else [])
+            + [f"{row['seconds']:.1f}"]
+            for name, row in self.scores.iterrows()
+        ]
+        write_text(
+            Path(path),
+            render("sources.html", said=self, rows=rows, readings=readings, scores=scores, known=known, limits=LIMITS),
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """Return all of it as values of JSON; a number that is undefined is None."""
+        frames = {"sources": self.table.reset_index(names="source"), "readings": self.scores.reset_index(names="reading")}
+        tables = {name: frame.astype(object).where(frame.notna(), None).to_dict("records") for name, frame in frames.items()}
+        about = {"model": self.model, "question": self.question, "answer": self.answer}
+        return about | {"log_probability": self.log_probability, "sentence": self.sentence} | tables
+
+    def __repr__(self) -> str:
+        lines = [f"Answer:    {self.answer}  (log-probability {rounded(self.log_probability)})", f"Sources:   {self.sentence}"]
+        for place, row in self.table.sort_values("drop", ascending=False).head(5).iterrows():
+            text = row["text"] if len(row["text"]) <= 80 else f"{row['text'][:79]}…"
+            lines.append(f"{percent(row['share']):>8}  {int(place) + 1:>3}  {' '.join(text.split())}")
+        return "\n".join(lines)

@@ -1,0 +1,132 @@
+"""Where a planted word decides, leaving it out says so, and the page and the command say what the function says."""
+
+import json
+
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+import attest
+from attest.app.cli.main import main
+from attest.experiments.sources import random_sets, scored, sentences, shares, surrogate
+from tests.models.pretrained.planted import SPAN, trained
+from tests.models.pretrained.tiny import tiny
+
+PROMPT = "Review: {context}\nSentiment:"
+
+
+@pytest.fixture(scope="session")
+def planted():
+    return trained()
+
+
+def words(text):
+    ends = [place for place, sign in enumerate(text) if sign == " "]
+    return list(zip([0, *ends], [*ends, len(text)], strict=True))
+
+
+def asked(planted, text, **options):
+    return attest.sources(planted.model, text, tokenizer=planted.tokenizer, prompt=PROMPT, **options)
+
+
+def test_the_planted_words_are_found_in_every_text(planted):
+    for text in planted.texts[:16:2]:
+        place = text.split().index(SPAN.split()[0])
+        found = asked(planted, text, answer="good", units=words(text), truth=[place, place + 1], ablations=64)
+        assert found.scores.loc[["leave-one-out", "random sets"], "precision"].tolist() == [1.0, 1.0]
+        assert found.table["share"][[place, place + 1]].sum() > 0.85
+        assert found.table["text"].tolist() == text.split()
+    assert found.scores["tau"]["leave-one-out"] == pytest.approx(1)
+
+
+def test_what_the_model_writes_by_itself_is_explained(planted):
+    text = planted.texts[0]
+    found = asked(planted, text, new_tokens=1, units=words(text), ablations=0)
+    assert found.answer.endswith("good"), "this tokenizer marks the blank before a word"
+    ids = planted.tokenizer(PROMPT.replace("{context}", text), return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        expected = planted.model(input_ids=ids).logits[0, -1].log_softmax(-1).max()
+    assert found.log_probability == pytest.approx(float(expected), abs=1e-5)
+    assert "random sets" not in found.table
+
+
+def test_documents_are_sources_too(planted):
+    texts = [planted.texts[1], planted.texts[0]]
+    found = asked(planted, texts, answer="good", units="documents", ablations=0)
+    assert found.table["text"].tolist() == texts
+    assert found.table["drop"].idxmax() == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"text": " "},
+        {"units": [(0, 3), (2, 5)]},
+        {"units": "words"},
+        {"answer": ""},
+        {"truth": [7]},
+        {"ablations": -1},
+        {"text": "the plot " * 40},
+        {"question": "Who?"},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_asked_is_refused_in_a_sentence(planted, options, refusal):
+    given = {"answer": "good", "ablations": 0} | options
+    with refusal():
+        asked(planted, given.pop("text", "the plot"), **given)
+
+
+def test_a_classifier_is_refused(planted, refusal):
+    with refusal():
+        attest.sources(tiny("bert"), "a text", tokenizer=planted.tokenizer)
+
+
+def test_the_page_and_the_command_say_what_the_function_says(planted, tmp_path, capsys):
+    planted.model.save_pretrained(tmp_path / "model")
+    planted.tokenizer.save_pretrained(tmp_path / "model")
+    texts = planted.texts[:2]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text)
+    page = tmp_path / "page.html"
+    files = [str(tmp_path / f"{number}.txt") for number in range(2)]
+    typed = ["sources", "--model", str(tmp_path / "model"), "--context", *files, "--units", "documents", "--answer", "good"]
+    assert main([*typed, "--prompt", PROMPT.replace("\n", r"\n"), "--ablations", "4", "--out", str(page), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    found = asked(planted, texts, answer="good", units="documents", ablations=4)
+    assert [each["drop"] for each in told["sources"]] == pytest.approx(found.table["drop"].tolist(), abs=1e-6)
+    assert told["sentence"] == found.sentence
+    shown = page.read_text()
+    assert all(text in shown for text in texts)
+    assert shown.count("<tr>") == 2 + 2 + len(found.scores)
+    assert main([*typed, "--prompt", PROMPT.replace("\n", r"\n"), "--ablations", "0", "--out", str(page)]) == 0
+    assert "Sources:   Without source 1 the answer" in capsys.readouterr().out
+    assert main(["sources", "--model", "m", "--context", str(tmp_path / "none.txt")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_sentences_part_a_text():
+    text = 'He said "Stop!" and left. Then 3.5 men came?  Yes.\nA new line. End'
+    found = [text[begin:end] for begin, end in sentences(text)]
+    assert found == ['He said "Stop!" and left.', " Then 3.5 men came?", "  Yes.", "\nA new line.", " End"]
+    assert "".join(found) == text
+
+
+def test_a_surrogate_of_sources_that_add_up_finds_what_each_adds():
+    kept = random_sets(0, 400, 5)
+    adds = torch.tensor([3.0, 0.0, -1.0, 0.5, 2.0])
+    torch.testing.assert_close(surrogate(kept, kept.float() @ adds), adds.double(), rtol=0.05, atol=0.05)
+    assert 0.4 < kept.float().mean() < 0.6
+    assert not torch.equal(kept, random_sets(1, 400, 5))
+
+
+def test_readings_are_scored_against_leaving_out():
+    drops = torch.tensor([0.0, 4.0, 1.0, -2.0], dtype=torch.float64).numpy()
+    table = scored({"same": 2 * drops, "turned": -drops}, drops, truth=[1, 2])
+    assert table["tau"].tolist() == pytest.approx([1, 1, -1])
+    assert table["same"].tolist() == [1, 1, 0]
+    assert table["drop"].tolist() == [4, 4, -2]
+    assert table["precision"].tolist() == [1, 1, 0]
+    assert shares(drops).tolist() == [0, 0.8, 0.2, 0]
+    assert shares(-abs(drops)).tolist() == [0, 0, 0, 0]

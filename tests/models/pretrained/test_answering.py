@@ -1,0 +1,113 @@
+"""An answer without parts of its prompt, and its rows of attention, are those of whole passes of the model itself."""
+
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from attest.core.attention.rollout import attention_rollout
+from attest.core.memory import budget_kept, set_memory_budget
+from attest.models.pretrained import answering
+from attest.models.pretrained.answering import Answer
+from tests.models.pretrained.tiny import tiny
+
+PARTS = [(0, 4), (4, 9), (9, 15), (15, 16), (16, 24)]
+MODELS = {"llama": {}, "gpt2": {}, "mistral": {"sliding_window": 4}, "gemma2": {"sliding_window": 4}, "gpt_neox": {}}
+
+
+def answer(name, **settings):
+    torch.manual_seed(0)
+    prompt, said = torch.randint(5, 40, (30,)), torch.randint(5, 40, (3,))
+    return Answer(tiny(name, speaks=True, **settings), prompt, said)
+
+
+def plain(model, prompt, said):
+    """The log-probability by the whole text and the definition."""
+    logits = model(input_ids=torch.cat([prompt, said]).unsqueeze(0), use_cache=False).logits[0]
+    return sum(logits[len(prompt) - 1 + at].log_softmax(-1)[token] for at, token in enumerate(said.tolist()))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@torch.no_grad()
+def test_an_answer_without_a_part_is_that_of_the_shorter_prompt(name):
+    asked = answer(name, **MODELS[name])
+    assert asked.log_probability() == pytest.approx(float(plain(asked.model, asked.prompt, asked.answer)), abs=1e-5)
+    expected = [
+        float(plain(asked.model, torch.cat([asked.prompt[:begin], asked.prompt[end:]]), asked.answer)) for begin, end in PARTS
+    ]
+    assert asked.without_each(PARTS).tolist() == pytest.approx(expected, abs=1e-4)
+    assert max(abs(each - asked.log_probability()) for each in expected) > 1e-3
+
+
+def test_what_stands_before_a_part_is_read_once(monkeypatch):
+    asked = answer("llama")
+    read = []
+    own = Answer._of_last_rows
+    monkeypatch.setattr(
+        Answer,
+        "_of_last_rows",
+        lambda self, tokens, *rest, **more: read.append(len(tokens)) or own(self, tokens, *rest, **more),
+    )
+    asked.without_each(PARTS)
+    assert read == [32, 8, 16, 17, 23, 28, 24], "all, then behind each part, the last first; and the last by a whole pass"
+
+
+def test_parts_are_read_by_whole_passes_where_the_memory_gives_other_numbers(monkeypatch):
+    asked = answer("llama")
+    expected = asked.without_each(PARTS)
+    monkeypatch.setattr(Answer, "_by_reuse", lambda self, parts: expected + 1)
+    assert asked.without_each(PARTS).tolist() == pytest.approx(expected.tolist(), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2"])
+def test_rows_and_their_gradients_are_those_of_a_whole_pass(name):
+    asked = answer(name)
+    rows = asked.rows()
+    asked.model.set_attn_implementation("eager")
+    whole = torch.cat([asked.prompt, asked.answer[:-1]]).unsqueeze(0)
+    seen = asked.model(input_ids=whole, output_attentions=True, use_cache=False)
+    logits = seen.logits[0, -3:].log_softmax(-1)
+    said = logits.gather(-1, asked.answer.unsqueeze(-1)).sum()
+    gradients = torch.autograd.grad(said, seen.attentions)
+    weights = torch.stack([each[0, :, -3:] for each in seen.attentions])
+    torch.testing.assert_close(rows.attention, weights.mean(dim=(0, 1, 2))[:30].detach(), rtol=1e-4, atol=1e-6)
+    written = torch.stack([each[0, :, -3:] for each in gradients]) * weights
+    torch.testing.assert_close(rows.written, written.sum(dim=(0, 1, 2))[:30].detach(), rtol=1e-3, atol=1e-5)
+    others = weights[..., 1:] / weights[..., 1:].sum(dim=-1, keepdim=True)
+    assert rows.without_first[0] == 0
+    torch.testing.assert_close(rows.without_first[1:], others.mean(dim=(0, 1, 2))[:29].detach(), rtol=1e-4, atol=1e-6)
+    begins = torch.zeros(1, 32)
+    begins[:, -3:] = 1 / 3
+    maps = {str(layer): each.detach() for layer, each in enumerate(seen.attentions)}
+    torch.testing.assert_close(asked.rollout(), attention_rollout(maps, begins)[0, :30], rtol=1e-4, atol=1e-6)
+    embedded = asked.model.get_input_embeddings()(whole).detach().requires_grad_()
+    other = asked.model(inputs_embeds=embedded, use_cache=False).logits[0, -3:].log_softmax(-1)
+    (gradient,) = torch.autograd.grad(other.gather(-1, asked.answer.unsqueeze(-1)).sum(), embedded)
+    expected = (gradient * embedded).sum(dim=-1).abs()[0, :30].detach()
+    torch.testing.assert_close(asked.gradient_times_input(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_row_that_attends_to_the_first_token_alone_says_nothing_of_others(monkeypatch):
+    asked = answer("llama")
+    alone = torch.zeros(1, 4, 3, 32)
+    alone[..., 0] = 1
+
+    class Parked(answering._Look):
+        def attend(self, *arguments, **options):
+            output, weights = super().attend(*arguments, **options)
+            self.seen[-1] = self.seen[-1] * 0 + alone
+            return output + 0 * self.seen[-1].sum(), weights
+
+    monkeypatch.setattr(answering, "_Look", Parked)
+    assert asked.rows().without_first.tolist() == [0.0] * 30
+
+
+def test_rollout_is_left_out_where_its_maps_do_not_fit():
+    with budget_kept():
+        set_memory_budget(1e-6)
+        assert answer("llama").rollout() is None
+
+
+def test_a_model_whose_attention_is_not_reached_is_refused(refusal):
+    with refusal():
+        answer("bloom", n_layer=2, n_head=4).rows()
