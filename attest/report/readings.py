@@ -3,7 +3,7 @@ the same tokens first, or survives erasure; each comparison gives lines to draw,
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -286,6 +286,44 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
     )
 
 
+def benjamini_hochberg(p_values: Sequence[float]) -> np.ndarray:
+    """Return p-values corrected as Benjamini and Hochberg (1995) do: of claims below a level this share may be chance.
+
+    It is the least of :math:`p_{(j)} m / j` over all j from its own rank on, and at most 1.
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p)
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    return corrected
+
+
+def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each reading: its mean lead over attention, and whether that is chance, by a paired test over texts.
+
+    The score of a text is the mean share of random sets beaten under both operators.
+
+    Args:
+        rows: the table of E15.
+    Returns:
+        By the column name of the reading ``lead``, ``p`` (Wilcoxon's signed-rank test), ``bonferroni`` and
+        ``benjamini_hochberg``, corrected for all readings of the table. Empty if there is nothing to compare.
+    """
+    scores, base = _scores(rows) if f"{SURVIVAL[0]}_random" in rows else (pd.DataFrame(), None)
+    if base is None:
+        return pd.DataFrame(columns=["lead", "p", "bonferroni", "benjamini_hochberg"])
+    others = scores.drop(columns=base)
+    found = pd.DataFrame(
+        {
+            "lead": others.sub(scores[base], axis=0).mean(),
+            "p": {name: signed_rank(others[name].to_numpy(), scores[base].to_numpy()).p_value for name in others},
+        }
+    )
+    bonferroni = (found["p"] * len(found)).clip(upper=1)
+    return found.assign(bonferroni=bonferroni, benjamini_hochberg=benjamini_hochberg(found["p"]))
+
+
 def survival_lines(rows: pd.DataFrame) -> list[Line]:
     """Return the lines on erasure to draw: one for attention, and one for the best reading if it is another reading."""
     scores, base = _scores(rows)
@@ -342,6 +380,12 @@ ABOUT_TRUTH = (
     "Where it is known which tokens decide: P@k, share of them among as many tokens ranked first; depth, share of the text "
     "down to the last of them; AUPRC, average precision."
 )
+TESTS = {"p, Bonferroni": "bonferroni", "p, BH": "benjamini_hochberg"}
+ABOUT_TESTS = (
+    "p: whether the lead over attention (or rollout), or the lag, is chance, by Wilcoxon's signed-rank test over texts of the "
+    "mean of both shares of random sets; corrected for all readings of the table by Bonferroni, so that one false claim is "
+    "unlikely, and by Benjamini and Hochberg (BH), so that few of all claims are false."
+)
 ABOUT_MARKS = (
     "Marked: what people marked, as ERASER scores it: token F1 with as many words ranked first as are marked, F1 of spans "
     "that match by half of their union, area under precision and recall. Plausible is not faithful: a reading can please "
@@ -372,7 +416,12 @@ def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = No
         value = (seconds or {}).get(unsigned.replace("_", "-"))
         return EMPTY if value is None else f"{value:.2g}"
 
-    return _table(means, {SECONDS: seconds_of})
+    tested = leads_over_attention(rows)
+
+    def corrected(by: str) -> Callable[[str], str]:
+        return lambda reading: number(float(tested.loc[reading, by])) if reading in tested.index else EMPTY
+
+    return _table(means, {title: corrected(by) for title, by in TESTS.items()} | {SECONDS: seconds_of})
 
 
 def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTable | None:
@@ -424,6 +473,7 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTab
     body = [[title_of(each), *(cells[place] for cells in shown.values())] for place, each in enumerate(readings)]
     about = {
         ABOUT_SCORES: True,
+        ABOUT_TESTS: "p, BH" in shown,
         ABOUT_SHARED: SHARED in shown,
         ABOUT_SIGNED: SIGNED in "".join(readings),
         ABOUT_TRUTH: "P@k" in shown,

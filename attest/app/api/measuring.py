@@ -119,6 +119,10 @@ class Measuring:
         """The explanations that somebody gave, by name: whether some of their numbers are below 0."""
         self.reading: str | None = None
         """The reading that stands in the place of attention; None for the attention itself."""
+        self.clock: dict[str, float] = {}
+        """The seconds that this process has spent on each reading of E15."""
+        self._clocked = 0
+        """The texts that these were spent on."""
         self.scores: dict[str, float] = {}
         """How well the model decides, where it is not told by the decisions on trial."""
         self.seconds: dict[str, float] = defaultdict(float)
@@ -296,6 +300,9 @@ class Measuring:
         if self.reading is not None:
             observation = read_as(observation, self.reading)
         context = self._context(self._decided(label, layers is not None, observation), observation, everyone)
+        truth = batch.get("rationale")
+        if isinstance(truth, Tensor) and truth.shape == observation.mask.shape:
+            context = replace(context, truth=truth.to(observation.mask))
         known = {} if label is None else {"label": label}
         asked = {name: batch[name].to(observation.ids) for name in ("text", "asked") if name in batch}
         identity = {"id": observation.ids} | asked | known | self._said(observation) | {"length": observation.lengths}
@@ -327,6 +334,8 @@ class Measuring:
                 assert observation is not None
                 with self._timed(name):
                     columns = experiment(observation, context)
+                    if name == "E15" and "win_comprehensiveness_random" in columns:
+                        self._clocked += int(columns["win_comprehensiveness_random"].isfinite().sum())
                     if self.reading is not None and isinstance(observation, Observation) and name != "E15":
                         columns = where_explained(observation, columns)
                     self._parts[name].append(self._rows(identity | columns, observation.mask))
@@ -339,7 +348,8 @@ class Measuring:
 
     def _context(self, labels: Tensor | None, observed: Observation | LayerObservation, everyone: Tensor) -> Context:
         device = observed.ids.device
-        return Context(labels, everyone.to(device), self.seed, self.background, head_means=self.head_means)
+        found = Context(labels, everyone.to(device), self.seed, self.background, head_means=self.head_means)
+        return replace(found, clock=self.clock)
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
@@ -393,7 +403,8 @@ class Measuring:
         write_summary(folder, summary)
         seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
         texts, tokens = self.fitting.too_large or (None, None)
-        known = {} if texts is None else {"did_not_fit": {"texts": texts, "tokens": tokens}}
+        known: dict[str, Any] = {} if texts is None else {"did_not_fit": {"texts": texts, "tokens": tokens}}
+        known |= {"seconds_a_text": {name: each / self._clocked for name, each in self.clock.items()}} if self._clocked else {}
         write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()} | known)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
