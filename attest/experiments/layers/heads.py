@@ -367,7 +367,7 @@ def _answer(mean: Means) -> str | None:
     if write is None or random_write is None:
         return chosen
     by_write = (
-        f"without the heads that write most for it {percent(write)} change, without as many random heads of the same layers "
+        f"without the heads that write most for the decision {percent(write)} change, without as many random heads of the same layers "
         f"{percent(random_write)}"
     )
     if look is None or random_look is None:
