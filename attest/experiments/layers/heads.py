@@ -367,8 +367,8 @@ def _answer(mean: Means) -> str | None:
     if write is None or random_write is None:
         return chosen
     by_write = (
-        f"without the heads that write most for the decision {percent(write)} change, without as many random heads of the same layers "
-        f"{percent(random_write)}"
+        f"without the heads that write most for the decision {percent(write)} change, without as many random heads of the "
+        f"same layers {percent(random_write)}"
     )
     if look is None or random_look is None:
         return f"Of decisions, {by_write}." if chosen is None else f"{chosen} Of decisions, {by_write}."
