@@ -1,6 +1,7 @@
 """Readings of the sources of an answer (E18) on documents with a planted sentence that alone holds the answer.
 
     python -m benchmarks.sources --model smollm2 --documents 8 --tokens 300 --ablations 16
+    python -m benchmarks.sources --model smollm2 --documents 8 --tokens 300 --named   # does attention name it?
 
 The documents are reviews of IMDb's test split, cut after a sentence; the planted one stands after each eighth of a document in
 turn. The answer is given, so that every document has the same one to explain.
@@ -8,26 +9,31 @@ turn. The answer is given, so that every document has the same one to explain.
 
 import argparse
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from scipy import stats
 
 import attest
+from attest.app.api import sources as api
 from attest.experiments.sources import sentences
+from attest.models.pretrained.answering import Answer
 from attest.models.pretrained.loading import load
 
 QUESTION = "What is the secret code of the vault?"
 
 
-def documents(count: int, tokens: int, tokenizer: object) -> list[tuple[str, str, int]]:
+def documents(count: int, tokens: int, tokenizer: Any) -> list[tuple[str, str, int]]:
     """Return texts of at most so many tokens with the planted sentence, its answer, and the number of that sentence."""
     reviews = pd.read_parquet(Path(os.environ["ATTEST_DATA"]) / "imdb" / "test.parquet")["text"]
     found = []
     for text in reviews.str.replace("<br />", " "):
         parts = [text[begin:end].strip() for begin, end in sentences(text)]
-        lengths = np.cumsum([len(tokenizer(part)["input_ids"]) for part in parts])  # type: ignore[operator]
+        lengths = np.cumsum([len(tokenizer(part)["input_ids"]) for part in parts])
         if lengths[-1] < tokens:
             continue
         parts = parts[: int((lengths <= tokens).sum())]
@@ -38,6 +44,19 @@ def documents(count: int, tokens: int, tokenizer: object) -> list[tuple[str, str
         if len(found) == count:
             break
     return found
+
+
+def named(model: Any, tokenizer: Any, text: str, answer: str, planted: int) -> dict[str, float]:
+    """Return whether each reading that needs no source left out names the planted sentence first."""
+    whole, spans = api._sources(text, "sentences")
+    asked, begins = api._asked(api.PROMPT, whole, QUESTION)
+    read = tokenizer(asked, return_offsets_mapping=True)
+    ids = torch.tensor(read["input_ids"])
+    parts = api._in_tokens(spans, begins, read["offset_mapping"])
+    said = Answer(model, ids, api._tokens_of(answer, asked, ids, tokenizer))
+    by_token = said.rows()._asdict() | {"rollout": said.rollout()}
+    sums = {name: [float(values[begin:end].sum()) for begin, end in parts] for name, values in by_token.items()}
+    return {name: float(np.argmax(each) == planted) for name, each in sums.items()}
 
 
 def interval(values: pd.Series) -> str:
@@ -52,8 +71,13 @@ if __name__ == "__main__":
     parser.add_argument("--documents", type=int, default=8)
     parser.add_argument("--tokens", type=int, default=1000)
     parser.add_argument("--ablations", type=int, default=32)
+    parser.add_argument("--named", action="store_true")
     typed = parser.parse_args()
     model, tokenizer = load(typed.model, prompted=True)
+    if typed.named:
+        each = [named(model, tokenizer, *one) for one in documents(typed.documents, typed.tokens, tokenizer)]
+        print(pd.DataFrame(each).agg(["sum", "count"]).to_string())
+        sys.exit()
     rows = []
     for number, (text, answer, planted) in enumerate(documents(typed.documents, typed.tokens, tokenizer), start=1):
         found = attest.sources(model, text, QUESTION, answer, tokenizer=tokenizer, ablations=typed.ablations, truth=[planted])
