@@ -25,7 +25,7 @@ from attest.report.run_tables import markdown_table
 from attest.runs.folder import write_text
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "bench.md"
-COMMAND = "python -m benchmarks.readings --models <folder> --pretrained minilm=<folder of MiniLM, fine-tuned on SST>"
+COMMAND = "python -m benchmarks.readings --models <folder>"
 QUIETLY = ("--trainer.enable_progress_bar=false", "--run.processes=1")
 SMALL = [
     "--model.init_args.network.init_args.encoder.init_args.embedding_size=64",
@@ -105,8 +105,8 @@ def page(settings: dict[str, pd.DataFrame], machine: str) -> str:
     """Return the page as Markdown."""
     parts = [
         "# Attention beside ten other readings",
-        f"E15 on three models. Made by `{COMMAND}`; {machine}. Samples are small: read the intervals (95 %, over texts), "
-        "not the digits.",
+        f"E15 on {len(settings)} models. Made by `{COMMAND}`; {machine}. Samples are small: read the intervals (95 %, over "
+        "texts), not the digits.",
         "Beaten: share of 20 random sets of as many tokens that move the prediction less, when nothing attends to the tokens, "
         "or when they are deleted; 0.5 is chance. Truth, on planted texts whose decision hangs on it: precision of as many "
         "tokens as decide, and average precision. p: Wilcoxon's signed-rank test over texts against attention (of "
