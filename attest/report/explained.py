@@ -5,7 +5,7 @@ a notebook and on a page.
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from attest.report.templating import render
 from attest.runs.folder import INSTANCES, write_text
 
 TOP = 3
-"""The number of tokens named under each explanation."""
+"""The number of words named under each explanation."""
 
 
 @dataclass(frozen=True)
@@ -40,24 +40,22 @@ class Explanation:
     """Float ``(T,)``, at least 0."""
     note: str = ""
 
-    @cached_property
-    def heat(self) -> np.ndarray:
-        """Return the weights relative to the largest one, in [0, 1]; all 0 if no weight is positive."""
+    def of_words(self, words: Sequence["Word"]) -> np.ndarray:
+        """Return the weights of words, each the sum of its tokens', float ``(W,)``; 0 of special and of undefined ones."""
         weights = np.nan_to_num(self.weights)
+        return np.array([0.0 if word.special else weights[word.places].sum() for word in words], dtype=float)
+
+    def heat(self, words: Sequence["Word"]) -> np.ndarray:
+        """Return the weights of words relative to the largest one, in [0, 1]; all 0 if no weight is positive."""
+        weights = self.of_words(words)
         largest = weights.max(initial=0.0)
         return weights / largest if largest > 0 else weights
 
-    def word_heat(self, words: Sequence["Word"]) -> list[float]:
-        """Return the weight of each word, that of its tokens, relative to the largest, in [0, 1]; 0 for special tokens."""
-        weights = np.nan_to_num(self.weights)
-        of_words = [0.0 if word.special else float(weights[word.places].sum()) for word in words]
-        largest = max(of_words, default=0.0)
-        return [weight / largest if largest > 0 else 0.0 for weight in of_words]
-
-    def top(self, tokens: Sequence[str]) -> list[tuple[str, float]]:
-        """Return the tokens with the largest positive weights, and these weights."""
-        order = np.argsort(-self.weights, kind="stable")[:TOP]
-        return [(tokens[place], float(self.weights[place])) for place in order if self.weights[place] > 0]
+    def top(self, words: Sequence["Word"]) -> list[tuple[str, float]]:
+        """Return the words with the largest positive weights, and these weights."""
+        weights = self.of_words(words)
+        order = np.argsort(-weights, kind="stable")[:TOP]
+        return [(words[place].text, float(weights[place])) for place in order if weights[place] > 0]
 
 
 @dataclass(frozen=True)
@@ -87,6 +85,21 @@ def words_of(row: Mapping[str, Any]) -> list[Word]:
         else:
             words.append(Word(_unmarked(token) if len(known) and not apart else token, apart, [place]))
     return words
+
+
+def deciding_words(words: Sequence[Word], decides: Sequence[bool]) -> list[bool]:
+    """Return which words have a token that decides.
+
+    Args:
+        words: W words.
+        decides: of each token of the text.
+    """
+    return [any(decides[place] for place in word.places) for word in words]
+
+
+def of_tokens(tokens: Sequence[str]) -> list[Word]:
+    """Return tokens as words, one each."""
+    return [Word(token, False, [place]) for place, token in enumerate(tokens)]
 
 
 def _unmarked(token: str) -> str:
@@ -194,18 +207,19 @@ def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None 
             console.print(Text(f"  {outcome}"))
         if text["unknown"]:
             console.print(Text(f"  unknown words, all alike to the model: {printable(', '.join(text['unknown']))}"))
+        words = words_of(text)
         for place, explanation in enumerate(explanations(text, in_detail=True)):
-            _print_explanation(console, explanation, text["tokens"], in_full=place == 0 or len(text["tokens"]) < LONG)
+            _print_explanation(console, explanation, words, in_full=place == 0 or len(words) < LONG)
         _print_readings(console, text)
 
 
-def _print_explanation(console: Console, explanation: Explanation, tokens: Sequence[str], in_full: bool) -> None:
+def _print_explanation(console: Console, explanation: Explanation, words: Sequence[Word], in_full: bool) -> None:
     note = f"  {explanation.note}" if explanation.note else ""
     console.print(Text.assemble(("\n" + explanation.name, "bold"), (note, "dim")))
     if in_full:
-        console.print(coloured(explanation, tokens))
-    heaviest = ", ".join(f"{printable(token)} {weight:.3g}" for token, weight in explanation.top(tokens))
-    without = "undefined" if np.isnan(explanation.weights).any() else "no token has any weight"
+        console.print(coloured(explanation, words))
+    heaviest = ", ".join(f"{printable(word)} {weight:.3g}" for word, weight in explanation.top(words))
+    without = "undefined" if np.isnan(explanation.weights).any() else "no word has any weight"
     console.print(Text(f"most: {heaviest}" if heaviest else without, style="dim"))
 
 
@@ -224,13 +238,13 @@ def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
     console.print(Text(readings.legend, style="dim"))
 
 
-def coloured(explanation: Explanation, tokens: Sequence[str]) -> Text:
-    """Return the tokens as one line, each on a background whose strength is its weight."""
+def coloured(explanation: Explanation, words: Sequence[Word]) -> Text:
+    """Return the words as one line, each on a background whose strength is its weight; special tokens are dim."""
     line = Text()
-    for token, heat in zip(tokens, explanation.heat, strict=True):
+    for word, heat in zip(words, explanation.heat(words), strict=True):
         mixed = (round(255 - float(heat) * (255 - part)) for part in COLOURS[explanation.kind])  # with white
         style = Style(color="black", bgcolor=Color.from_rgb(*mixed)) if heat >= VISIBLE else None
-        line.append(printable(token), style=style)
+        line.append(printable(word.text), style="dim" if word.special else style)
         line.append(" ")
     return line
 
@@ -250,7 +264,7 @@ def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) ->
             "predicted": text["predicted"],
             "confidence": max(text["probabilities"].values()),
             "question": None,
-            "tokens": text["tokens"],
+            "words": words_of(text),
             "decides": None,
             "explanations": explanations(text, in_detail=True),
             "unknown": text["unknown"],

@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from attest.core.measures.chunks import chunk_counts, has_chunks, of_scheme
 from attest.experiments.registry import measures
-from attest.report.explained import ATTENTION, Explanation, explanations, joined
+from attest.report.explained import ATTENTION, Explanation, deciding_words, explanations, joined, of_tokens, words_of
 from attest.runs.folder import INSTANCES, columns_in, read_rows, read_table
 
 ROWS = 5000
@@ -173,8 +173,9 @@ def _measured_by(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
 
 
 def _named(row: Mapping[str, Any]) -> Sequence[str]:
-    """Return the tokens of a text, behind the label that it is asked about if each label is decided by itself."""
-    return [f"{row['asked']}:", *row["tokens"]] if "asked" in row else row["tokens"]
+    """Return the words of a text, behind the label that it is asked about if each label is decided by itself."""
+    words = [word.text for word in words_of(row) if not word.special]
+    return [f"{row['asked']}:", *words] if "asked" in row else words
 
 
 def _excerpt(tokens: Sequence[str]) -> str:
@@ -197,20 +198,22 @@ def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[s
 
 
 def _whole_text(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tokens of a text, the places of deciding tokens, and each explanation with one character for each token."""
+    """Return the words of a text, the places of special and of deciding ones, and one character of heat for each."""
+    words, rationale = words_of(row), row.get("rationale")
     shown = [
         {
             "name": each.name,
             "kind": each.kind,
             "note": each.note,
-            "heat": "".join(LEVELS[np.rint((len(LEVELS) - 1) * each.heat).astype(int)]),
+            "heat": "".join(LEVELS[np.rint((len(LEVELS) - 1) * each.heat(words)).astype(int)]),
         }
         for each in explanations(row)
     ]
-    rationale = row.get("rationale")
-    decides = [] if rationale is None else np.flatnonzero(rationale).tolist()
+    decides = [] if rationale is None else np.flatnonzero(deciding_words(words, rationale)).tolist()
+    special = [place for place, word in enumerate(words) if word.special]
+    known = {"tokens": [word.text for word in words], "special": special, "decides": decides, "shown": shown}
     asked = question(row)
-    return {"tokens": list(row["tokens"]), "decides": decides, "shown": shown} | ({"question": asked} if asked else {})
+    return known | ({"question": asked} if asked else {})
 
 
 def question(row: Mapping[str, Any]) -> str | None:
@@ -300,7 +303,12 @@ def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     pairs = zip(row["tags"], row["predicted_tags"], strict=True)
     tags = [None if gold < 0 else (names[tag], None if gold == tag else names[gold]) for gold, tag in pairs]
     shown = {name: row[name] for name in ("id", "right")}
-    return shown | {"tokens": list(row["tokens"]), "tags": tags, "explanations": _of_doubtful_words(row, names)}
+    return shown | {
+        "tokens": list(row["tokens"]),
+        "words": of_tokens(row["tokens"]),
+        "tags": tags,
+        "explanations": _of_doubtful_words(row, names),
+    }
 
 
 def _of_doubtful_words(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:

@@ -15,7 +15,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
 from attest.report import evidence_figures, readings
 from attest.report.controls import NAMES, warnings
-from attest.report.explained import explanations, joined, said_of
+from attest.report.explained import deciding_words, explanations, joined, said_of, words_of
 from attest.report.figures import ALL_TEXTS, Illustration, as_svg, drawable, embedded, legend, most_predicted, save_figures
 from attest.report.findings import SHOWN_AS, Findings
 from attest.report.instance_table import (
@@ -149,7 +149,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     tables = {name: read_table(folder.evidence(name)) for name in found.experiments if name != TAGGED}
     page = {
         "found": found,
-        "name": f"{settings[TRIAL]['model'].rpartition('.')[2]} on trial" if TRIAL in settings else str(identity_of(folder)),
+        "name": _name_of(folder, settings),
         "path": str(folder.path),
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
@@ -174,6 +174,14 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     else:
         texts = _texts(tables, found.class_names, SHOWN_AS.get(found.explanation, found.explanation), found.example)
     write_text(folder.report if alone is None else alone, render("report.html", **page, **texts))
+
+
+def _name_of(folder: RunFolder, settings: Mapping[str, Any]) -> str:
+    """Return the name of a run, or what a trial tried."""
+    if TRIAL not in settings:
+        return str(identity_of(folder))
+    about = settings[TRIAL]
+    return about.get("name") or f"{about['model'].rpartition('.')[2]} on trial"
 
 
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
@@ -219,19 +227,22 @@ def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str], example: int | 
         rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
     first = rows[rows["id"] == example]
     count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
-    return [
-        {
-            "id": row["id"],
-            "title": f"text {row['text']}, label {row['asked']}" if "asked" in row else f"text {row['id']}",
-            **said_of(row, class_names),
-            "confidence": row["confidence"],
-            "question": question(row),
-            "tokens": list(row["tokens"]),
-            "decides": None if row.get("rationale") is None else list(row["rationale"]),
-            "explanations": explanations(row),
-        }
-        for row in pd.concat([first, evenly(rows[rows["id"] != example], count)]).to_dict("records")
-    ]
+    chosen = pd.concat([first, evenly(rows[rows["id"] != example], count)])
+    return [_shown_text(row, class_names) for row in chosen.to_dict("records")]
+
+
+def _shown_text(row: Mapping[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
+    words, rationale = words_of(row), row.get("rationale")
+    return {
+        "id": row["id"],
+        "title": f"text {row['text']}, label {row['asked']}" if "asked" in row else f"text {row['id']}",
+        **said_of(row, class_names),
+        "confidence": row["confidence"],
+        "question": question(row),
+        "words": words,
+        "decides": None if rationale is None else deciding_words(words, rationale),
+        "explanations": explanations(row),
+    }
 
 
 def illustrations(folder: RunFolder) -> list[Illustration]:

@@ -202,7 +202,7 @@ WON = "E14/win_comprehensiveness"
         (
             {"attention": 0.48, "delete": 0.74},
             "Erasing the tokens that it ranks first moves the prediction further than as many random ones in 48 % "
-            "(attention), 74 % (delete) of the comparisons. The operators disagree, so there is no verdict.",
+            "(attention), 74 % (delete) of the comparisons. The operators disagree, so none is to be believed alone.",
         ),
         (
             {"attention": 0.8, "delete": 0.82, "mask": 0.6},
@@ -212,7 +212,7 @@ WON = "E14/win_comprehensiveness"
         (
             {"attention": 0.8},
             "Erasing the tokens that it ranks first moves the prediction further than as many random ones in 80 % (attention) "
-            "of the comparisons. Only one operator was asked, so there is no verdict.",
+            "of the comparisons. Other operators were not asked.",
         ),
     ],
 )

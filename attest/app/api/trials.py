@@ -155,6 +155,7 @@ def trial(
     reading: str | None = None,
     readings: Sequence[str] | None = None,
     rationales: Rationales | None = None,
+    name: str | None = None,
 ) -> Trial:
     """Put the attention of a model on trial, on texts of the caller.
 
@@ -203,6 +204,7 @@ def trial(
         text_column, second_column, label_column: columns of a table; if left out, those with usual names such as ``text``,
             ``text_pair`` and ``label``.
         device: where the model computes during the trial, ``cpu`` or ``cuda``; None for where it is.
+        name: what the report calls the trial, the model and its data for example; None for the model's class.
         explanations: somebody else's, by name: for each text a list of numbers, one a token or one a word; or a function that
             takes a list of texts, or a batch of token ids and its mask, and returns these; or a table (a DataFrame, or its
             parquet file) with a column of texts and one of such lists for each explanation. E15 measures them beside the

@@ -138,7 +138,13 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
         "readings": readings,
         "rationales": typed.rationales,
     }
-    options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
+    options |= {
+        "name": f"{Path(typed.model).name} on {data.whence}",
+        "processes": processes,
+        "seed": typed.seed,
+        "batch_size": typed.batch_size,
+        "until": typed.until,
+    }
     tried = trial(model, data.texts, ALL if ALL.upper() in wanted else wanted or None, tokenizer=tokenizer, **options)
     kept = tried.write_into(folder)
     for name, answer in tried.answers.items():

@@ -186,11 +186,9 @@ def _answer(mean: Means) -> str | None:
     if not known:
         return None
     shares = ", ".join(f"{percent(value)} ({name})" for name, value in known.items())
-    sides = {value > 0.5 for value in known.values()}
-    agreed = (
-        "The operators agree." if len(sides) == 1 and len(known) > 1 else "The operators disagree, so there is no verdict."
-    )
-    only = "Only one operator was asked, so there is no verdict."
+    agree = len({value > 0.5 for value in known.values()}) == 1
+    agreed = "The operators agree." if agree else "The operators disagree, so none is to be believed alone."
+    only = "Other operators were not asked."
     return (
         f"Erasing the tokens that it ranks first moves the prediction further than as many random ones in {shares} of the "
         f"comparisons. {agreed if len(known) > 1 else only}"

@@ -92,11 +92,12 @@
   }
 
   function explained(row) {
-    const text = data.texts[row[0]], decides = new Set(text.decides);
+    const text = data.texts[row[0]], decides = new Set(text.decides), special = new Set(text.special);
     const panels = text.shown.map((explanation) => {
       const words = text.tokens.flatMap((token, place) => {
         const heat = parseInt(explanation.heat[place], 36) / LEVELS;
-        return [make("b", { style: `--h:${heat.toFixed(2)}`, ...(decides.has(place) ? { class: "decides" } : {}) }, token), " "];
+        const kind = special.has(place) ? { class: "special" } : decides.has(place) ? { class: "decides" } : {};
+        return [make("b", { style: `--h:${heat.toFixed(2)}`, ...kind }, token), " "];
       });
       const note = explanation.note ? [make("p", { class: "note" }, explanation.note)] : [];
       return make("div", { class: `panel ${explanation.kind}` }, make("h4", {}, explanation.name), ...note, make("p", { class: "text" }, ...words));
