@@ -32,10 +32,10 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.stopping import read_until
 from attest.report.controls import last_words
 from attest.report.findings import Findings, write_summary
+from attest.report.measured import scored
 from attest.report.page import illustrations, write_report
 from attest.report.summary import summarise_run
 from attest.report.tracking.loggers import log_report
-from attest.report.verdict import scored
 from attest.runs.belonging import OnTrial, keep_digests
 from attest.runs.folder import RunFolder, Stopped, read_json, write_json
 from attest.runs.versions import peak_memory

@@ -30,11 +30,11 @@ from attest.report.collection import (
     value_of,
 )
 from attest.report.figures import CLASS_COLOURS, to_svg
+from attest.report.measured import scale_of
 from attest.report.related import LONG, Conclusion, link_between
 from attest.report.run_tables import cell
 from attest.report.summary import QUESTIONS, described, label_of
 from attest.report.templating import render
-from attest.report.verdict import scale_of
 from attest.runs.asked import identity
 from attest.runs.folder import RunFolder, write_text
 from attest.runs.identity import identity_of

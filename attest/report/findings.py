@@ -19,6 +19,7 @@ from attest.report.answer import answered, error_and_estimate, reasons, told
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Pairing, pairing
 from attest.report.controls import Baseline, Controls, baseline, sentence
+from attest.report.measured import Group, Line, measured
 from attest.report.readings import (
     QUESTION,
     FirstTokens,
@@ -28,7 +29,6 @@ from attest.report.readings import (
     truth_lines,
     truth_sentence,
 )
-from attest.report.verdict import Group, Line, verdict
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, no_configuration, read_json, read_table, write_json
 from attest.runs.naming import NAME_PARTS
 
@@ -106,9 +106,9 @@ class Findings:
         return Controls(self.folder, self.settings, self.summary, self.held)
 
     @cached_property
-    def verdict(self) -> list[Group]:
+    def measured(self) -> list[Group]:
         """Return each number with its description and its controls, grouped by experiment."""
-        return verdict(self.controls, self.class_names)
+        return measured(self.controls, self.class_names)
 
     @cached_property
     def explanation(self) -> str:
@@ -188,7 +188,7 @@ class Findings:
         """Return link, question and drawn lines of each section at the top of the page, deciding tokens first if marked."""
         known = truth_lines(self.instances, self.table("E1"))
         drawn = [("truth", "Does its top token decide?", known)] if known else []
-        for group in self.verdict:
+        for group in self.measured:
             placed = [line for line in group.lines if line.place(line.value) is not None]
             if group.experiment == "E15" and (readings := self.table("E15")) is not None:
                 placed = survival_lines(readings) or placed

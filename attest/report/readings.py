@@ -21,7 +21,7 @@ from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.experiments.readings.kinds import BASES
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.controls import ControlNumber
-from attest.report.verdict import Line, share
+from attest.report.measured import Line, share
 
 IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
 """The columns of E1 that are drawn beside attention, and their names in the page."""

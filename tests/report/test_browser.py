@@ -95,8 +95,8 @@ def test_on_a_phone_every_picture_is_seen_within_two_screens_and_the_words_wait_
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto(run.report.as_uri())
     assert page.locator("ul.glance").evaluate("each => each.getBoundingClientRect().bottom + scrollY") < 2 * 844
-    assert not page.locator("#verdict").is_visible()
-    page.locator('a[href="#verdict"]').click()
+    assert not page.locator("#questions").is_visible()
+    page.locator('a[href="#questions"]').click()
     assert page.locator("ul.asked").is_visible()
     page.close()
 

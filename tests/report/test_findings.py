@@ -14,7 +14,7 @@ def test_a_run_named_from_within_its_parent_says_the_same(small_run, monkeypatch
     beside = RunFolder(Path(small_run.path.name))
     found = Findings(beside)
     assert found.answers == expected.answers
-    assert found.verdict == expected.verdict
+    assert found.measured == expected.measured
     write_report(beside, figures=[], alone=tmp_path / "page.html")
     assert f"planted / {small_run.path.parent.name} / seed0" in (tmp_path / "page.html").read_text(encoding="utf-8")
 

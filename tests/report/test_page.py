@@ -93,7 +93,7 @@ def test_it_opens_with_a_picture_a_question_the_truth_first_each_with_what_it_is
 def test_only_the_answers_stand_open_and_each_opens_its_numbers(small_run):
     """A link to what is closed opens it, which takes its id to be inside."""
     page = small_run.report.read_text()
-    stands_open = '<details class="folded answers" open><summary><h2>Verdict in words</h2></summary>'
+    stands_open = '<details class="folded answers" open><summary><h2>Each question and its answer</h2></summary>'
     assert page.count(stands_open) == 1
     page = page.replace(stands_open, "")
     closed = "".join(re.findall(r"<details.*?>(.*?)</details>", page, flags=re.DOTALL))
@@ -156,7 +156,7 @@ def test_what_was_read_beside_a_text_stands_above_it(run):
 
 def test_whether_the_model_is_worth_asking_comes_first_then_its_control_with_the_command_that_runs_it(small_run):
     page = html.unescape(small_run.report.read_text())
-    verdict = page.split('id="verdict"')[1]
+    verdict = page.split('id="questions"')[1]
     order = ["Is the model worth asking?", "Accuracy</th>", "always “blame”:", "Does the task need", "τ-b of att"]
     places = [verdict.index(text) for text in (*order, "Controls that were not run")]
     assert places == sorted(places)

@@ -1,6 +1,6 @@
 """Scores and evidence on a terminal: by the names that the report gives them, in its order."""
 
-from attest.report.verdict import COLUMNS, scored
+from attest.report.measured import COLUMNS, scored
 
 
 def test_scores_stand_in_a_line_under_their_names():

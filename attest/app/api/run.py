@@ -157,7 +157,7 @@ class Outcome:
     def _repr_html_(self) -> str:
         found = self._findings
         title = f"{type(self).__name__} of {self.name}"
-        return render("cell_verdict.html", title=title, verdict=found.verdict, answers=found.answers, judged=found.judged)
+        return render("cell_outcome.html", title=title, measured=found.measured, answers=found.answers, judged=found.judged)
 
 
 SHOWN = 3

@@ -1,4 +1,4 @@
-"""The verdict table: each number of a run with its definition, its interval, its controls, and the published number from
+"""The table of measures: each number of a run with its definition, its interval, its controls, and the published number from
 ``configs/tables``.
 """
 
@@ -141,7 +141,7 @@ class Group:
         return [line.name for line in self.lines if line not in self.defined]
 
 
-def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
+def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     """Return the rows of the verdict by experiment: first the scores, then the uniform control, then the evidence.
 
     Args:

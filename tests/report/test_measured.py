@@ -2,8 +2,8 @@
 
 import pytest
 
+from attest.report.measured import Line
 from attest.report.templating import _environment
-from attest.report.verdict import Line
 
 SHARE, CORRELATION = "E15/win_sufficiency_attention", "E1/tau_gradient_inputs"
 
