@@ -42,7 +42,7 @@ def _said(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
     attention = "attention, followed through all layers," if inside else "attention"
     where = POINTS[about]
     if found.answer == NOT_LEARNED:
-        return "No answer. The model has not learned its task, so nothing explains its decisions."
+        return "Nothing to read: the model has not learned its task."
     share = found.share or 0.0
     if found.answer == YES:
         return f"Yes. In {_about(share)} its {attention} points at {where}."

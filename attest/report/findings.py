@@ -15,7 +15,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
 from attest.experiments.verdict import IN_PART, NO, Verdict
-from attest.report.answer import answered, error_and_estimate, reasons, told
+from attest.report.answer import answered, error, error_and_estimate, reasons, told
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Pairing, pairing
 from attest.report.controls import Baseline, Controls, baseline, sentence
@@ -147,7 +147,8 @@ class Findings:
         return [
             {
                 "sentence": said,
-                "error": error_and_estimate(each),
+                "error": error(each.wrong),
+                "in_full": error_and_estimate(each),
                 "reasons": reasons(each),
                 "texts": each.texts,
                 "example": each.example if about == "tokens" else None,

@@ -181,7 +181,7 @@ def _name_of(folder: RunFolder, settings: Mapping[str, Any]) -> str:
     if TRIAL not in settings:
         return str(identity_of(folder))
     about = settings[TRIAL]
-    return about.get("name") or f"{about['model'].rpartition('.')[2]} on trial"
+    return about.get("name") or f"{about['model'].rpartition('.')[2]} on {about['texts']} texts"
 
 
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
@@ -211,8 +211,9 @@ def _texts(
         return nothing
     table = instance_table(tables, class_names, attention_name)
     order = "the smallest to the largest number" if "prediction" in instances else "the least to the most confident prediction"
-    shown = {"texts": _shown_texts(joined(tables, attention_name), class_names, example), "shown_tokens": f"{TOKENS_SHOWN:,}"}
-    shown |= {"order": order}
+    texts = _shown_texts(joined(tables, attention_name), class_names, example)
+    red = any(each.kind == "adversary" for text in texts for each in text["explanations"])
+    shown = {"texts": texts, "red": red, "order": order}
     return nothing | shown | {"instances": _counted(instances), "data": as_script_data(table), "empty": table["empty"]}
 
 

@@ -133,7 +133,8 @@ def test_a_trial_does_not_ask_for_a_control_that_nobody_can_train(whole):
     page = whole.folder.report if whole.folder.report.is_file() else whole.report(whole.folder.path / "page.html")
     written = page.read_text(encoding="utf-8")
     assert "uniform attention" not in written.partition("<section")[2].partition("How it was computed")[0]
-    assert f"<title>Attest: {whole.settings['trial']['model'].rpartition('.')[2]} on trial</title>" in written
+    about = whole.settings["trial"]
+    assert f"<title>Attest: {about['model'].rpartition('.')[2]} on {about['texts']} texts</title>" in written
 
 
 def test_a_trial_that_is_saved_is_a_run_without_a_model(whole, tmp_path, refusal):
