@@ -64,7 +64,7 @@ def test_a_cell_shows_words_and_special_tokens_in_grey(tried):
     ]  # fmt: skip
     attention = text.explanations[0]
     of_words = attention.weights[[1, 2, 4]] + [0, attention.weights[3], 0]
-    assert attention.word_heat(text.words) == pytest.approx([0, *(of_words / of_words.max()), 0])
+    assert attention.heat(text.words) == pytest.approx([0, *(of_words / of_words.max()), 0])
     cell = text._repr_html_()
     assert '<span style="opacity:.45">[CLS]</span>' in cell
     assert "##y" not in cell
