@@ -143,11 +143,7 @@ class Evidence(Callback):
         return self._background
 
     def labels(self, observation: Any) -> Tensor:
-        """Return the gold labels of B texts, int64 ``(B,)``, or the tags of their T tokens, ``(B, T)``.
-
-        Raises:
-            AttestError: there are none.
-        """
+        """Return the gold labels of B texts, int64 ``(B,)``, or the tags of their T tokens, ``(B, T)``."""
         if observation.labels is None:
             raise AttestError(
                 f"{self.id} ({type(self).__name__}) compares decisions with the gold labels, and there are none; expected "
@@ -160,11 +156,7 @@ class Evidence(Callback):
         return rows
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Check the module and the settings, and share observations with the other experiments of the trainer.
-
-        Raises:
-            AttestError: the module does not offer what is observed, or a setting is out of bounds.
-        """
+        """Check the module and the settings, and share observations with the other experiments of the trainer."""
         require_bounds(vars(self) | self.options, f"the setting {{}} of {self.id}".format)
         first, *_ = *_evidence_of(trainer), self
         self._running = first._running
@@ -332,11 +324,7 @@ def class_names(trainer: Trainer, count: int) -> list[str]:
 
 
 def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of all ranks, each instance once; a sampler repeats instances to give every rank the same number.
-
-    Raises:
-        AttestError: different instances have one id.
-    """
+    """Return the rows of all ranks, each instance once; a sampler repeats instances to give every rank the same number."""
     if not shards:
         return pd.DataFrame({"id": [], "length": []}, dtype=int)  # of a sample without texts
     rows = joined(shards)

@@ -78,11 +78,7 @@ class EvaluatedSplit:
         return batch_idx * self.ranks + self.rank if places is None else places[batch_idx]
 
     def rows_of_batch(self, batch_idx: int, count: int) -> Tensor:
-        """Return the row numbers in the data set of a batch's instances, int64 ``(count,)``; ids if instances have none.
-
-        Raises:
-            AttestError: the loader does not tell the rows.
-        """
+        """Return the row numbers in the data set of a batch's instances, int64 ``(count,)``; ids if instances have none."""
         if isinstance(self.dataset, IterableDataset) and self.ranks == 1 and self.loader.batch_size:
             return batch_idx * self.loader.batch_size + torch.arange(count)
         if self._rows_by_batch is None:

@@ -142,9 +142,6 @@ def questions_in(lines: Iterable[str], where: str) -> pa.Table:
 
     Args:
         lines: the lines in the public format; empty lines are skipped.
-        where: the file, for messages.
-    Raises:
-        AttestError: a line has no number or no answer, or a supporting fact is no statement before its question.
     """
     return pa.Table.from_pylist(list(_questions(lines, where)), QUESTIONS)
 

@@ -30,7 +30,6 @@ def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
 
     Args:
         lengths: int64 ``(N,)``, tokens in each text, in any order.
-        batch_size: the largest number of texts in a batch.
     """
     ordered = np.sort(lengths)
     for limit in LIMITS:
@@ -99,10 +98,6 @@ def fair_places(count: int, rank: int, ranks: int) -> list[int]:
     """Return the positions of the batches of one rank, shortest texts first, so that long texts are shared among all ranks.
 
     Batches are dealt in rounds; every second round, counted from the longest texts, deals in the opposite order.
-
-    Args:
-        count: the number of batches of all ranks.
-        rank, ranks: the number of this rank, and the number of all ranks.
     """
     rounds = [
         range(max(0, end - ranks), end)[:: -1 if number % 2 else 1] for number, end in enumerate(range(count, 0, -ranks))

@@ -29,9 +29,7 @@ def prepared(name: str, settings: dict[str, Any], prepare: Callable[[], Corpus])
     Processes that start at once wait for the first of them. Without a writable folder the corpus is prepared anew each time.
 
     Args:
-        name: the beginning of the file name.
         settings: all that the result depends on, the content of the sources included; the code of this package is added.
-        prepare: the function that makes the corpus.
     """
     folder = cache_folder() / "corpora"
     path = folder / f"{re.sub(r'[^a-z0-9]+', '-', name.lower())}-{_key(settings)}.arrow"

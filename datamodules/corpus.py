@@ -31,7 +31,6 @@ def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
         ids: int64 ``(N,)``, from 0; what a text is chosen by, so that a sample holds every smaller one and other texts that
             come or go change little of it.
         labels: ``(N,)``, the class of each text, or the list of its tags.
-        most: the largest number of rows, from 1.
     """
     keys = np.random.PCG64(KEY).random_raw(ids.max(initial=0) + 1)[ids]
     rows = pc.list_parent_indices(labels).to_numpy() if pa.types.is_list(labels.type) else np.arange(len(labels))
@@ -48,13 +47,7 @@ def spaced(size: int, most: int) -> np.ndarray:
 
 
 def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str] | None = None) -> str | None:
-    """Return a sentence that names the classes without a text in a sample; None if no class is missing.
-
-    Args:
-        labels, chosen: the labels of all texts, and of the texts in the sample.
-        where: the source of the texts, in words.
-        names: the names of the classes, if labels are numbers.
-    """
+    """Return a sentence that names the classes without a text in a sample; None if no class is missing."""
     lacking = sorted({*_flat(labels).unique().to_pylist()} - {*_flat(chosen).unique().to_pylist()})
     if not lacking:
         return None
@@ -94,7 +87,6 @@ class Documents:
         """Return documents made from Arrow arrays, NumPy arrays or nested lists.
 
         Args:
-            ids, tokens: as in the class; equal positions belong together.
             columns: ``label``, ``tags``, ``rationale``, ``word``, ``sentences``, ``question`` and ``candidates``; those that
                 are None are left out.
         """
@@ -219,12 +211,7 @@ class Corpus:
 
 
 def told(copied: Mapping[str, int], texts: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each entry of ``Corpus.copies``.
-
-    Args:
-        copied: the number of copies, as ``Corpus.copies`` returns it.
-        texts: the number of texts in each split.
-    """
+    """Return a sentence for each entry of ``Corpus.copies``."""
     return [
         f"{count:,} of the {texts[later]:,} texts of the {later} split are also in the {earlier} split, so scores on them do "
         "not show what the model makes of new texts."

@@ -84,8 +84,6 @@ class EncodedDocuments(Dataset):
 
         Args:
             erased: bool ``(T,)`` of each text by its id, True at tokens that are erased.
-        Raises:
-            AttestError: these are other texts.
         """
         if {*erased} != {*self.ids.tolist()} or any(
             len(erased[identity]) != length for identity, length in zip(self.ids.tolist(), self.lengths, strict=True)
@@ -182,11 +180,7 @@ def _starts(lengths: np.ndarray) -> Tensor:
 
 
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
-    """Return the erased tokens of each text of a split, bool ``(T,)``, by id.
-
-    Raises:
-        AttestError: the table does not exist.
-    """
+    """Return the erased tokens of each text of a split, bool ``(T,)``, by id."""
     if not path.is_file():
         raise AttestError(f"data.init_args.erased: {path} does not exist; expected a table that `attest roar` wrote.")
     rows = pd.read_parquet(path)
@@ -207,8 +201,6 @@ def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequenc
     texts that are longer than the model reads are cut, and counted; so are words with a tag that have no subword.
 
     Args:
-        documents: the texts in words.
-        subwords: the tokenizer of the model.
         label_names: the names of the tags, in class order, if there are tags.
     """
     from attest.models.pretrained.subwords import tags_of_subwords, told_of_unread  # whoever gives subwords has waited for it

@@ -74,11 +74,7 @@ def read_instances(
     """Read the texts and labels of files; refuse bad rows, or leave them out and say so.
 
     Args:
-        sources: a path or Hub id by split; the first split decides the columns.
-        options: the options of the user for reading the files.
         classes: whether the labels of the first must be classes, and those of the others among them.
-    Raises:
-        AttestError: a file has no rows, no such columns or bad rows, or labels are no classes.
     """
     rows = {split: read_rows(source, split, options.encoding) for split, source in sources.items()}
     for split, found in rows.items():
@@ -127,12 +123,7 @@ def _refuse_bad(
     *,
     only_if_all: bool = False,
 ) -> None:
-    """Refuse a file with bad rows, unless they are to be skipped and some rows are good.
-
-    Args:
-        known: the classes, once they are.
-        only_if_all: whether a good row is enough for now, because more is checked later.
-    """
+    """Refuse a file with bad rows, unless they are to be skipped and some rows are good."""
     problems = {row.problem for row in rows if row.problem is not None}
     useless = all(row.problem is not None for row in rows)
     if not problems or (not useless and (only_if_all or options.on_bad_rows == "skip")):
@@ -196,16 +187,7 @@ class Columns:
 
 
 def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> Columns:
-    """Return the columns that the user names, else the columns that names or, of two columns, text lengths suggest.
-
-    Args:
-        source: the training file, for messages.
-        rows: the rows of the file; at least one of them can be read.
-        options: the columns that the user names.
-    Raises:
-        AttestError: a column that was named is not there, none can be guessed, one is named for both, or the first line of
-            the file is a text and its label instead of the columns' names.
-    """
+    """Return the columns that the user names, else the columns that names or, of two columns, text lengths suggest."""
     text, label, second = options.text_column, options.label_column, options.second_column
     names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
     for given in (text, label, second):
@@ -296,13 +278,7 @@ def _first_cell(rows: Sequence[FileRow], column: str) -> object:
 
 
 def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    """Return the column whose name is likeliest, exactly or whatever its case; None if no name is known.
-
-    Args:
-        known: usual names, the likeliest first.
-        names: of the columns there are.
-        other_than: a column that is left out.
-    """
+    """Return the column whose name is likeliest, exactly or whatever its case; None if no name is known."""
     there = [name for name in names if name != other_than]
     by_name = {name.lower(): name for name in there} | {name: name for name in there}
     return next((by_name[name] for name in known if name in by_name), None)
@@ -429,13 +405,7 @@ def _number(name: str) -> Decimal | None:
 
 
 def _require_classes(source: str, labels: Sequence[str], tagging: bool) -> None:
-    """Refuse labels of the training file that cannot be classes, and warn about classes that look doubtful.
-
-    Args:
-        source: the training file.
-        labels: names of the class of every text, or of the tag of every word.
-        tagging: whether they are tags.
-    """
+    """Refuse labels of the training file that cannot be classes, and warn about classes that look doubtful."""
     names = sorted(set(labels))
     shown = f"({', '.join(names[:3])}, …)"
     other_column = f"name the right column with {option('label_column', '<column>')}"

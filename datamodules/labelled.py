@@ -44,13 +44,7 @@ class Labelled:
     every: frozenset[str]
 
     def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
-        """Return the labels under the names that a model uses.
-
-        Args:
-            names, how, numbered: as in ``by_name``.
-        Raises:
-            AttestError: as there.
-        """
+        """Return the labels under the names that a model uses."""
         known = by_name(self.every, names, how, numbered)
         return [
             [names[known[tag]] for tag in label] if isinstance(label, list) else names[known[label]] for label in self.labels
@@ -75,18 +69,9 @@ def labelled(
 
     Args:
         source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.
-        split: the split of a corpus or dataset.
-        most: the largest number of texts, from 1.
         text_column, label_column: the columns of a file; None to guess them.
-        tagging: whether words with a tag each are expected, instead of texts with a label each.
-        encoding: the encoding of a CSV, TSV or JSONL file.
-        on_bad_rows: ``refuse`` the file, or ``skip`` bad rows.
         second_column: the column of the second text of a pair; None for single texts, or to guess it.
-        pairs: whether it is guessed if no column of texts is named.
         several: whether a text has several labels or none: a list, or labels with commas between.
-        numbers: whether labels are numbers, and no classes of which each is to be there.
-    Raises:
-        AttestError: the source does not exist or has tags instead of labels (or labels instead of tags), or rows are bad.
     """
     if source in CORPORA and not Path(source).exists():
         texts, labels = CORPORA[source]().originals(split)

@@ -147,11 +147,7 @@ def stripped(post: str) -> str:
 
 
 def fetched(split: str) -> pa.Table:
-    """Return the raw posts of one split from scikit-learn's fetcher, in the order of their files.
-
-    Raises:
-        AttestError: the posts were never downloaded, and the archive cannot be reached.
-    """
+    """Return the raw posts of one split from scikit-learn's fetcher, in the order of their files."""
     from sklearn.datasets import fetch_20newsgroups
 
     try:

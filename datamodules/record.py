@@ -101,14 +101,7 @@ class DataRecord:
         return [split for split, file in known.items() if file.is_file() and _digest(file) != self.files[split]]
 
     def require(self, found: "DataRecord", whose: str) -> None:
-        """Raise an error if data differ from the data on which a model was trained and tested.
-
-        Args:
-            found: the record of the data as it is now.
-            whose: the run or checkpoint that holds this record.
-        Raises:
-            AttestError: a split, the vocabulary or the classes differ; names the file and what differs.
-        """
+        """Raise an error if data differ from the data on which a model was trained and tested."""
         differing = [split for split in SPLITS if self.fingerprints[split] != found.fingerprints[split]]
         if not differing and (self.words, self.label_names) == (found.words, found.label_names):
             return
@@ -192,7 +185,6 @@ def expecting(record: DataRecord | None, whose: str) -> Iterator[None]:
 
     Args:
         record: None where there is none to go by.
-        whose: the run or checkpoint that holds it, for the sentence that refuses.
     """
     token = EXPECTED.set(None if record is None else Expected(record, whose))
     try:

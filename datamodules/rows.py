@@ -60,10 +60,6 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
 
     Args:
         source: path of a file whose ending says what it is, id of a Hub dataset, or a local folder laid out like one.
-        split: the split of a Hub dataset.
-        encoding: the encoding of text files.
-    Raises:
-        AttestError: the file, dataset or encoding does not exist, or the file is of an unknown kind or broken.
     """
     path, suffix = Path(source).expanduser(), Path(source).suffix.lower()
     if path.is_file():

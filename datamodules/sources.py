@@ -105,16 +105,7 @@ def _combined(digests: list[bytes]) -> str:
 
 
 def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable[[str], pa.Table]) -> pa.Table:
-    """Return one split of a corpus, from the local folder if there is one.
-
-    Args:
-        name: folder of the corpus below ``ATTEST_DATA``, holding ``<split>.parquet``.
-        split: ``train``, ``validation`` or ``test``.
-        columns: the columns to return, in this order.
-        public: loads the same columns of a split from the public source.
-    Raises:
-        AttestError: the folder lacks the file, the file lacks a column, or the public source is out of reach.
-    """
+    """Return one split of a corpus, from the local folder if there is one."""
     folder = os.environ.get(DATA_VARIABLE)
     if not folder:
         return require_columns(public(split), columns, f"the public source of {name}")
@@ -128,11 +119,7 @@ def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """Return the table in a parquet file.
-
-    Raises:
-        AttestError: the file is not a parquet file, or is broken.
-    """
+    """Return the table in a parquet file."""
     try:
         return pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
@@ -142,11 +129,7 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa.Table:
-    """Return these columns of a table, in this order.
-
-    Raises:
-        AttestError: the table lacks a column.
-    """
+    """Return these columns of a table, in this order."""
     missing = [column for column in columns if column not in table.column_names]
     if missing:
         raise AttestError(
@@ -168,12 +151,7 @@ def compare(name: str, split: str, found: Fingerprint, known: Fingerprint | None
 
 
 def out_of_reach(what: str, where: str) -> AttestError:
-    """Return the error for a corpus that is not on this machine and cannot be downloaded.
-
-    Args:
-        what: the corpus.
-        where: its public source.
-    """
+    """Return the error for a corpus that is not on this machine and cannot be downloaded."""
     return AttestError(
         f"{what} is not on this machine, and {where} cannot be reached; expected a network or a local copy. Put its files in "
         f"a folder, as docs/data.md says, and type: export {DATA_VARIABLE}=<that folder>; or train without any download: make "
@@ -193,13 +171,8 @@ def load_hub_split(
     """Return one split of a Hub dataset.
 
     Args:
-        repository: ``owner/name``, or a local folder laid out like one.
-        split: ``train``, ``validation`` or ``test``.
         revision: branch; None for the main one.
-        names: give classes by name instead of by number.
         subset: the subset of the dataset; None if it has only one.
-    Raises:
-        AttestError: neither the Hub nor a copy from an earlier download is within reach, or there is no such split.
     """
     import datasets  # a second and a half that local files need not wait for
 

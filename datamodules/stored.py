@@ -87,13 +87,7 @@ class StoredDataModule(TextDataModule):
         raise NotImplementedError(f"{type(self).__name__} must say what its texts and labels are: define labelled.")
 
     def originals(self, split: str) -> Originals:
-        """Return a split of the source itself, for models with their own tokenizer.
-
-        Args:
-            split: ``train``, ``validation`` or ``test``.
-        Raises:
-            AttestError: the source has no such split.
-        """
+        """Return a split of the source itself, for models with their own tokenizer."""
         tables = self.tables()
         if split not in tables:
             raise AttestError(f"{self.folder} has no {split} split in its source; expected one of {', '.join(tables)}.")
@@ -151,8 +145,6 @@ def split_at_random(
 
     Args:
         rows: int64 ``(N,)``.
-        share: the share of the second part, rounded up to whole rows.
-        seed: ``random_state``.
         labels: ``(N,)``, to keep the classes' shares in both parts; None for no stratification.
     """
     from sklearn.model_selection import train_test_split  # a second that corpora with splits of their own need not wait for
@@ -207,10 +199,7 @@ def published_file(corpus: str, *patterns: str) -> Path | None:
     """Return the path of a published corpus file below ``ATTEST_DATA``; None if this variable is not set.
 
     Args:
-        corpus: its folder there.
         patterns: the possible places of the file; the first match counts, and the error names the likeliest place.
-    Raises:
-        AttestError: none is there.
     """
     data = os.environ.get(DATA_VARIABLE)
     if not data:
@@ -227,15 +216,7 @@ def published_file(corpus: str, *patterns: str) -> Path | None:
 
 
 def classes(answers: Any, names: Sequence[str], where: str) -> pa.Array:
-    """Return the class numbers of answers, int64.
-
-    Args:
-        answers: strings, an Arrow array.
-        names: the answers that there are, by number.
-        where: the split, for messages.
-    Raises:
-        AttestError: an answer is none of them.
-    """
+    """Return the class numbers of answers, int64."""
     chunk = answers.combine_chunks() if isinstance(answers, pa.ChunkedArray) else answers
     numbers = pc.index_in(chunk, value_set=pa.array(names, pa.string())).cast(pa.int64())
     if numbers.null_count:

@@ -96,7 +96,6 @@ def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:
 
     Args:
         texts: lists ``(N,)``.
-        keep: bool, one a token of all texts.
     """
     kept_before = np.concatenate([[0], np.cumsum(keep)])
     ends = np.concatenate([[0], np.cumsum(pc.list_value_length(texts))])

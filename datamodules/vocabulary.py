@@ -31,8 +31,6 @@ class Vocabulary:
         """Return the vocabulary of all words that occur in at least ``min_df`` texts, in alphabetical order.
 
         Args:
-            texts: tokenised texts, an Arrow list array or lists of words.
-            min_df: least number of texts; how often a word occurs within one does not count.
             max_words: keep no more than so many words, those that occur in most texts; alphabetical order breaks ties.
         """
         words, texts_with = document_frequencies(texts)

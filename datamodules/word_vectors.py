@@ -33,8 +33,6 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
 
     Returns:
         float32 ``(V, E)``, by token id; zeros for padding, unknown and words without a vector.
-    Raises:
-        AttestError: the file does not exist or is not text, a line is not a vector, or no word of the vocabulary has one.
     """
     if not path.is_file():
         raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
@@ -131,11 +129,7 @@ class WordVectors:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "WordVectors":
-        """Return the word vectors that plain values of a configuration file describe.
-
-        Raises:
-            AttestError: something is missing or not known.
-        """
+        """Return the word vectors that plain values of a configuration file describe."""
         try:
             package = given.get("package")
             return cls(**{**given, "package": None if package is None else VectorPackage(**package)})
@@ -150,15 +144,10 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
     """Return the vectors for the words of a vocabulary; print how many words have one, and how the others are initialised.
 
     Args:
-        source: published vectors, or the path of a file of vectors as text.
-        vocabulary: the vocabulary of the corpus.
         unseen: what stands for words without a vector and for unknown words: zeros, as in Jain & Wallace, or numbers from
             N(0, 0.1²).
-        seed: the seed of these numbers.
     Returns:
         float32 ``(V, E)``, by token id; padding is zero.
-    Raises:
-        AttestError: the vectors are not to be had, or are none.
     """
     if isinstance(source, str):
         weights = read_vectors(Path(source).expanduser(), vocabulary).numpy()

@@ -135,13 +135,7 @@ TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]
 
 
 def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:
-    """Return stories with the wanted number of questions as lines in bAbI's text format; equal arguments give equal lines.
-
-    Args:
-        task: 1, 2 or 3.
-        questions: the number of questions; the last story may end early.
-        seed, split: say which stories.
-    """
+    """Return stories with the wanted number of questions as lines in bAbI's text format; equal arguments give equal lines."""
     draw = random.Random(f"bAbI {task} {split} {seed}")
     for first in range(0, questions, QUESTIONS_A_STORY):
         yield from _story(task, min(QUESTIONS_A_STORY, questions - first), draw)

@@ -44,11 +44,7 @@ def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
 
 
 def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
-    """Raise an error if no adversary with the typed variant and divergence can be trained against the base.
-
-    Raises:
-        AttestError: the base has no attention or none that is learned, or KL to its attention is infinite.
-    """
+    """Raise an error if no adversary with the typed variant and divergence can be trained against the base."""
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
     if kind == "label" and not pools_by_attention(network):
         raise AttestError(
@@ -108,13 +104,7 @@ GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 
 @dataclass(frozen=True)
 class PlannedControl:
-    """A run with which the base is compared.
-
-    Args:
-        experiment: E4, E5 or E6.
-        name: its name in tables.
-        train: trains it, unless it is trained, and returns its folder.
-    """
+    """A run with which the base is compared."""
 
     experiment: str
     name: str
@@ -122,11 +112,7 @@ class PlannedControl:
 
 
 def require_controls(base: Settings) -> None:
-    """Refuse a base that has no learned attention, with which its controls could be compared.
-
-    Raises:
-        AttestError: the base is neither a classifier nor a tagger, or its attention is uniform.
-    """
+    """Refuse a base that has no learned attention, with which its controls could be compared."""
     run = base["run"]
     if predicts(base) not in GUIDE_OVERLAYS:
         raise AttestError(
@@ -142,11 +128,7 @@ def require_controls(base: Settings) -> None:
 
 
 def require_guides(base: Settings) -> None:
-    """Refuse a base whose attention cannot guide another model.
-
-    Raises:
-        AttestError: as ``require_controls``, or E6 says nothing of it.
-    """
+    """Refuse a base whose attention cannot guide another model."""
     require_controls(base)
     reasons = dict(without_sense(base))
     if "E6" in reasons:
@@ -167,10 +149,6 @@ def controls(
     """Yield all controls of a base, in the order of their experiments.
 
     Args:
-        base: a trained run.
-        typed: the choices and options that named the base.
-        own: options for adversaries and guides alone.
-        seeds: how many other seeds; they follow the seed of the base.
         choices, lambdas: choices and λ of the adversaries whose attention guides; the adversaries are trained, too.
     """
     twins = _with_corpus(base, typed)
@@ -194,11 +172,7 @@ def _training(typed: Sequence[str], *more: str) -> Callable[[], RunFolder]:
 
 
 def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the id of each experiment (E4 or E6) that can say nothing about this base, and the reason.
-
-    Args:
-        base: the settings of the base.
-    """
+    """Yield the id of each experiment (E4 or E6) that can say nothing about this base, and the reason."""
     network = base["model"]["init_args"].get("network")
     if not network:
         return
@@ -232,7 +206,6 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
     """Train the model that is guided by the attention of the base or of an adversary; train a missing adversary first.
 
     Args:
-        base, own: as in ``controls``.
         name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run has the same name.
     """
     reads = None

@@ -24,7 +24,6 @@ def strange_class(settings: Any, trusted: Iterable[str] = ()) -> str | None:
     """Return the first unknown class that the settings name, whose import could run foreign code; None if there is none.
 
     Args:
-        settings: the settings of a run, as they lie in its folder.
         trusted: modules that are known, too; an empty name stands for all modules.
     """
     known = (*KNOWN, *(f"{module}." if module else "" for module in trusted))
@@ -32,14 +31,7 @@ def strange_class(settings: Any, trusted: Iterable[str] = ()) -> str | None:
 
 
 def require_trusted(settings: dict[str, Any], trusted: Iterable[str], where: str) -> None:
-    """Refuse settings that name an unknown class, or an experiment whose file would lie outside the folder of the run.
-
-    Args:
-        settings, trusted: as in ``strange_class``.
-        where: the file of the settings, for the error.
-    Raises:
-        AttestError: the settings name an unknown class or such an experiment.
-    """
+    """Refuse settings that name an unknown class, or an experiment whose file would lie outside the folder of the run."""
     if strange := strange_class(settings, trusted):
         raise AttestError(
             f"{where} names {strange}, which is neither Attest's nor torch's, and would run; expected a run without code of "

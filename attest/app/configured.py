@@ -108,14 +108,7 @@ def cut_searches_short(settings: Namespace) -> None:
 
 
 class ConfiguredRun(LightningCLI):
-    """A run as the user typed it: its settings and its folder. The constructor only parses.
-
-    Args:
-        command: ``fit``, ``test`` or ``validate``.
-        asked: what was typed; kept with the run.
-    Raises:
-        AttestError: an option is not known, or its value is not allowed.
-    """
+    """A run as the user typed it: its settings and its folder. The constructor only parses."""
 
     needs_data = True
     """Whether the command reads the splits, and not only the vocabulary and the classes."""
@@ -149,11 +142,7 @@ class ConfiguredRun(LightningCLI):
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Set the seed, make data, model and Trainer unless the run is complete, and lock the folder inside the block.
-
-        Raises:
-            AttestError: the configuration, the data or the folder cannot be used.
-        """
+        """Set the seed, make data, model and Trainer unless the run is complete, and lock the folder inside the block."""
         with ExitStack() as self._held:
             require_bounds({"seed": self.config[self.subcommand].seed_everything}, lambda _: "the seed")
             super()._set_seed()
@@ -378,11 +367,7 @@ WORK = {
 
 
 def require_work(trainer: Namespace, subcommand: str) -> None:
-    """Refuse options of the Trainer under which nothing would be trained, validated or tested.
-
-    Raises:
-        AttestError: an option leaves nothing to do.
-    """
+    """Refuse options of the Trainer under which nothing would be trained, validated or tested."""
     for name in WORK[subcommand]:
         value = trainer.get(name)
         if value is not None and not re.search("[1-9]", str(value)):
@@ -401,9 +386,6 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
     """Refuse a classifier for data with tags, and a tagger for data with labels; accept modules of other packages.
 
     Refuse also a network that reads questions for data without questions, and a network that would not read questions.
-
-    Raises:
-        AttestError: the training split lacks what the model learns, or holds what it does not read.
     """
     _require_questions_read(getattr(model, "network", None), data)
     learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)

@@ -65,7 +65,6 @@ class Dependent:
 
     Args:
         kind: the folder of all runs of this kind inside the folder of the base: ``adversarial``, ``guides``, ``keys``.
-        name: the readable name, which says how runs of this kind differ.
         overlay: the settings that differ from those of the base: dictionaries are merged, everything else is replaced. The
             experiments of the base are left out.
         comparisons: by experiment, the evidence that is made from the tables of both runs after the test.
@@ -92,7 +91,6 @@ def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda sett
     """Train the base that was asked for, as ``attest fit`` does, unless it is trained already; return the base.
 
     Args:
-        asked: the base, as ``attest fit`` would take it.
         accept: raises AttestError if nothing can depend on such a base; called before anything is trained.
     """
     run = _BaseRun(asked, accept)
@@ -102,13 +100,7 @@ def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda sett
 
 
 def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -> RunFolder:
-    """Train, test and compare a dependent run, or resume it, unless it is complete, and return its folder.
-
-    Args:
-        base: the run that it depends on.
-        dependent: its description.
-        own: options of ``attest fit`` for this run alone.
-    """
+    """Train, test and compare a dependent run, or resume it, unless it is complete, and return its folder."""
     if dependent.comparisons:
         require_comparable(base.settings)
     settings = deepcopy(base.settings)
@@ -145,13 +137,7 @@ class _BaseRun(ConfiguredRun):
 
 
 class DependentRun(ConfiguredRun):
-    """A run of ``attest fit`` inside the folder of another run.
-
-    Args:
-        base, dependent: as in ``train_dependent``.
-        configuration: the argument that names the configuration of the run.
-        own: further choices and options.
-    """
+    """A run of ``attest fit`` inside the folder of another run."""
 
     def __init__(self, base: Base, dependent: Dependent, configuration: str, own: Sequence[str]) -> None:
         self.base, self.dependent = base, dependent

@@ -31,8 +31,6 @@ def described(
     """Yield pairs of a property of the model and its value, in words.
 
     Args:
-        network: the network, after one pass, which counted its calls of attention.
-        tokenizer: the tokenizer of the model.
         classes: the names of the classes, in class order.
         prompt: the prompt of a language model; None for a classifier.
     """

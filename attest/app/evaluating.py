@@ -54,11 +54,8 @@ def evaluate(run: "RunOnTrial", shards: int = 0) -> None:
     """Compute and write the missing tables of a run, or all tables with ``run.force``, and write the summary.
 
     Args:
-        run: the run on trial.
         shards: how many shards have measured the tables, which are put together; 0 if the evidence is computed now. The
             scores are computed in any case.
-    Raises:
-        AttestError: a shard is missing, or belongs to another model or configuration.
     """
     with run.prepared():
         run.require_same_data()
@@ -80,7 +77,6 @@ class Apart:
     """A place for evidence on a checkpoint outside the own folder of its run.
 
     Args:
-        checkpoint: the checkpoint that is put on trial.
         out: the folder that the user typed; None for a folder beside the checkpoint, whose name holds a hash.
         reading: the reading that replaces attention; None for the attention itself.
     """
@@ -90,11 +86,7 @@ class Apart:
     reading: str | None = None
 
     def folder(self, settings: dict[str, Any]) -> RunFolder:
-        """Return the folder for the evidence on this checkpoint.
-
-        Args:
-            settings: the resolved configuration.
-        """
+        """Return the folder for the evidence on this checkpoint."""
         name = "-".join(filter(None, (self.checkpoint.stem, "evidence", self.reading, self.digest(settings)[:8])))
         return RunFolder(self.out or self.checkpoint.with_name(name))
 
@@ -102,11 +94,7 @@ class Apart:
         """Write into the folder which checkpoint and which settings its evidence is about.
 
         Args:
-            folder: the folder, as ``folder`` returns it.
-            settings: the resolved configuration.
             force: whether existing evidence will be computed again; then the folder may hold any evidence.
-        Raises:
-            AttestError: the folder holds evidence on another checkpoint or configuration.
         """
         digest = self.digest(settings)
         if not force and folder.evidence(INSTANCES).parent.is_dir() and _digest_in(folder) != digest:
@@ -134,8 +122,6 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list
         run: the run, which may come from a stranger: of its Trainer only numbers and words are used. None for a checkpoint
             without a run.
         trusted: modules whose classes are allowed beside those of Attest and torch; see ``attest.app.class_paths``.
-    Raises:
-        AttestError: the configuration cannot be read, or names other classes.
     """
     if run is None:
         return []
@@ -169,7 +155,6 @@ class _TrainedRun(ConfiguredRun):
     """A run that is not trained: its configuration and its data are those of a run that was trained.
 
     Args:
-        words: choices, configuration files and options.
         trained: the run that was trained; None if it is unknown.
     """
 
@@ -188,9 +173,7 @@ class RunOnTrial(_TrainedRun):
     """A run whose evidence is computed on a given checkpoint, without training.
 
     Args:
-        words: choices, configuration files and options.
         run: the run that the checkpoint belongs to; None if the run is unknown.
-        checkpoint: the checkpoint that is put on trial.
         wanted: the ids of experiments; empty for all experiments.
         apart: the place for tables outside the folder of the run; None for the folder of the run.
         shard: the part of the test split that is measured; by default the whole split.
@@ -229,11 +212,7 @@ class RunOnTrial(_TrainedRun):
             self._write_settings(self.folder.settings())
 
     def make(self) -> None:
-        """Make the data of the shard, the model and the Trainer.
-
-        Raises:
-            AttestError: the data cannot be divided into shards.
-        """
+        """Make the data of the shard, the model and the Trainer."""
         super().make()
         if self.shard != WHOLE and self.run.until is not None:
             raise AttestError("run.until is set for a shard, which cannot know when all shards know enough. Leave one out.")
@@ -273,11 +252,7 @@ class RunOnTrial(_TrainedRun):
         write_json(self.folder.data, self.datamodule.found.plain())
 
     def require_same_trial(self, part: RunFolder) -> None:
-        """Raise an error if a folder holds evidence on another model or configuration.
-
-        Raises:
-            AttestError: the folder holds other evidence, or none.
-        """
+        """Raise an error if a folder holds evidence on another model or configuration."""
         if _digest_in(part) != Apart(self.on_trial_checkpoint, part.path).digest(self._on_trial_settings):
             raise AttestError(
                 f"{part.path} holds no evidence on this checkpoint with this configuration; expected that of every shard. "
@@ -324,12 +299,7 @@ ROLLOUT = "Attention rollout"
 
 
 class LoadedRun(_TrainedRun):
-    """A trained run with its best checkpoint and its data in memory; nothing is trained or written.
-
-    Args:
-        words: the configuration file of the run, and options.
-        trained: the folder of the run.
-    """
+    """A trained run with its best checkpoint and its data in memory; nothing is trained or written."""
 
     needs_data = False
     on_trial: RunFolder
@@ -356,13 +326,8 @@ class LoadedRun(_TrainedRun):
     def explained(self, number: int, text: str) -> dict[str, Any]:
         """Explain one text in a batch of its own, so that it gets no padding from longer texts.
 
-        Args:
-            number: the number of the text, for its title.
-            text: the text as the user typed it.
         Returns:
             A row as ``attest.report.explained.joined`` has it, with ``title``, ``unknown`` words and ``probabilities``.
-        Raises:
-            AttestError: the text has no words, or the model does not classify whole texts.
         """
         if not hasattr(self.model, "observe"):
             name = type(self.model).__name__
@@ -414,11 +379,7 @@ SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
 
 
 def read_shard(typed: str) -> Shard:
-    """Return the shard that is typed as its number and the number of shards: ``3/8`` is the third of eight shards.
-
-    Raises:
-        AttestError: the text names no shard.
-    """
+    """Return the shard that is typed as its number and the number of shards: ``3/8`` is the third of eight shards."""
     match = SHARD.fullmatch(typed)
     if match is None or int(match[1]) > int(match[2]):
         raise AttestError(
@@ -444,11 +405,7 @@ def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) ->
 
 
 def rows_together(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of the tables of all shards, sorted by id, in the order that a single job would give.
-
-    Raises:
-        AttestError: two different instances have the same id.
-    """
+    """Return the rows of the tables of all shards, sorted by id, in the order that a single job would give."""
     return each_once([part for part in parts if len(part)])
 
 

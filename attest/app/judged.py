@@ -64,7 +64,6 @@ class Guided(Classifier):
 
     Args:
         strength: the weight of the pull, which is minus the mean logarithm of the mass on these tokens.
-        everything_else: the arguments of ``Classifier``.
     """
 
     def __init__(self, strength: float, **everything_else: Any) -> None:
@@ -94,13 +93,7 @@ def asked_for(stated: Mapping[str, Any]) -> list[Asked]:
 def trained_and_heard(
     asked: Asked, stated: Mapping[str, Any], tests: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Trained:
-    """Train one network, and return its accuracy and the results of the tests whose right answer is known for it.
-
-    Args:
-        asked: the model.
-        stated: the configuration of trained defendants.
-        tests, settings: the tests and settings of constructed defendants, by family.
-    """
+    """Train one network, and return its accuracy and the results of the tests whose right answer is known for it."""
     network_name, projection, rule, seed, guided_to = asked
     network = trained(asked, stated)
     family = "layered" if network_name == "transformer" else "pooled"
@@ -170,10 +163,6 @@ def _network(name: str, projection: str, size: int, vocabulary: int, outputs: in
 def rows_of_trained(asked: Asked, stated: Mapping[str, Any], population: Mapping[str, Any]) -> pd.DataFrame | str:
     """Train one network, and return the evidence on the texts that count, with the truth about them, one row a text.
 
-    Args:
-        asked: the model.
-        stated: the configuration of trained defendants.
-        population: the configuration of the verdict.
     Returns:
         As ``rows_of_recipe``; or the reason why the network does not count.
     """

@@ -30,12 +30,7 @@ EVERYTHING = "everything"
 
 @dataclass(frozen=True)
 class Step:
-    """A step of ROAR: one model that is trained on texts with erased tokens.
-
-    Args:
-        reading: the reading that chooses the tokens; ``everything`` if all tokens are erased.
-        number, of: ``number / of`` is the share of erased tokens in every text.
-    """
+    """A step of ROAR: one model that is trained on texts with erased tokens."""
 
     reading: str
     number: int
@@ -48,11 +43,7 @@ class Step:
 
 
 def require_classifier(settings: dict[str, Any]) -> None:
-    """Refuse a base whose reading has no value for each token of a text.
-
-    Raises:
-        AttestError: the base is a tagger, depends on another run, reads sentences, or was trained on erased texts.
-    """
+    """Refuse a base whose reading has no value for each token of a text."""
     data = settings["data"]["init_args"]
     if predicts(settings) != "label" or data.get("sentences") or data.get("erased"):
         raise AttestError(
@@ -62,14 +53,7 @@ def require_classifier(settings: dict[str, Any]) -> None:
 
 
 def train_steps(base: Base, reading: str, steps: int, own: list[str]) -> Iterator[tuple[float, RunFolder]]:
-    """Yield the share of erased tokens and the run that was trained without them, from no tokens to all tokens.
-
-    Args:
-        base: the trained base.
-        reading: the name of the reading.
-        steps: the number of steps, each of which erases an equal share.
-        own: the options of the runs that are trained.
-    """
+    """Yield the share of erased tokens and the run that was trained without them, from no tokens to all tokens."""
     read = base.folder
     yield 0.0, read
     for number in range(1, steps):

@@ -61,9 +61,6 @@ def joined(parts: list[pd.DataFrame | str], source: str) -> tuple[pd.DataFrame, 
 def made(rows: pd.DataFrame, stated: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rules, and their errors on mechanisms that were used for nothing else.
 
-    Args:
-        rows: one a text, of constructed and of trained networks (``source``).
-        stated: the configuration.
     Returns:
         As ``verdict.json`` holds it: ``stated``, ``endpoints``, ``rules``, ``errors`` by what they are about, side and group,
         and ``said``, by what they are about and by family, the answers that are given: those that met their goal.

@@ -17,7 +17,6 @@ def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | N
 
     Args:
         tables: one row a text, by experiment.
-        inside: whether attention is inside layers alone.
         learned: whether the model does better than a constant answer; None if nobody knows.
     """
     found = {about: judged(tables, about, inside, learned) for about in (ABOUT[:1] if learned is False else ABOUT)}
@@ -25,14 +24,7 @@ def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | N
 
 
 def sentence(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
-    """Return the answer as a sentence that a reader without knowledge of attention understands.
-
-    Args:
-        about: tokens or states.
-        found: the verdict.
-        inside: whether attention is inside layers alone.
-        labelled: whether the labels of the texts are known.
-    """
+    """Return the answer as a sentence that a reader without knowledge of attention understands."""
     if about == "states":
         return f"For the hidden states that attention weighs: {_said(about, found, inside, labelled)}"
     return _said(about, found, inside, labelled)

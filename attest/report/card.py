@@ -41,13 +41,7 @@ TASKS = {True: ("token-classification", "Token Classification"), False: ("text-c
 
 
 def section(folder: RunFolder) -> str:
-    """Return the section about a run or a trial: verdict, error, numbers, what was run on what, and how to do it again.
-
-    Args:
-        folder: of a finished run or of a trial.
-    Raises:
-        AttestError: it has no verdict.
-    """
+    """Return the section about a run or a trial: verdict, error, numbers, what was run on what, and how to do it again."""
     verdict_of(folder)
     found = Findings(folder)
     verdicts = [found.summary[VERDICT][about] for about in SUBJECTS if about in found.summary[VERDICT]]
@@ -59,11 +53,7 @@ def section(folder: RunFolder) -> str:
 
 
 def results(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the results of a run or a trial as they stand below ``results`` in the Hub's ``model-index``.
-
-    Args:
-        folder: of a finished run or of a trial, with a verdict.
-    """
+    """Return the results of a run or a trial as they stand below ``results`` in the Hub's ``model-index``."""
     from huggingface_hub import EvalResult
     from huggingface_hub.repocard_data import eval_results_to_model_index
 
@@ -90,10 +80,6 @@ def put_into(card: str, folder: RunFolder, model: str) -> str:
 
     Args:
         card: the text of the card; empty for a new one.
-        folder: of a finished run or of a trial.
-        model: the name of the model in the metadata, if they name none yet.
-    Raises:
-        AttestError: there is no verdict, or the card cannot be read.
     """
     ending = "\r\n" if "\r\n" in card else "\n"
     return _with_metadata(_with_section(card, section(folder), ending), results(folder), model, ending)
@@ -132,11 +118,7 @@ def _with_metadata(card: str, ours: list[dict[str, Any]], model: str, ending: st
 
 
 def _index_in(metadata: str) -> tuple[int, int, list[dict[str, Any]]]:
-    """Return where the results of models begin and end in metadata, and what they are; an empty place at the end if nowhere.
-
-    Raises:
-        AttestError: the metadata are not those of the Hub.
-    """
+    """Return where the results of models begin and end in metadata, and what they are; the end of it if nowhere."""
     try:
         read = yaml.load(bounded(metadata), YAML) or {}
         root = yaml.compose(metadata, yaml.SafeLoader)

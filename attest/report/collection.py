@@ -33,10 +33,6 @@ def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named
 
     Items whose names differ only in numbers are a sweep. They are sorted among their own places; all other items
     keep their places.
-
-    Args:
-        items: the items, in any order.
-        name: the function that returns the name of an item.
     """
     names = [VARIANT.sub("", name(item)) for item in items]
     sweeps: dict[str, list[int]] = {}
@@ -98,9 +94,6 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
     A number of the verdict is left out if every setting that has it also has the number that replaced it. Patterns match part
     by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians.
-
-    Raises:
-        AttestError: nothing matches a pattern.
     """
     if not patterns:
         having = {key: [each for each in settings if each.over_seeds(key)] for key in labels()}
@@ -155,8 +148,6 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
     """Return the interval over the texts of one run, read from its summary; None if the summary has no interval.
 
     Args:
-        summary: the summary of the run.
-        key: the key of the number, such as ``E7/jsd``.
         compared: how many settings are compared with one another; the interval is wider for more of them.
     """
     known = [summary.get(f"{key}/{part}") for part in PARTS]

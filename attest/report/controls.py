@@ -89,7 +89,6 @@ def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
     """Return the scores of a split as a line, ``Test:       accuracy 0.8010, F1 0.8000``; None if there are no scores.
 
     Args:
-        split: ``test`` or ``validation``.
         numbers: the numbers by key, such as ``test/accuracy``; numbers that are no scores of the split are ignored.
     """
     known = {metric: numbers[f"{split}/{metric}"] for metric in SCORE_NAMES if f"{split}/{metric}" in numbers}
@@ -205,9 +204,6 @@ class Controls:
     """The controls of one run, read from its folder and from the folders of related runs.
 
     Args:
-        folder: the folder of the run.
-        settings: the configuration of the run.
-        summary: the numbers of the run.
         held: the comparison of the run with a constant answer; None if it is not known.
     """
 

@@ -106,9 +106,6 @@ def _violins_by_attention(
     Args:
         rows: ``predicted``, ``max_attention`` and the column, whose values lie in [0, ``largest``].
         class_names: the names of the classes, in class order.
-        column: the name of the column.
-        labels: the labels of the two axes.
-        largest: the end of the x axis.
     """
     figure, panels = _panels(class_names, *labels)
     bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
@@ -305,7 +302,6 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     Args:
         adversaries: ``lambda``, ``knee`` (True in at most one row) and the two columns, one row for each adversary, by λ.
         baselines: ``experiment``, ``name`` and, if known, the two columns; may be empty.
-        cost, gained: the columns drawn along x and y; keys of ``HEADINGS``.
     """
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
@@ -350,13 +346,7 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
 
 def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], random: str) -> Figure:
-    """Draw the accuracy of models against the share of erased tokens, one line for each reading.
-
-    Args:
-        shares: the shares of erased tokens.
-        scores: the accuracy of each reading at each share, by its title.
-        random: the title of random erasure, whose line is dashed.
-    """
+    """Draw the accuracy of models against the share of erased tokens, one line for each reading."""
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")
     axes = figure.subplots()
     for title, values in scores.items():
@@ -470,7 +460,6 @@ def attention_map_grid(maps: Mapping[str, Sequence[np.ndarray]], tokens: Sequenc
     Args:
         maps: the maps ``(T, T)`` of the layers of each condition, first to last; rows are queries, columns are keys.
             All maps share one scale, the square root of the weight, so that small weights can be seen.
-        tokens: the T tokens, in order.
     """
     layers = len(next(iter(maps.values())))
     figure = Figure(figsize=(INCHES * len(maps) + 1.4, INCHES * layers + 1.2), layout="constrained")

@@ -88,12 +88,7 @@ def words_of(row: Mapping[str, Any]) -> list[Word]:
 
 
 def deciding_words(words: Sequence[Word], decides: Sequence[bool]) -> list[bool]:
-    """Return which words have a token that decides.
-
-    Args:
-        words: W words.
-        decides: of each token of the text.
-    """
+    """Return which words have a token that decides."""
     return [any(decides[place] for place in word.places) for word in words]
 
 
@@ -162,12 +157,7 @@ def _digits(value: float) -> str:
 
 
 def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:
-    """Return the explanations of one text, except swaps to the projection that the model was trained with.
-
-    Args:
-        row: a row of ``joined``; without ``label`` if that is not known.
-        in_detail: whether to add the explanations that a page of many texts leaves out.
-    """
+    """Return the explanations of one text, except swaps to the projection that the model was trained with."""
     found = []
     if _has_weights(row, ATTENTION):
         weights = np.asarray(row[ATTENTION], dtype=float)

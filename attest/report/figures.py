@@ -81,7 +81,6 @@ def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFra
     """Return the rows of the most predicted classes, renumbered from 0, and the names of these at most ``PANELS`` classes.
 
     Args:
-        rows: ``predicted`` of each instance.
         names: the names of the classes, in class order.
     """
     if len(names) <= PANELS:
@@ -141,9 +140,6 @@ def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tup
     """Write every figure as SVG and PNG, remove older figures, and return each figure with its SVG text.
 
     Files that are not in the list of drawn figures stay.
-
-    Raises:
-        AttestError: the folder of the figures is a link, which may lead to files of somebody else.
     """
     folder.require_no_links()
     drawn = as_svg(figures)

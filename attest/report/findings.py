@@ -43,11 +43,7 @@ SHOWN_AS = {POOLED: "Attention", ROLLOUT: "Attention rollout", "cross-attention"
 
 
 class Findings:
-    """A reader of the folder of a run, which reads each file when it is first needed.
-
-    Args:
-        folder: the folder of a finished run or of a trial.
-    """
+    """A reader of the folder of a run, which reads each file when it is first needed."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = RunFolder(folder.path.absolute())  # related runs are searched for beside it
@@ -242,7 +238,6 @@ def answers(
     """Return one sentence for each experiment that ran, by its id.
 
     Args:
-        controls: the controls of the run, which hold its summary.
         instances: the number of test texts; None if it is not known.
         held: the comparison of the run with a constant answer; None if it is not known.
         pair: the comparison of the run with the same model under uniform attention; None if that was not run.

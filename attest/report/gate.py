@@ -53,13 +53,7 @@ BOUNDED = re.compile(r"([^<>=\s]+)\s*(<=|>=|<|>)\s*(\S+)")
 
 @dataclass(frozen=True)
 class Answered:
-    """A requirement that the verdict gives one of some answers.
-
-    Args:
-        typed: the requirement as it was typed.
-        question: ``tokens`` or ``states``.
-        answers: each of which passes.
-    """
+    """A requirement that the verdict gives one of some answers."""
 
     typed: str
     question: str
@@ -68,14 +62,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A requirement that the mean of a measure is above or below a bound.
-
-    Args:
-        typed: the requirement as it was typed.
-        key: of the measure, ``E2/tvd_median``, or ``test/accuracy``.
-        sign: one of ``SIGNS``.
-        bound: finite.
-    """
+    """A requirement that the mean of a measure is above or below a bound."""
 
     typed: str
     key: str
@@ -85,14 +72,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Ruling:
-    """The outcome of one requirement.
-
-    Args:
-        require: the requirement as it was typed.
-        outcome: whether it holds.
-        said: a sentence with what was found.
-        found: the numbers behind it, for the JSON line.
-    """
+    """The outcome of one requirement."""
 
     require: str
     outcome: PassOrFail
@@ -101,11 +81,7 @@ class Ruling:
 
 
 def requirement(typed: str) -> Answered | Bounded:
-    """Return a requirement as it was typed, read.
-
-    Raises:
-        AttestError: it is none, its answer is not known, or its bound is no finite number.
-    """
+    """Return a requirement as it was typed, read."""
     if match := BOUNDED.fullmatch(typed.strip()):
         key, sign, bound = match.groups()
         try:
@@ -130,11 +106,7 @@ def requirement(typed: str) -> Answered | Bounded:
 
 
 def finished(folder: RunFolder) -> RunFolder:
-    """Return the folder of a run or of a trial.
-
-    Raises:
-        AttestError: it is not there, it is not finished, or its files do not belong together.
-    """
+    """Return the folder of a run or of a trial."""
     if not folder.path.is_dir():
         raise AttestError(f"{folder.path} does not exist; expected the folder of a run or of a trial. Look for: ls runs/*/*")
     if not folder.config.is_file() or not folder.summary.is_file():
@@ -148,14 +120,7 @@ def finished(folder: RunFolder) -> RunFolder:
 
 
 def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
-    """Return the answer of a run or of a trial to one question, as it stands in ``summary.json``.
-
-    Args:
-        folder: as ``finished`` returns it.
-        question: ``tokens`` or ``states``.
-    Raises:
-        AttestError: there is no verdict, or none about this.
-    """
+    """Return the answer of a run or of a trial to one question, as it stands in ``summary.json``."""
     verdict = Findings(folder).summary.get(VERDICT)
     if not verdict:
         raise AttestError(
@@ -172,14 +137,7 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
 
 
 def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:
-    """Decide one requirement on a run or a trial.
-
-    Args:
-        folder: as ``finished`` returns it.
-        required: as ``requirement`` returns it.
-    Raises:
-        AttestError: the folder does not have what is required of it, or no interval can be computed.
-    """
+    """Decide one requirement on a run or a trial."""
     return _by_answer(folder, required) if isinstance(required, Answered) else _by_interval(folder, required)
 
 
@@ -230,9 +188,6 @@ class Sample:
 
     Args:
         values: float ``(n,)``, where it is defined.
-        low, high: the range of the measure.
-        planned: how many values there are if all texts are read, known before any was.
-        texts: the number of all texts in the folder's corpus.
     """
 
     values: np.ndarray

@@ -77,7 +77,6 @@ def instance_table(
     Args:
         tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
         class_names: the names of the classes, in class order.
-        attention_name: the name of the reading in the column ``attention``.
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
         then the measures, None if undefined), ``texts`` by id (see ``_whole_text``), ``empty`` (names of the measures that
@@ -108,8 +107,6 @@ def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names
 
     Args:
         rows: one row for each sentence: ``id``, ``tokens``, ``tags``, ``predicted_tags``, ``max_attention``.
-        tables: the tables of experiments, whose measures are joined by ``id``.
-        names: the names of the tags, in their order.
     Returns:
         The result of ``instance_table`` with ``tagging``; rows have no label and no prediction; texts have the predicted and
         the gold tag of each token, None if the token is no word.
@@ -139,11 +136,7 @@ def _table(
 
     Args:
         rows: one row for each text, indexed by id, with its own measures by key.
-        tables: the tables of experiments, whose measures are joined.
-        own: the measures of the rows themselves, which come first.
         classes: the function that returns the cells of a row between its excerpt and its measures.
-        whole: the function that turns a row into the data that open it in the page.
-        order: the column by which the whole texts are spread evenly.
     """
     rows = rows.assign(**_measured_by(tables))
     there = [measure for measure in (*own, *_of_experiments()) if measure.key in rows]
@@ -256,11 +249,7 @@ def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
 
 
 def tagged_sentences(path: Path) -> pd.DataFrame | None:
-    """Return all sentences without attention and probabilities; None if the table is missing or lacks columns.
-
-    Args:
-        path: the path of the table of tagged sentences.
-    """
+    """Return all sentences without attention and probabilities; None if the table is missing or lacks columns."""
     if not path.is_file():
         return None
     there = columns_in(path)
@@ -279,7 +268,6 @@ def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
 
     Args:
         path: the path of the table of tagged sentences; whole rows are read only for the sentences that are shown.
-        rows: the result of ``tagged_sentences``.
     Returns:
         For each sentence ``id``; ``right``, the share of words tagged correctly; ``tokens``; ``tags``, for each token the
         predicted tag, with the gold tag if that is another, or None if it is no word; and ``explanations``, the

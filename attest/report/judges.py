@@ -36,15 +36,7 @@ from attest.runs.folder import write_atomically, write_table, write_text
 
 @dataclass(frozen=True)
 class JudgesPages:
-    """The wording of the pages of a trial of the judges.
-
-    Args:
-        name: the name of the files.
-        title: the title of the page.
-        seen: the title of the figure.
-        caption: the caption of the figure, which says how to read it.
-        limits: sentences on what the trial cannot show.
-    """
+    """The wording of the pages of a trial of the judges."""
 
     name: str
     title: str
@@ -112,14 +104,7 @@ TRAINED_TOO = f"[The same tests before trained networks]({TRAINED.name}.md)."
 
 
 def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], stamp: str) -> str:
-    """Write ``judges.parquet``, ``judges.png``, ``judges.html`` and ``judges.md`` into a folder, and return the conclusion.
-
-    Args:
-        folder: the folder, which is created if it is missing.
-        judged: the result of ``attest.experiments.judges.judging.judge``.
-        stated: the configuration of the trial.
-        stamp: the line that identifies the configuration.
-    """
+    """Write ``judges.parquet``, ``judges.png``, ``judges.html`` and ``judges.md`` into a folder, and return the conclusion."""
     folder.mkdir(parents=True, exist_ok=True)
     write_table(folder / "judges.parquet", judged)
     mixed = judged[(judged.truth == "mixed") & judged.tau.notna()]
@@ -248,12 +233,8 @@ def write_trained(
     """Write the results on trained networks: ``judges-trained.md``, ``.html``, ``.png``, two tables; return the conclusion.
 
     Args:
-        folder: the folder, which is created if it is missing.
-        trained: all trained models.
         judged: the result of ``attest.experiments.judges.judging.judge`` on constructed networks.
         stated: the configuration of the trained networks, with ``bootstrap`` and ``tolerance``.
-        tests: the tests in the configuration of the constructed networks, by family.
-        stamp: the line that identifies the configuration.
     """
     folder.mkdir(parents=True, exist_ok=True)
     every = {**tests["pooled"], **tests["layered"]}

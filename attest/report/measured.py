@@ -40,10 +40,6 @@ def published(data: str, name: str) -> dict[str, Published]:
     """Return the published numbers beside a run, by summary key without its statistic; empty if there are none.
 
     If several numbers are published, a comparable one is preferred, then one of the same recipe.
-
-    Args:
-        data: the name of the corpus.
-        name: the readable name of the run, ``<recipe>-<model>-<scoring>-<projection>``.
     """
     recipe, _, model = name.partition("-")
     candidates = [
@@ -145,7 +141,6 @@ def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     """Return the rows of the verdict by experiment: first the scores, then the uniform control, then the evidence.
 
     Args:
-        controls: the controls of the run, which hold its summary.
         class_names: the names of the classes, in class order.
     """
     summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
@@ -196,11 +191,7 @@ def share(key: str, name: str, values: pd.Series, means: str, control: ControlNu
     """Return the line of a share that each text has: its mean over texts in percent, with its interval.
 
     Args:
-        key: the key of the line.
-        name: the name of the measured share.
         values: the share of each text, in [0, 1], NaN if undefined; at least one is defined.
-        means: a sentence that says what the number means.
-        control: the number that the mean is compared with.
     """
     found = summarise(pd.DataFrame({"share": values}))
     mean, low, high = (found[f"share/{part}"] for part in PARTS)
@@ -244,7 +235,6 @@ def scored(split: str, numbers: Mapping[str, float]) -> Iterator[str]:
     """Yield the lines of a terminal that show the scores and the means of the evidence.
 
     Args:
-        split: ``test`` or ``validation``.
         numbers: the numbers by logged key, ``test/accuracy`` or ``E1/validation/tau_gradient_inputs/mean``.
     """
     if line := scores_line(split, numbers):

@@ -138,7 +138,6 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     """Write the report of one run and its figures from the files in its folder.
 
     Args:
-        folder: the folder of the run.
         figures: the result of ``illustrations``; None to compute it here.
         alone: the path of a page without figure files beside it; None for the page and the files in the run folder.
     """

@@ -80,7 +80,6 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
     """Return how often attention and each importance rank a deciding token first; empty if no deciding tokens are marked.
 
     Args:
-        instances: as in ``truth_sentence``.
         importances: as in ``truth_sentence``; its texts are found by ``id``. If E1 read only some, all are compared on these.
     """
     if instances is None or not {"attention", "rationale"} <= {*instances.columns}:
@@ -143,7 +142,6 @@ class FirstTokens:
     Args:
         shares: one row for each text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN if undefined.
         taus: Kendall's τ-b with attention, mean over texts, by importance; NaN if undefined.
-        legend: sentences that say how to read the table.
     """
 
     shares: pd.DataFrame
@@ -263,9 +261,6 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
 
     The score of a text is the mean share of random sets beaten under both operators. The best reading is chosen on the same
     texts that test it, so its p-value is multiplied by the number of readings that it was chosen from.
-
-    Args:
-        rows: the table of E15.
     """
     scores, base = _scores(rows)
     if base is None:
@@ -305,8 +300,6 @@ def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
 
     The score of a text is the mean share of random sets beaten under both operators.
 
-    Args:
-        rows: the table of E15.
     Returns:
         By the column name of the reading ``lead``, ``p`` (Wilcoxon's signed-rank test), ``bonferroni`` and
         ``benjamini_hochberg``, corrected for all readings of the table. Empty if there is nothing to compare.
@@ -407,7 +400,6 @@ def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = No
     """Return the mean scores of each reading, the best first; None if there is no reading.
 
     Args:
-        rows: the table of E15.
         seconds: the seconds for each text, by the name of the reading; None if they were not measured.
     """
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
@@ -426,12 +418,7 @@ def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = No
 
 
 def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTable | None:
-    """Return the scores of each reading on one text, with its first tokens; None if the text has no such numbers.
-
-    Args:
-        row: the columns of E15 as ``E15/<column>``, with the weights of tokens.
-        tokens: the tokens of the text.
-    """
+    """Return the scores of each reading on one text, with its first tokens; None if the text has no such numbers."""
     own = {name.removeprefix("E15/"): value for name, value in row.items() if name.startswith("E15/")}
     numbers = {name: float(value) for name, value in own.items() if isinstance(value, int | float) and SIGNED not in name}
     weights = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
@@ -456,7 +443,6 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTab
     """Return a table with a row for each reading, the best first; None if there is no reading.
 
     Args:
-        values: the numbers, by column of E15.
         beside: for the heading of each further column, the function that returns the cell of a reading.
     """
     first = f"{SURVIVAL[0]}_"

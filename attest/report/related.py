@@ -50,12 +50,7 @@ LONG = 12
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A conclusion from the numbers of several runs.
-
-    Args:
-        said: a plain sentence.
-        figures: a sentence with the numbers behind it, and with the test that decided it.
-    """
+    """A conclusion from the numbers of several runs."""
 
     said: str
     figures: str
@@ -87,10 +82,7 @@ class Page:
     """A page with conclusions, tables and figures.
 
     Args:
-        title: the title of the page.
         tables: the rows for ``related_table``, by heading; empty tables are left out.
-        figures: the figures, which stand below the first table.
-        conclusions: the conclusions, with which the page begins.
     """
 
     title: str
@@ -157,13 +149,7 @@ GAP = "  "
 
 
 def as_text(tables: Mapping[str, LinkedTable], conclusions: Sequence[Conclusion], width: int) -> str:
-    """Return the conclusions and then the tables as text.
-
-    Args:
-        tables: the tables, by heading.
-        conclusions: the conclusions, in the order of the page.
-        width: the characters in a line of sentences; tables are as wide as their columns.
-    """
+    """Return the conclusions and then the tables as text."""
     lines: list[str] = []
     for each in conclusions:
         lines += textwrap.wrap(each.said, width)

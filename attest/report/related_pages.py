@@ -38,10 +38,6 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
     ``summary.json`` holds ``rows``, one for each control, and the summary of every table. ``evidence/E4.parquet``,
     ``E5.parquet`` and ``E6.parquet`` hold one row for each instance: the columns of ``attest.runs.comparison``, each with a
     slash and the name of the control after it, and for E5 also their means over seeds.
-
-    Args:
-        base: the run on trial.
-        found: the experiment, the name and the folder of each finished control.
     """
     compared: dict[str, dict[str, pd.DataFrame]] = {}
     for experiment, name, run in found:
@@ -106,8 +102,6 @@ def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None
     """Return the conclusions on each kind of control that was run.
 
     Args:
-        rows: the rows of all runs.
-        pairs: the comparison of the base with each control, by the name of the control.
         of_use: the comparison of the two guided models of ``guides_compared``; None if one of them is missing.
     """
     tagging = any(pair.tagging for pair in pairs.values())
@@ -185,13 +179,7 @@ def _lambda(name: str) -> str:
 
 
 def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
-    """Write the page on a sweep of adversaries as ``adversarial/<sweep>.json`` and ``.html``, and print the page as text.
-
-    Args:
-        base: the run that the adversaries were trained against.
-        sweep: the name of the sweep, such as ``unfrozen-kl``.
-        runs: the finished adversaries.
-    """
+    """Write the page on a sweep of adversaries as ``adversarial/<sweep>.json`` and ``.html``, and print the page as text."""
     adversaries = [
         {"run": run.path.name, "lambda": run.settings()["model"]["init_args"]["lam"]} | scores_of(run) | distances_of(run)
         for run in runs
@@ -246,10 +234,6 @@ class LambdaSweep:
 
     Args:
         rows: one row for each adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
-        summaries: the summaries of these runs, in the same order.
-        gained: the column with the change in attention of an adversary.
-        cost: the column with the change in its predictions.
-        seeds: the distances of other seeds to the base, in the column ``gained``.
         base: the accuracy of the base; None if it has none.
     """
 
@@ -335,7 +319,6 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
     """Write the page on ROAR as ``roar/summary.json`` and ``roar/report.html`` in the base's folder, and print it as text.
 
     Args:
-        base: the run on trial.
         curves: the erased share and the finished run of each point, by reading and at the same shares; one is ``random``.
     """
     folder = RunFolder(base.path / ROAR)

@@ -39,19 +39,13 @@ def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = P
     Args:
         settings: the settings, one for each row.
         keys: the keys of the numbers, one for each column.
-        width: the characters in a line; columns that do not fit go into another table below.
     """
     tables = [markdown_table(list(zip(*part, strict=True)), padded=True) for part in _parts(_columns(settings, keys), width)]
     return "\n\n".join(tables) + "\n" + "".join(f"\n{note}\n" for note in notes(settings, keys))
 
 
 def markdown_table(rows: Sequence[Sequence[str]], padded: bool = False) -> str:
-    """Return a table in GitHub's Markdown; vertical bars in cells are escaped.
-
-    Args:
-        rows: rows with the same number of cells; the first row is the header.
-        padded: whether all cells of a column are padded to the widest one.
-    """
+    """Return a table in GitHub's Markdown; vertical bars in cells are escaped."""
     head, *body = ([_escaped(cell) for cell in row] for row in rows)
     wide = [max(map(len, column)) if padded else 0 for column in zip(head, *body, strict=True)]
     lines = [head, ["-" * max(3, width) for width in wide], *body]

@@ -26,9 +26,6 @@ def summarise_run(
     """Return all numbers of a run that do not change when they are computed again.
 
     Args:
-        folder: the folder of the run, whose curves and evidence are read.
-        expected_tables: the ids of the experiments whose tables are summarised.
-        scores: the scores on the test split, such as ``test/accuracy``.
         monitor, mode: the validation score that chose the best epoch, and whether the best is its ``max`` or its ``min``.
     Returns:
         ``version``, ``test/…``, ``best/epoch`` and its ``best/validation/…`` if an epoch was validated, and

@@ -25,10 +25,7 @@ def write_page(folder: Path, made: Mapping[str, Any], strangers: Mapping[str, An
     """Write the page into a folder as ``verdict.md``, and return its first sentences.
 
     Args:
-        folder: where.
-        made: the rules and errors, as ``verdict.json`` holds them.
         strangers: the errors of rules made without a group of networks, by the column of the groups.
-        left_out: how many networks do not count, by reason.
     """
     words = " ".join([*(_short(about, made) for about in ("tokens", "states")), *_of_trained(made)])
     goals = made["endpoints"]

@@ -55,13 +55,7 @@ class AskedRun:
 
     @classmethod
     def of(cls, words: Sequence[str]) -> "AskedRun":
-        """Return the run that choices, configuration files and options ask for.
-
-        Args:
-            words: what follows ``attest fit``.
-        Raises:
-            AttestError: a choice does not exist, or a file cannot be read.
-        """
+        """Return the run that choices, configuration files and options ask for."""
         files, options = merged_files(expand(words))
         configuration = [as_argument(files)] if files else []
         return cls(tuple(words), [*configuration, *options], with_options(files, options))
@@ -72,8 +66,6 @@ def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
 
     Args:
         arguments: as ``attest.runs.choices.expand`` returns them; a file may be replaced by its content, ``--config={…}``.
-    Raises:
-        AttestError: a file cannot be read, or holds no sections.
     """
     settings: Settings = {}
     options = []
@@ -125,11 +117,7 @@ def merged(first: Any, second: Any) -> Any:
 
 
 def asked_settings(arguments: Sequence[str]) -> Settings:
-    """Return the configuration that files and options ask for together.
-
-    Args:
-        arguments: as ``attest.runs.choices.expand`` returns them.
-    """
+    """Return the configuration that files and options ask for together."""
     return with_options(*merged_files(arguments))
 
 
@@ -159,11 +147,7 @@ def _nested(name: str, value: str) -> Settings:
 
 
 def identity(settings: Settings) -> Settings:
-    """Return the settings that decide what a run computes, without its seed, its experiments and the settings of the machine.
-
-    Args:
-        settings: as ``asked_settings`` returns them, or those of a run.
-    """
+    """Return the settings that decide what a run computes, without seed, experiments and the settings of the machine."""
     parts = {name: value for name, value in settings.items() if name not in NO_PART}
     for section, names in OF_THE_MACHINE.items():
         found = parts.get(section)
@@ -206,14 +190,6 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
     """Return ``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<8 hex digits>]/seed<n>``.
 
     The digits stand where something else was asked for than the choices that the readable name says.
-
-    Args:
-        settings: what was asked for.
-        run: its section ``run``, complete.
-        root: the folder of all runs.
-        seed: of the run.
-    Raises:
-        AttestError: the folder would lie outside the root.
     """
     require_names(run)
     name = readable_name(run)
@@ -231,11 +207,7 @@ def _of_choices(run: Mapping[str, Any]) -> Settings | None:
 
 
 def folder_of_words(words: Sequence[str]) -> Path:
-    """Return the folder of the run that ``attest fit`` trains for these choices and options.
-
-    Args:
-        words: what follows ``attest fit``.
-    """
+    """Return the folder of the run that ``attest fit`` trains for these choices and options."""
     settings = AskedRun.of(words).settings
     run = asdict(RunSettings()) | settings.get("run", {})
     return run_path(settings, run, run["root"], settings.get("seed_everything", 0))

@@ -31,11 +31,7 @@ TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
 def digests_of(folder: RunFolder) -> dict[str, str]:
-    """Return the digests of the files of a run that exist, by part: ``checkpoint``, ``settings``, ``data``.
-
-    Raises:
-        AttestError: a file cannot be read.
-    """
+    """Return the digests of the files of a run that exist, by part: ``checkpoint``, ``settings``, ``data``."""
     return _digests(checkpoint=folder.best, settings=folder.config, data=folder.data)
 
 
@@ -49,9 +45,6 @@ def checkpoint_digest(path: Path) -> str:
 
     Equal tensors have the same digest on every machine. Reading the directory of a file of gigabytes takes a millisecond,
     which ``attest table`` can afford for hundreds of runs.
-
-    Raises:
-        AttestError: the file is no checkpoint.
     """
     try:
         with zipfile.ZipFile(path) as file:
@@ -98,15 +91,7 @@ def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def require_trained_with(checkpoint: Mapping[str, Any], settings: Mapping[str, Any], path: Path) -> None:
-    """Refuse a checkpoint that was trained with another seed or model than the configuration names.
-
-    Args:
-        checkpoint: as it was loaded.
-        settings: the configuration that the checkpoint is to be read with.
-        path: of its file.
-    Raises:
-        AttestError: settings differ; the message names them.
-    """
+    """Refuse a checkpoint that was trained with another seed or model than the configuration names."""
     kept, ours = checkpoint.get(TRAINED_WITH), trained_with(settings)
     if kept is not None and (different := differing_keys(kept, ours)):
         raise AttestError(
@@ -136,11 +121,7 @@ def keep_digests(folder: RunFolder) -> None:
 
 
 def require_files(*folders: RunFolder) -> None:
-    """Refuse runs whose checkpoint, settings or data have changed since training ended.
-
-    Raises:
-        AttestError: a file has changed; the message names it.
-    """
+    """Refuse runs whose checkpoint, settings or data have changed since training ended."""
     for folder in folders:
         if not (known := known_digests(folder)):
             continue
@@ -172,7 +153,6 @@ def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[s
     They were made from another checkpoint or other data than the run has, or with other settings than are asked for.
 
     Args:
-        folder: of a run.
         experiments: the settings that are asked for: class and arguments of the evidence, by id of the experiment.
     """
     known = folder.settings().get("experiments") or {} if folder.config.is_file() else {}
@@ -191,11 +171,7 @@ def _tables(folder: RunFolder) -> list[Path]:
 
 
 def require_together(folders: Sequence[RunFolder]) -> None:
-    """Refuse runs whose files or tables do not belong together.
-
-    Raises:
-        AttestError: as in ``require_files``; or a table was made from another checkpoint or other data.
-    """
+    """Refuse runs whose files or tables do not belong together."""
     require_files(*folders)
     for folder in folders:
         if stray := stray_tables(folder):
@@ -233,23 +209,14 @@ def version_of(made: Mapping[str, str]) -> str:
 
 
 class OnTrial:
-    """A checkpoint on trial and its data, which must not change while evidence is gathered; a call returns their digests.
-
-    Args:
-        checkpoint: the file that is put on trial.
-        data: the record of the data; need not exist.
-    """
+    """A checkpoint on trial and its data, which must not change while evidence is gathered; a call returns their digests."""
 
     def __init__(self, checkpoint: Path, data: Path) -> None:
         self._checkpoint, self._data = checkpoint, data
         self._began_with = _digests(checkpoint=checkpoint, data=data)
 
     def __call__(self) -> dict[str, str]:
-        """Return what a table is made from: digests, version and commit.
-
-        Raises:
-            AttestError: the checkpoint or the data have changed since evidence began.
-        """
+        """Return what a table is made from: digests, version and commit."""
         if _digests(checkpoint=self._checkpoint, data=self._data) != self._began_with:
             raise AttestError(
                 f"{self._checkpoint} or {self._data.name} was written anew while evidence on it was gathered; expected the "

@@ -68,22 +68,14 @@ class TypedWords:
         return tuple(filter(None, self.text(name, otherwise).split(",")))
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
-        """Return whether the value of a word is 1 (yes) and not 0 (no).
-
-        Raises:
-            AttestError: neither 0 nor 1 was typed.
-        """
+        """Return whether the value of a word is 1 (yes) and not 0 (no)."""
         value = self.text(name, str(int(otherwise)))
         if value not in ("0", "1"):
             raise AttestError(f"{name}={value} is neither yes nor no; expected {name}=1 or {name}=0.")
         return value == "1"
 
     def count(self, name: str, otherwise: int, least: int = 1) -> int:
-        """Return the value of a word that states how many there should be of something, a whole number.
-
-        Raises:
-            AttestError: something else was typed, less than the least, or more than ``MOST``.
-        """
+        """Return the value of a word that states how many there should be of something, a whole number."""
         value = self.text(name, str(otherwise))
         if not value.isdecimal() or not least <= int(value) <= MOST:
             example = f"{name}={max(otherwise, least)}"
@@ -97,7 +89,6 @@ def take_words(arguments: Sequence[str], names: Container[str] | None = None) ->
     """Return the words ``NAME=value`` among the arguments, and all other arguments in their order.
 
     Args:
-        arguments: what follows a command.
         names: of the words that are meant; all if None.
     """
     matches = [WORD.fullmatch(argument) for argument in arguments]
@@ -136,9 +127,6 @@ def expand(arguments: Sequence[str]) -> list[str]:
     """Return the options that the typed choices stand for, followed by all other arguments, which override these options.
 
     Without any ``--config`` the choices that are not typed take their defaults; ``RECIPE`` is then the one the model names.
-
-    Args:
-        arguments: what follows the subcommand.
     """
     words, rest = take_words([option for argument in arguments for option in _options_meant_by(argument)])
     typed = {name: value for name, value in words.typed.items() if name not in SETTINGS}
@@ -173,11 +161,7 @@ def _as_yaml(name: str, value: str) -> str:
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:
-    """Return the options that typed and default choices stand for: files in the order of merging, then parameters.
-
-    Raises:
-        AttestError: a value that does not exist, lacks its parameter, or takes none.
-    """
+    """Return the options that typed and default choices stand for: files in the order of merging, then parameters."""
     chosen = complete(typed)
     extra = sorted(set(chosen) - set(ORDER))
     files, parameters = [], []
@@ -193,11 +177,7 @@ def choice_arguments(typed: dict[str, str]) -> list[str]:
 
 
 def complete(typed: dict[str, str]) -> dict[str, str]:
-    """Return every choice that stands for a file: as it is typed, else as the model sets it, else the default of all models.
-
-    Args:
-        typed: values by the names of choices.
-    """
+    """Return every choice that stands for a file: as it is typed, else as the model sets it, else the default."""
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text())
@@ -222,11 +202,7 @@ def file_choices() -> tuple[str, ...]:
 
 
 def config_file(choice: str, value: str) -> Path:
-    """Return the file that a choice stands for.
-
-    Raises:
-        AttestError: there is no such file; the message lists the files that exist.
-    """
+    """Return the file that a choice stands for."""
     if choice not in file_choices():
         raise AttestError(
             f"{choice}={value} is not a choice; expected one of: {', '.join((*file_choices(), *SETTINGS))}. "
@@ -268,12 +244,7 @@ def names_a_file(value: str) -> bool:
 
 
 def _embedding_options(value: str, model: Path) -> list[str]:
-    """Return the options of EMBEDDINGS: the vectors, and their number of dimensions for the embedding of the network.
-
-    Args:
-        value: as typed: a name, ``random:<dimensions>``, or the path of a file of vectors.
-        model: the configuration file of the model.
-    """
+    """Return the options of EMBEDDINGS: the vectors, and their number of dimensions for the embedding of the network."""
     if names_a_file(value):
         dimensions = dimensions_in(Path(value).expanduser())
         if dimensions is None:

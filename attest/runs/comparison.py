@@ -24,11 +24,7 @@ from attest.runs.identity import table_of, texts_of
 
 
 def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
-    """Return the comparison of two runs that were tested on the same texts, one row a text.
-
-    Raises:
-        AttestError: a run has no table of its instances, or the two were tested on different texts.
-    """
+    """Return the comparison of two runs that were tested on the same texts, one row a text."""
     theirs, ours = _instances(base), _instances(other)
     if not texts_of(base).same_as(texts_of(other)):
         raise AttestError(f"{base.path} and {other.path} were tested on different texts; expected runs on the same corpus.")
@@ -37,11 +33,7 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
 
 
 def require_comparable(settings: dict[str, Any]) -> None:
-    """Refuse a run, before it is trained, whose experiments leave no table to compare with.
-
-    Raises:
-        AttestError: its experiments lack the table of instances.
-    """
+    """Refuse a run, before it is trained, whose experiments leave no table to compare with."""
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
             f"this run's experiments lack {INSTANCES} (of taggers: {TAGGED}), the predictions and attention of each text; "
@@ -120,10 +112,6 @@ def _matched_in_layer(p: Tensor, q: Tensor, lengths: np.ndarray) -> np.ndarray:
 
     One matching holds for the corpus, that of the smallest mean JSD (Hungarian algorithm). The loop over heads bounds memory:
     one head at a time is compared with all heads of the base.
-
-    Args:
-        p, q: weights of the second run and of the base, ``(pairs of tokens, heads)``.
-        lengths: tokens of each sentence.
     """
     starts = _starts(lengths**2)
     against = [np.add.reduceat(jensen_shannon_terms(p[:, [head]], q).numpy(), starts) for head in range(p.shape[1])]

@@ -30,7 +30,6 @@ class AdversaryChoices:
 
     Args:
         lambdas: the values of λ in the order in which they were typed; None for the default of the base.
-        variant, divergence: as in ``attest.lightning_modules.TrainedAdversary``.
     """
 
     lambdas: tuple[float, ...] | None = None
@@ -48,11 +47,7 @@ class AdversaryChoices:
 
 
 def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[str]]:
-    """Return the choices that the words LAMBDA, VARIANT and DIVERGENCE state, and all other arguments.
-
-    Raises:
-        AttestError: a value is not known.
-    """
+    """Return the choices that the words LAMBDA, VARIANT and DIVERGENCE state, and all other arguments."""
     words, rest = take_words(arguments, ADVERSARY_WORDS)
     for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES)):
         if (typed := words.text(name, known[0])) not in known:
@@ -72,11 +67,7 @@ def _parse_lambda(text: str) -> float:
 
 
 def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
-    """Return the choices and the λ that the readable name of an adversary states.
-
-    Raises:
-        AttestError: the name is not that of an adversary.
-    """
+    """Return the choices and the λ that the readable name of an adversary states."""
     match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
     if match is None:
         raise AttestError(
@@ -86,11 +77,7 @@ def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
 
 
 def take_controls(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
-    """Return the number of seeds that SEEDS states, the guide that GUIDE names (None if not typed), and the other arguments.
-
-    Raises:
-        AttestError: SEEDS is not a whole number from 1.
-    """
+    """Return the number of seeds of SEEDS, the guide that GUIDE names (None if not typed), and the other arguments."""
     words, rest = take_words(arguments, ("SEEDS", "GUIDE"))
     return words.count("SEEDS", SEEDS), words.text("GUIDE") or None, rest
 

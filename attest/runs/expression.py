@@ -43,11 +43,7 @@ LOGIC: dict[type, Callable[[Any, Any], Any]] = {ast.And: operator.and_, ast.Or: 
 
 @lru_cache(maxsize=256)
 def parsed(text: str) -> ast.expr:
-    """Return the syntax tree of an expression; nothing is computed yet.
-
-    Raises:
-        AttestError: the text is no expression, or has a part that no expression may have.
-    """
+    """Return the syntax tree of an expression; nothing is computed yet."""
     if len(text) > LONGEST:
         raise _no_expression(f"{text[:40]} …", f"it has {len(text)} characters, more than {LONGEST}")
     try:
@@ -61,15 +57,7 @@ def parsed(text: str) -> ast.expr:
 
 
 def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
-    """Return the value of an expression for every row; comparisons with NaN are false.
-
-    Args:
-        text: of the expression.
-        rows: the table whose columns the expression names.
-    Raises:
-        AttestError: the text is no expression, names no column, names a column that does not exist or holds no numbers, or
-            joins numbers by ``and``.
-    """
+    """Return the value of an expression for every row; comparisons with NaN are false."""
     try:
         values = _value(parsed(text), rows)
     except (ArithmeticError, TypeError, RecursionError) as error:
@@ -80,11 +68,7 @@ def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
 
 
 def rows_where(text: str, rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the rows for which an expression is true.
-
-    Raises:
-        AttestError: as in ``evaluated``; or the value is a number.
-    """
+    """Return the rows for which an expression is true."""
     held = evaluated(text, rows)
     if _dtype_letter(held) != TRUTHS:
         raise _no_expression(text, "it is a number and no comparison")

@@ -57,7 +57,6 @@ class Stopped:
     """A record of an experiment that stopped early, when its means were known precisely enough.
 
     Args:
-        precision: the largest half width of the intervals of the means.
         summary: entries for the summary of the table: how many texts of how many were read, and the intervals.
     """
 
@@ -106,11 +105,7 @@ class RunFolder:
         return self.setting.parent
 
     def settings(self) -> dict[str, Any]:
-        """Return the content of ``config.yaml``.
-
-        Raises:
-            AttestError: the file cannot be read, or a section holds no settings by name.
-        """
+        """Return the content of ``config.yaml``."""
         settings = read_yaml(self.config)
         if not all(isinstance(_section_or_empty(settings, place), dict) for place in SECTIONS):
             raise no_configuration(self.config)
@@ -129,7 +124,6 @@ class RunFolder:
         """Return the experiments whose tables do not exist, or whose means are not known as precisely as they are to be.
 
         Args:
-            identities: of experiments.
             until: the half width of an interval that means are to have at most; None for all texts.
         """
         coarse = [name for name, stopped in self.stopped_evidence().items() if until is None or stopped.precision > until]
@@ -162,11 +156,7 @@ class RunFolder:
         A process that is killed here never leaves a table of some texts that looks like a table of all texts.
 
         Args:
-            identity: of the experiment.
-            rows: one a text.
             stopped: why the table has no row for some texts; None if it has a row for every text.
-        Raises:
-            AttestError: the checkpoint or the data have changed since evidence began.
         """
         made_from = self.made_from()
         known = {name: asdict(each) for name, each in self.stopped_evidence().items()}
@@ -190,9 +180,6 @@ class RunFolder:
         """Keep other processes out of the folder until the context ends or the process dies.
 
         Files that a dead process was writing are deleted by the next process that claims the folder.
-
-        Raises:
-            AttestError: another process is at work in the folder, it cannot be made, or a folder in it is a link.
         """
         made = not self.path.exists()
         try:
@@ -217,9 +204,6 @@ class RunFolder:
         """Claim a folder that is new or empty, or that a process has left half written, whose files are deleted.
 
         The folder counts as half written as long as it holds the file ``UNFINISHED``.
-
-        Raises:
-            AttestError: the folder holds something else; or as in ``claimed``.
         """
         if self.path.exists() and not self.path.is_dir():
             raise self._there_already()
@@ -236,11 +220,7 @@ class RunFolder:
         return AttestError(f"{self.path} is there already; expected a new folder or an empty one. Type --out=<another folder>")
 
     def require_no_links(self) -> None:
-        """Refuse a folder that holds a link to another folder, because Attest would write and delete files in that folder.
-
-        Raises:
-            AttestError: a folder in it is a link.
-        """
+        """Refuse a folder that holds a link to another folder, because Attest would write and delete files in that folder."""
         if link := next((each for each in sorted(self.path.glob("*")) if each.is_symlink() and each.is_dir()), None):
             raise AttestError(
                 f"{link} is a link to the folder {link.resolve()}, into which this command would write; expected a folder of "
@@ -295,9 +275,6 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
 
     When this returns, the file and its name are on the disk, so that also after a power cut files exist in the order in which
     they were written.
-
-    Raises:
-        AttestError: the folder cannot be written, or the disk is full.
     """
     temporary: Path | None = None
     try:
@@ -333,13 +310,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, content: Any, in_order: bool = False) -> None:
-    """Write JSON whole or not at all; NaN and infinities, which JSON does not know, become null.
-
-    Args:
-        path: of the file.
-        content: what JSON can hold.
-        in_order: whether keys keep their order; else they are sorted.
-    """
+    """Write JSON whole or not at all; NaN and infinities, which JSON does not know, become null."""
     write_text(path, json.dumps(_json_numbers(content), indent=2, sort_keys=not in_order, allow_nan=False) + "\n")
 
 
@@ -352,11 +323,7 @@ def _json_numbers(content: Any) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file that ``write_json`` wrote.
-
-    Raises:
-        AttestError: the file is damaged.
-    """
+    """Return the content of a JSON file that ``write_json`` wrote."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # of JSON and of UTF-8
@@ -365,11 +332,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the content of a configuration file that a run has kept.
-
-    Raises:
-        AttestError: the file is damaged.
-    """
+    """Return the content of a configuration file that a run has kept."""
     try:
         return yaml.load(bounded(path.read_text(encoding="utf-8")), YAML)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -377,11 +340,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> "pd.DataFrame":
-    """Return a table that ``write_table`` wrote, or some of its columns.
-
-    Raises:
-        AttestError: the file is damaged.
-    """
+    """Return a table that ``write_table`` wrote, or some of its columns."""
     import pandas as pd  # takes a second to import, for which commands that read no table do not wait
 
     with _readable(path):
@@ -389,11 +348,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> "pd.DataFram
 
 
 def columns_in(path: Path) -> list[str]:
-    """Return the names of the columns of a table without reading its rows.
-
-    Raises:
-        AttestError: as in ``read_table``.
-    """
+    """Return the names of the columns of a table without reading its rows."""
     import pyarrow.parquet as pq
 
     with _readable(path):
@@ -401,14 +356,7 @@ def columns_in(path: Path) -> list[str]:
 
 
 def read_rows(path: Path, ids: Sequence[int]) -> "pd.DataFrame":
-    """Return the rows with the given ids, in the order of the table; at most ``ROWS_AT_ONCE`` other rows are in memory.
-
-    Args:
-        path: of a table with ``id``.
-        ids: of the rows.
-    Raises:
-        AttestError: as in ``read_table``.
-    """
+    """Return the rows with the given ids, in the order of the table; at most ``ROWS_AT_ONCE`` other rows are in memory."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -449,11 +397,7 @@ def write_table(path: Path, rows: "pd.DataFrame", made_from: Mapping[str, str] |
 
 
 def made_from(path: Path) -> dict[str, str]:
-    """Return the digests and versions that a table was made from, read from its metadata; empty if the metadata have none.
-
-    Raises:
-        AttestError: as in ``read_table``.
-    """
+    """Return the digests and versions that a table was made from, read from its metadata; empty if the metadata have none."""
     import pyarrow.parquet as pq
 
     with _readable(path):

@@ -29,12 +29,8 @@ class RunIdentity:
     """The identity of a run: its corpus, its readable name, and what tells it from other runs of that name.
 
     Args:
-        data: the corpus.
-        name: ``<recipe>-<model>-<scoring>-<projection>``.
-        seed: of the run, or of its base if the run depends on one.
         variant: 8 hex digits if settings differ that the name does not state; else empty.
         kind: one of ``DEPENDENT``; empty for a run that depends on no other.
-        dependent: readable name of a run that depends on a base, such as ``unfrozen-kl-0.001``.
     """
 
     data: str
@@ -46,12 +42,7 @@ class RunIdentity:
 
     @classmethod
     def of(cls, settings: dict[str, Any], folder_name: str) -> "RunIdentity":
-        """Return the identity of a run that depends on no other.
-
-        Args:
-            settings: the configuration of the run.
-            folder_name: the name of the folder above ``seed<n>``, which ends in the variant.
-        """
+        """Return the identity of a run that depends on no other."""
         name = readable_name(settings["run"])
         variant = portable(folder_name).removeprefix(name).lstrip("-")
         return cls(portable(settings["run"]["data"]), name, settings["seed_everything"], variant)
@@ -85,11 +76,7 @@ def typed_of(folder: RunFolder) -> list[str] | None:
 
 
 def identity_of(folder: RunFolder) -> RunIdentity:
-    """Return the identity of the run in a folder, from ``run.json``; from the path if an earlier version wrote the folder.
-
-    Raises:
-        AttestError: a file of the run is damaged.
-    """
+    """Return the identity of the run in a folder, from ``run.json``; from the path if an earlier version wrote the folder."""
     if folder.identity.is_file():
         known = read_json(folder.identity)
         return RunIdentity(**{each.name: known[each.name] for each in fields(RunIdentity) if each.name in known})
@@ -104,11 +91,7 @@ def identity_of(folder: RunFolder) -> RunIdentity:
 
 
 def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
-    """Return the finished runs at or below some folders, in the order given, each once.
-
-    Raises:
-        AttestError: a folder holds no finished run, or the files of a run do not belong together.
-    """
+    """Return the finished runs at or below some folders, in the order given, each once."""
     found: dict[Path, RunFolder] = {}
     for path in paths:
         summaries = [path / "summary.json"] if (path / "summary.json").is_file() else sorted(path.rglob("summary.json"))
@@ -121,11 +104,7 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
 
 
 def require_no_trial(run: RunFolder) -> None:
-    """Refuse the folder of a trial where a trained model is needed: a trial keeps its evidence, and not the model.
-
-    Raises:
-        AttestError: the folder is that of a trial.
-    """
+    """Refuse the folder of a trial where a trained model is needed: a trial keeps its evidence, and not the model."""
     if run.config.is_file() and TRIAL in run.settings():
         raise AttestError(
             f"{run.path} is the folder of a trial, which keeps no model; expected that of a trained run. For a text that "

@@ -58,11 +58,7 @@ NAME = re.compile(r"\w[\w.-]*")
 
 
 def require_names(run: Mapping[str, Any]) -> None:
-    """Refuse names for the folder of a run that would lead out of the root of all runs.
-
-    Raises:
-        AttestError: a name holds other characters than letters, digits, ``.``, ``-`` and ``_``.
-    """
+    """Refuse names for the folder of a run that would lead out of the root of all runs."""
     for part in ("data", *NAME_PARTS):
         if not NAME.fullmatch(portable(run[part])):
             raise AttestError(

@@ -37,9 +37,7 @@ class Quoted:
     """A published number.
 
     Args:
-        value: the number.
         spread: its published spread over instances or runs; None if none was published.
-        text: as published, with all digits.
     """
 
     value: float
@@ -48,11 +46,7 @@ class Quoted:
 
     @classmethod
     def parse(cls, text: str) -> "Quoted":
-        """Return the published number that a text such as ``0.35`` or ``0.35 ± 0.21`` states.
-
-        Raises:
-            AttestError: the text is no number.
-        """
+        """Return the published number that a text such as ``0.35`` or ``0.35 ± 0.21`` states."""
         match = NUMBER.fullmatch(text)
         if match is None:
             raise AttestError(f"{text!r} is not a number; expected for example 0.35 or 0.35 ± 0.21")
@@ -68,7 +62,6 @@ class Likeness:
     """The likeness of a published setting to that of a run.
 
     Args:
-        degree: ``the same``, ``near`` or ``another``.
         why: how the settings differ; empty if they are the same.
     """
 
@@ -81,10 +74,7 @@ class Publication:
     """A publication of numbers.
 
     Args:
-        name: by which rows refer to the source.
-        cite: the citation that is printed beside the numbers.
         why: how the published setting differs from ours, so that digits do not compare; empty if they compare.
-        memory: whether numbers are quoted from memory and not checked against the publication.
         own: whether we ran the authors' code and nobody has published the numbers: they are shown, and never judged.
         embeddings: the pretrained vectors of the publication, as ``EMBEDDINGS`` names them; empty if ``why`` names them or
             there are none.
@@ -98,11 +88,7 @@ class Publication:
     embeddings: str = ""
 
     def likeness_to(self, run: Mapping[str, str]) -> Likeness:
-        """Return the likeness of the published setting to that of a run.
-
-        Args:
-            run: the choices of the run.
-        """
+        """Return the likeness of the published setting to that of a run."""
         ours = run.get("EMBEDDINGS", "random").partition(":")[0]
         if not self.embeddings or ours == self.embeddings:
             return Likeness(OTHER, self.why) if self.why else Likeness()
@@ -122,15 +108,11 @@ class PublishedColumn:
     """A measured quantity, and how it is judged.
 
     Args:
-        name: the heading of the column.
         key: of ``summary.json``; empty if ``table`` is given.
-        table: the table of evidence (``E2``) from which the quantity is computed.
         value: an expression over the columns of that table, as ``attest.runs.expression`` reads it.
         where: an expression that chooses instances; empty for all.
-        statistic: of the values: ``mean``, ``median`` or ``std``.
         margin: the largest distance from a published number that is near; see ``attest.report.tables.comparison.margin``.
         neutral: the value of no effect: 0 for a correlation or a distance, chance for an accuracy.
-        judged: False if the same published number is judged in another column.
         along: ``pearson`` or ``kendall``, for the correlation of the quantity with the values of the sweep of a row.
     """
 
@@ -148,14 +130,7 @@ class PublishedColumn:
 
 @dataclass(frozen=True)
 class ParameterSweep:
-    """The values of a choice at which a row is run: a choice of its dependent run if it has one, else of its base run.
-
-    Args:
-        choice: ``PROJECTION``, or ``LAMBDA`` of a dependent run.
-        values: in order.
-        form: the form in which a value is typed.
-        label: the symbol of the choice in figures and tables.
-    """
+    """The values of a choice at which a row is run: a choice of its dependent run if it has one, else of its base run."""
 
     choice: str
     values: tuple[float, ...]
@@ -177,13 +152,8 @@ class PublishedRow:
     """A row of a table: runs on each of some corpora that differ in their seed alone, or in the value of a sweep.
 
     Args:
-        name: the heading of the row.
-        run: choices of the base run without ``DATA`` and ``SEED``.
-        data: corpora.
         then: ``command`` and choices of the run that depends on the base run; empty for none.
         sweep: values of one choice; None for a single value.
-        options: of the base run beside its choices, by corpus.
-        published: numbers by source, by corpus, then by column.
     """
 
     name: str
@@ -200,11 +170,7 @@ class PublishedClaim:
     """A claim of a paper on two of its numbers.
 
     Args:
-        that: the claim as a sentence.
         expect: the left number against the right: ``less``, ``greater`` or ``equal`` (nearer than the margin of the left).
-        left, right: row and column of each number.
-        data: corpora to which the claim applies.
-        paired: False if the two numbers are about different texts.
     """
 
     that: str
@@ -217,12 +183,7 @@ class PublishedClaim:
 
 @dataclass(frozen=True)
 class TableFigure:
-    """A figure that is drawn for a published table.
-
-    Args:
-        draw: one of ``attest.report.tables.figures.DRAWINGS``.
-        options: arguments of that function.
-    """
+    """A figure that is drawn for a published table."""
 
     draw: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -244,12 +205,7 @@ class PublishedTable:
 
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
-    """Return a table with three values of every sweep, which is enough to show that its runs work.
-
-    Args:
-        experiment: the table.
-        but: choices whose sweeps stay whole.
-    """
+    """Return a table with three values of every sweep, which is enough to show that its runs work."""
     shortened = {
         name: replace(row, sweep=row.sweep.shortened())
         for name, row in experiment.rows.items()
@@ -264,11 +220,7 @@ def table_names() -> list[str]:
 
 
 def table_file(name: str) -> Path:
-    """Return the file of a table that ships, or of the user's own table, which is typed as ``<file>.yaml``.
-
-    Raises:
-        AttestError: there is no such table.
-    """
+    """Return the file of a table that ships, or of the user's own table, which is typed as ``<file>.yaml``."""
     file = Path(name) if name.endswith(".yaml") else configs_folder() / "tables" / f"{name}.yaml"
     if not file.is_file():
         raise unknown_choice("TABLE", name, ["all", *table_names()], "make reproduce TABLE={}")
@@ -277,11 +229,7 @@ def table_file(name: str) -> Path:
 
 @cache
 def read_published(file: Path) -> PublishedTable:
-    """Return the published table that a YAML file describes; the name of the file is the name of the table.
-
-    Raises:
-        AttestError: the file is not well formed.
-    """
+    """Return the published table that a YAML file describes; the name of the file is the name of the table."""
     try:
         as_typed = yaml.load(bounded(file.read_text(encoding="utf-8")), AS_TYPED)  # 0.900 keeps its digits
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -291,11 +239,7 @@ def read_published(file: Path) -> PublishedTable:
 
 
 def parse_published(name: str, given: Mapping[str, Any], file: Path) -> PublishedTable:
-    """Return the published table that the content of a YAML file describes; all scalars in the content are text.
-
-    Raises:
-        AttestError: a key is unknown or missing, a number cannot be read, or a row, column or source does not exist.
-    """
+    """Return the published table that the content of a YAML file describes; all scalars in the content are text."""
     try:
         return _parse_table(name, given)
     except (TypeError, KeyError, ValueError, AttributeError, AttestError) as error:

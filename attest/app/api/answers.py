@@ -24,11 +24,7 @@ HOW = 'For example: attest.trial(model, [("Who wrote it?", "It was written by An
 
 
 def require_questions(texts: Sequence[Any], encode: Any) -> None:
-    """Refuse what is no list of questions with their passages.
-
-    Raises:
-        AttestError: a text is no pair of strings, or no tokenizer of transformers reads it.
-    """
+    """Refuse what is no list of questions with their passages."""
     from attest.models.pretrained.texts import Encoder, is_pair
 
     if not isinstance(encode, Encoder) or not all(map(is_pair, texts)):
@@ -42,14 +38,9 @@ def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], en
     """Return batches in whose token ids the passage and the answer of the model are marked; the network then knows them.
 
     Args:
-        network: a ``SpanNetwork``.
         batches: of questions with their passages, with ``text_of_pair`` int64 ``(B, T)``.
-        texts: all questions with their passages.
-        encode: the ``Encoder`` of its tokenizer.
     Returns:
         Batches in which no token of the question counts as a word, and with ``answer``, the answers as strings.
-    Raises:
-        AttestError: nothing of a passage is read, because the question is too long.
     """
     device, found = device_of(network), []
     with in_evaluation_mode(network), torch.no_grad():
@@ -83,13 +74,10 @@ def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[
     """Return batches with ``label``, 1 where the answer is a right one, and the scores as SQuAD counts them.
 
     Args:
-        batches: as ``asked_about`` returns them.
         labels: the right answer to each question, a list of right answers, or a dictionary with this list as ``text``, as
             SQuAD has it; None if they are not known.
     Returns:
         Batches, and ``test/answer_exact_match`` and ``test/answer_f1`` in [0, 1]; empty if no answers are known.
-    Raises:
-        AttestError: there are more or fewer than questions, or one is no string.
     """
     if labels is None:
         return list(batches), {}

@@ -39,14 +39,10 @@ def batches_of(
 
     Args:
         data: batches as dictionaries, see ``Batch``, of which ``token_ids`` and ``mask`` are needed; or texts.
-        encode: turns a text into token ids; needed for texts.
         labels: the class of each text, as ``class_numbers`` takes them; batches bring their own.
         words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words of a text
             between spaces are its tokens if their number is the same, else the token ids are shown.
-        batch_size: the largest number of texts in a batch; batches begin with the shortest texts.
         label_names: the names of the classes, in class order; empty if labels are numbers.
-    Raises:
-        AttestError: there is no text, a text is empty, or something is missing or of the wrong type.
     """
     given = list(data)
     several = all(isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in given)

@@ -23,12 +23,7 @@ UNITS = ("token", "token but the special ones", "word")
 
 
 class Units:
-    """Which of the numbers beside a text each of its tokens gets: ``places`` int64 ``(T,)``, -1 for none, by unit.
-
-    Args:
-        text: one text, as ``texts_of`` returns it.
-        spaced: the word of each token and the number of words, if they are known.
-    """
+    """Which of the numbers beside a text each of its tokens gets: ``places`` int64 ``(T,)``, -1 for none, by unit."""
 
     def __init__(self, text: Batch, spaced: tuple[list[int], int] | None) -> None:
         real = text["mask"].bool().cpu()
@@ -55,11 +50,7 @@ class Units:
 
 
 def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
-    """Return of each text, in their order, which number a token gets.
-
-    Raises:
-        AttestError: the ids of the batches are no places in a list.
-    """
+    """Return of each text, in their order, which number a token gets."""
     texts = {int(text["id"]): text for batch in batches for text in texts_of(batch)}
     if {*texts} != {*range(len(texts))}:
         raise AttestError(
@@ -70,16 +61,7 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
 
 
 def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
-    """Return the numbers of the tokens of texts, float64 ``(T,)`` each, and what they are of, in words.
-
-    Args:
-        what: they are, in words.
-        texts: which text each list of numbers is of.
-        numbers: the lists.
-        units: of all texts.
-    Raises:
-        AttestError: one is no list of finite numbers, or their lengths are not those of one unit.
-    """
+    """Return the numbers of the tokens of texts, float64 ``(T,)`` each, and what they are of, in words."""
     units = [units[text] for text in texts]
     values = [_row(f"{what} of text {text}", each) for text, each in zip(texts, numbers, strict=True)]
     fitting = [
@@ -140,16 +122,7 @@ def _refuse_lengths(what: str, texts: Sequence[int], values: Sequence[np.ndarray
 def columns_by_text(
     source: pd.DataFrame | str | Path, read: Given, holds: Callable[[str, pd.Series], bool], wanted: str
 ) -> dict[str, list[Any]]:
-    """Return some columns of a table, a value for each text that is tried; its rows are found by their text.
-
-    Args:
-        source: the table, or its parquet file.
-        read: what the user gave.
-        holds: whether a column, by its name and itself, is one of those.
-        wanted: what such a column holds, in words.
-    Raises:
-        AttestError: the file, a column or a text is not there, or a text is there twice.
-    """
+    """Return some columns of a table, a value for each text that is tried; its rows are found by their text."""
     table, what = source, "the table"
     if not isinstance(table, pd.DataFrame):
         what = str(source)

@@ -27,16 +27,7 @@ def are_choices(text: Any) -> bool:
 
 
 def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:
-    """Return each text with the choice that the model makes; the network then knows what it says of the others.
-
-    Args:
-        network: of a model of multiple choice.
-        texts: N of ``(text, choices)``, with the same number of choices.
-        encode: the ``Encoder`` of its tokenizer.
-        batch_size: the largest number of texts and choices in a batch.
-    Raises:
-        AttestError: texts have no choices, or one more than another; or there are too many texts.
-    """
+    """Return each text with the choice that the model makes; the network then knows what it says of the others."""
     from attest.models.pretrained.network import DIGIT, Choices
 
     counts = {len(text[1]) for text in texts if are_choices(text)}

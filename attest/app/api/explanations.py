@@ -32,14 +32,7 @@ HOW = "For example: explanations={'shap': values}, where values has a list of nu
 
 
 def require_one_decision(batches: Sequence[Batch], of_others: bool) -> None:
-    """Refuse explanations for what is no text of tokens with one decision.
-
-    Args:
-        batches: of a trial.
-        of_others: whether the model decides of words, labels, choices or answers.
-    Raises:
-        AttestError: it does, or a text is a list of sentences.
-    """
+    """Refuse explanations for what is no text of tokens with one decision."""
     if of_others or any(batch["token_ids"].ndim != 2 for batch in batches):
         raise AttestError(
             "explanations= holds one number a token of a text, and this model decides of words, labels, choices, answers or "
@@ -50,16 +43,7 @@ def require_one_decision(batches: Sequence[Batch], of_others: bool) -> None:
 def with_explanations(
     batches: Sequence[Batch], explanations: Explanations, read: Given, encode: Any
 ) -> tuple[list[Batch], dict[str, str]]:
-    """Return batches that hold the explanations under ``KEY``, and by name what their numbers are of, in words.
-
-    Args:
-        batches: of a trial.
-        explanations: as in ``attest.trial``.
-        read: what the user gave.
-        encode: what has read the texts.
-    Raises:
-        AttestError: an explanation has another name, other texts, another length or other numbers than it may.
-    """
+    """Return batches that hold the explanations under ``KEY``, and by name what their numbers are of, in words."""
     named = explanations
     if isinstance(named, pd.DataFrame | str | Path):
         named = columns_by_text(named, read, _has_numbers, "lists of numbers")
@@ -81,13 +65,7 @@ def with_explanations(
 
 
 def given_in(batch: Batch, signed: Mapping[str, bool], device: torch.device) -> dict[str, GivenReading]:
-    """Return the explanations of a batch by name.
-
-    Args:
-        batch: as ``with_explanations`` returns it.
-        signed: by name, whether some numbers of the corpus are below 0.
-        device: where they are needed.
-    """
+    """Return the explanations of a batch by name."""
     return {name: GivenReading(batch[KEY.format(name)].to(device), sign) for name, sign in signed.items()}
 
 

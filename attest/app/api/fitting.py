@@ -22,9 +22,6 @@ class Fitting:
         A GPU says that it lacks memory by an error of its own. PyTorch's allocator on a CPU raises a plain ``RuntimeError``,
         like many others: halves are tried after any of these, and what a single text raises is raised.
 
-        Args:
-            batch: whose texts can be worked on in any parts.
-            work: takes a batch. If it raises, it leaves nothing behind.
         Raises:
             Exception: what ``work`` raises for a single text or for lists of sentences, or what has nothing to do with memory.
         """

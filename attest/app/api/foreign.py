@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
-    """Return the model and its tokenizer: load a folder or Hub id; take a model out of DDP, a compiler, a pipeline or peft.
-
-    Raises:
-        AttestError: ``attest.models.pretrained.loading.load`` or ``attest.models.pretrained.adapters.model_inside`` raises it.
-    """
+    """Return the model and its tokenizer: load a folder or Hub id; take a model out of DDP, a compiler, a pipeline or peft."""
     if isinstance(model, str | Path):
         with needing_transformers():
             from attest.models.pretrained.loading import load
@@ -60,12 +56,7 @@ def plain(
     """Return a network of somebody's own module, with the functions that encode texts and show tokens.
 
     Args:
-        model: maps token ids, and perhaps a mask, to logits.
         tokenizer: of the library transformers; None if batches of token ids or ``encode`` are given.
-        encode, words: as in ``trial``; what is given here is returned.
-        texts: as in ``read_by``.
-    Raises:
-        AttestError: the module cannot be put on trial, or the tokenizer is not a fast one.
     """
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.plain import PlainNetwork
@@ -83,11 +74,7 @@ def plain(
 
 
 def prompt_of(template: str | None, answers: Mapping[str, str] | None) -> "Prompt | None":
-    """Return the prompt of a language model; None if neither template nor answers are given.
-
-    Raises:
-        AttestError: one of the two is missing or cannot be used.
-    """
+    """Return the prompt of a language model; None if neither template nor answers are given."""
     if template is None and answers is None:
         return None
     from attest.models.pretrained.prompted import Prompt
@@ -107,14 +94,9 @@ def read_by(
     """Return the network to put on trial, with the functions that encode texts and show tokens, and the names of the classes.
 
     Args:
-        model: a model of transformers.
         tokenizer: the tokenizer of the model; None if batches of token ids are given.
-        encode, words, label_names: as in ``trial``; what is given here is returned.
         prompt: the prompt of a language model; None for a classifier.
         texts: whether texts are given, which the tokenizer reads with token types if it has any, and not batches of token ids.
-    Raises:
-        AttestError: the model has a head of another kind, its attention cannot be reached, tokens meet outside its
-            attention, or the tokenizer is not a fast one.
     """
     from attest.core.labels import class_names
     from attest.models.pretrained.admitted import (
@@ -166,12 +148,7 @@ def require_known_ids(network: Any, tokenizer: Any, typed: bool, *tokens: torch.
     """Refuse token ids for which the model has no embedding.
 
     Args:
-        network: of a model of somebody else.
         tokenizer: of the model; None if there is none.
-        typed: whether token types may stand in the ids.
-        tokens: token ids.
-    Raises:
-        AttestError: the model has no embedding for an id.
     """
     rows = network.rows
     least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)

@@ -28,13 +28,7 @@ ASSEMBLED = "attest.trial(model, {}, {}, tokenizer=tokenizer)"
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns of a table that are read; None for the usual names.
-
-    Args:
-        text: texts, lists of words, or first texts of pairs.
-        second: second texts of pairs.
-        label: labels.
-    """
+    """The names of the columns of a table that are read; None for the usual names."""
 
     text: str | None = None
     second: str | None = None
@@ -52,7 +46,6 @@ class Given:
     """The texts or batches of a user.
 
     Args:
-        items: strings, pairs as tuples, or lists of words; or batches.
         labels: of the texts, as ``class_numbers`` takes them; None if they are not known.
         classes: the names of the classes that a data set has for numbers in ``labels``; empty if it has none.
         tokenized: the texts are single rows with ``token_ids`` and what else a tokenizer gives, and ``items`` are these.
@@ -78,8 +71,6 @@ class Given:
 
         Args:
             names: of the model's classes, in class order.
-        Raises:
-            AttestError: the data set has other names than the model.
         """
         unnamed = not names or all(name == f"LABEL_{number}" for number, name in enumerate(names))
         if self.labels is None or not self.classes or unnamed:
@@ -105,9 +96,6 @@ def given(data: Any, labels: Any = None, columns: Columns = Columns()) -> Given:
         data: texts, pairs of texts, lists of words; a DataFrame, a ``datasets.Dataset``, or rows or columns as dictionaries;
             what a tokenizer gives, one batch or several; or batches with ``token_ids`` and ``mask``.
         labels: of the texts; None if there are none, or if a column or the batches have them.
-        columns: of a table.
-    Raises:
-        AttestError: the data are empty, one text, or a table without a column of texts.
     """
     _require_same_rows(data, labels)
     table = _table_of(data)
@@ -178,13 +166,7 @@ def _require_same_rows(data: Any, labels: Any) -> None:
 
 
 class _Table:
-    """A table of a user.
-
-    Args:
-        kind: what it is, ``DataFrame``.
-        columns: by name; each is read once it is asked for.
-        features: what a data set says about its columns.
-    """
+    """A table of a user."""
 
     def __init__(self, kind: str, columns: Mapping[str, Any], features: Mapping[str, Any] | None = None) -> None:
         self.kind, self.columns, self._features = kind, columns, features or {}
@@ -355,11 +337,7 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
 
 
 def with_types(batches: Sequence[Batch], network: Any) -> list[Batch]:
-    """Return batches in which the types of tokens stand in their ids, as ``PretrainedNetwork`` reads them.
-
-    Raises:
-        AttestError: there are types that the network is not told.
-    """
+    """Return batches in which the types of tokens stand in their ids, as ``PretrainedNetwork`` reads them."""
     segments = getattr(network, "segments", 1)
     found = []
     for batch in batches:

@@ -18,17 +18,7 @@ WHOLE = 1 << 30
 
 
 def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, stride: int, pooled: str) -> "WindowedNetwork":
-    """Return a network that reads texts in windows, and let the encoder read whole texts.
-
-    Args:
-        network: of a model of transformers or of somebody's own module.
-        encode: the ``Encoder`` of its tokenizer.
-        texts: what is tried.
-        window, stride, pooled: as in ``attest.trial``.
-    Raises:
-        AttestError: there is no tokenizer, texts are no single strings, a prompt is asked; or as in
-            ``attest.models.pretrained.windows.windowed``.
-    """
+    """Return a network that reads texts in windows, and let the encoder read whole texts."""
     from attest.models.pretrained.prompted import PromptEncoder
     from attest.models.pretrained.texts import Encoder
     from attest.models.pretrained.windows import windowed
@@ -48,11 +38,7 @@ def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, str
 
 
 def require_suited(names: Iterable[str], network: Any) -> None:
-    """Refuse experiments that are asked for and not had where texts are read in windows.
-
-    Raises:
-        AttestError: there is one.
-    """
+    """Refuse experiments that are asked for and not had where texts are read in windows."""
     for name in names:
         if name in INSIDE and not INSIDE[name].suits(network):
             raise AttestError(
@@ -75,11 +61,7 @@ def tell_of_windows(network: "WindowedNetwork", batches: Iterable[Batch]) -> str
 
 
 def require_own_windows(network: "WindowedNetwork", encode: Any, texts: Sequence[str], batch: Batch) -> None:
-    """Refuse a batch whose windows are not those that the tokenizer itself makes of its texts.
-
-    Raises:
-        AttestError: a window has other tokens.
-    """
+    """Refuse a batch whose windows are not those that the tokenizer itself makes of its texts."""
     from attest.models.pretrained.windows import require_own_windows as require
 
     asked = batch["text" if "text" in batch else "id"].tolist()
@@ -87,11 +69,7 @@ def require_own_windows(network: "WindowedNetwork", encode: Any, texts: Sequence
 
 
 def require_readable(network: Any, tokenizer: Any, batches: Iterable[Batch]) -> None:
-    """Refuse batches of token ids that are longer than a model of transformers reads; texts are cut by their tokenizer.
-
-    Raises:
-        AttestError: a text is longer.
-    """
+    """Refuse batches of token ids that are longer than a model of transformers reads; texts are cut by their tokenizer."""
     from attest.models.pretrained.texts import longest_read
 
     longest = longest_read(network.model, tokenizer)

@@ -29,10 +29,6 @@ def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
 
     Args:
         labels: a list of labels for each text, by name or number, which may be empty; or 0 and 1, ``(N, L)``.
-        texts: N.
-        names: of the L labels.
-    Raises:
-        AttestError: there are more or fewer lists than texts, or a label is not one of these.
     """
     if labels is None:
         return None
@@ -57,15 +53,11 @@ def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[l
     """Return batches of texts and labels, and how well the model decides all labels of all texts.
 
     Args:
-        network: decides L labels, in evaluation mode.
         batches: of texts; ``label`` bool ``(B, L)`` says which labels they have, if that is known.
-        batch_size: the largest number of texts in a batch.
     Returns:
         Batches in which each text stands once for each label that it has or is given; with ``text``, its own id, ``asked``,
         the number of the label, int64 ``(B,)`` each; ``label`` is 1 if the text has it. And ``test/f1_micro``,
         ``test/f1_macro`` and ``test/exact_match`` in [0, 1]; empty if no labels are known.
-    Raises:
-        AttestError: no text has a label or is given one.
     """
     found, probabilities, gold, left_out = [], [], [], 0
     device = network.embeddings.weight.device

@@ -26,14 +26,7 @@ from attest.models.prediction import OneNumber
 
 
 def numbers_of(labels: Any, texts: int) -> Tensor | None:
-    """Return the number that the data give each text, float64 ``(N,)``; None if they are not known.
-
-    Args:
-        labels: numbers, or strings that are numbers, in any list, array or column.
-        texts: N.
-    Raises:
-        AttestError: there are more or fewer than texts, or one is no finite number.
-    """
+    """Return the number that the data give each text, float64 ``(N,)``; None if they are not known."""
     if labels is None:
         return None
     require_no_table("labels", labels)
@@ -55,14 +48,7 @@ def numbers_of(labels: Any, texts: int) -> Tensor | None:
 
 @torch.no_grad()
 def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
-    """Read all texts once, and return the scale of the numbers that a model says of them.
-
-    Args:
-        network: says one number, in evaluation mode.
-        batches: of all texts.
-    Raises:
-        AttestError: numbers are not finite, or are all the same but for rounding, so that no movement can be told.
-    """
+    """Read all texts once, and return the scale of the numbers that a model says of them."""
     device, found = device_of(network), []
     for batch in batches:
         tokens, mask = (batch[name].to(device) for name in ("token_ids", "mask"))
@@ -81,11 +67,7 @@ def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
 
 
 class NumberMeasuring(Measuring):
-    """The experiments of a trial of a model that says one number; in its tables ``prediction`` stands for ``predicted``.
-
-    Args:
-        network, measures, label_names, seed, background: as in ``Measuring``.
-    """
+    """The experiments of a trial of a model that says one number; in its tables ``prediction`` stands for ``predicted``."""
 
     def _require_names(self, classes: int) -> None:
         """Accept the one number, which has no name."""

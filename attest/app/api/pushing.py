@@ -11,15 +11,7 @@ CARD = "README.md"
 
 
 def push_card(folder: RunFolder, repo: str, create_pr: bool = False) -> str:
-    """Put the section about a run or a trial into the card of a model on the Hub, and return the address of the change.
-
-    Args:
-        folder: of a finished run or of a trial.
-        repo: of the model, ``me/my-model``.
-        create_pr: whether to open a pull request.
-    Raises:
-        AttestError: there is no verdict, the card cannot be read, or the Hub refuses or cannot be reached.
-    """
+    """Put the section about a run or a trial into the card of a model on the Hub, and return the address of the change."""
     try:
         card = put_into(_card(repo), folder, repo.rpartition("/")[2])
         done = huggingface_hub.upload_file(

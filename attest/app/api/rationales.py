@@ -34,12 +34,7 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
     """Return batches that hold under ``KEY`` what was marked.
 
     Args:
-        batches: of a trial.
         rationales: as in ``attest.trial``; None or an empty list for a text that nobody has read.
-        read: what the user gave.
-        encode: what has read the texts.
-    Raises:
-        AttestError: they are of other texts, or of none of the shapes.
     """
     if isinstance(rationales, pd.DataFrame | str | Path):
         found = columns_by_text(rationales, read, lambda name, _: name in COLUMNS, "rationales")

@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """The numbers, tables, answers and report of one model that was put on trial. A notebook shows it as a table.
-
-    Args:
-        folder: the folder of its files.
-    """
+    """The numbers, tables, answers and report of one model that was put on trial. A notebook shows it as a table."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
@@ -84,11 +80,6 @@ class Outcome:
         """Return the table of one experiment, with one row for each text.
 
         Its columns are ``id``, ``label`` if it is known, ``predicted``, ``length``, and what was measured.
-
-        Args:
-            experiment: one of ``experiments``; docs/evidence-columns.md explains the columns.
-        Raises:
-            AttestError: there is no such table.
         """
         table = self._findings.table(experiment)
         if table is None:
@@ -96,13 +87,7 @@ class Outcome:
         return table
 
     def tested(self, identity: int) -> ExplainedText:
-        """Return one tested text with its prediction and with every explanation of it, one weight for each token.
-
-        Args:
-            identity: its ``id`` in the tables.
-        Raises:
-            AttestError: no text has this id.
-        """
+        """Return one tested text with its prediction and with every explanation of it, one weight for each token."""
         findings = self._findings
         if findings.instances is None or identity not in set(findings.instances["id"]):
             known = [] if findings.instances is None else sorted(findings.instances["id"])
@@ -115,12 +100,8 @@ class Outcome:
     def report(self, path: str | Path) -> Path:
         """Write the report as one page that holds all its figures.
 
-        Args:
-            path: the path of the page, which ends in ``.html``. An existing page is replaced.
         Returns:
             The path.
-        Raises:
-            AttestError: the path ends in something else, or cannot be written.
         """
         path = Path(path)
         if path.suffix != ".html":
@@ -133,13 +114,8 @@ class Outcome:
 
         The rest of the card stays as it is. This needs a network, and a login that may write there (``hf auth login``).
 
-        Args:
-            repo: of the model, ``me/my-model``.
-            create_pr: whether to open a pull request instead of writing into the main branch.
         Returns:
             The address of the commit, or of the pull request.
-        Raises:
-            AttestError: there is no verdict, the card cannot be read, or the Hub refuses.
         """
         from attest.app.api.pushing import push_card  # imports the library of the Hub
 
@@ -280,14 +256,7 @@ class Run(Outcome):
 
 
 class SplitBatches:
-    """The batches of one split of a run's data, with labels and words. They can be read several times.
-
-    Args:
-        data: the data of the run.
-        name: ``train``, ``validation`` or ``test``.
-    Raises:
-        AttestError: the data are not those that the run was trained on.
-    """
+    """The batches of one split of a run's data, with labels and words. They can be read several times."""
 
     def __init__(self, data: TextDataModule, name: str) -> None:
         data.require_expected()
@@ -347,11 +316,7 @@ def train(
 
 @contextmanager
 def as_a_command() -> Iterator[None]:
-    """Set up this process as a command needs it; at the end restore threads and memory budget, and finish the run of W&B.
-
-    Raises:
-        AttestError: in place of an error of a library that the user can mend.
-    """
+    """Set up this process as a command needs it; at the end restore threads and memory budget, and finish the run of W&B."""
     quieten()
     threads = torch.get_num_threads()
     try:

@@ -345,10 +345,7 @@ def on_device(model: Any, device: str | torch.device | None) -> Iterator[None]:
     """Let a model compute on a device inside the block, and bring it back at the end.
 
     Args:
-        model: anything; what is no ``nn.Module`` stays where it is.
         device: as ``device_named`` takes it; None for where the model is.
-    Raises:
-        AttestError: there is no such device.
     """
     wanted = None if device is None else device_named(device)
     if wanted is None or not isinstance(model, nn.Module):
@@ -375,11 +372,7 @@ def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
 
 
 def network_of(model: Any) -> nn.Module:
-    """Return the network that is put on trial: the model itself, or the network that the model trains.
-
-    Raises:
-        AttestError: neither has the four steps, or the network attends to tokens nowhere.
-    """
+    """Return the network that is put on trial: the model itself, or the network that the model trains."""
     inner = getattr(model, "network", None)
     network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
     if not getattr(network, "pools_by_attention", True) and not getattr(network, "attends_within", False):

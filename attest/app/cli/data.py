@@ -12,11 +12,7 @@ OUT_OF_REACH = "not checked"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare the counts of corpora with the published counts; return 1 if a difference is unexplained or a corpus is missing.
-
-    Args:
-        arguments: what follows ``attest data``.
-    """
+    """Compare the counts of corpora with the published counts; return 1 if one is unexplained or a corpus is missing."""
     parser = CommandParser("attest data", __doc__)
     parser.add_argument("--check", action="store_true", required=True, help="print the table of counts")
     parser.add_argument("corpora", nargs="*", help=f"any of {', '.join(CATALOGUE)}; all of them if none is named")

@@ -45,11 +45,7 @@ class Finding:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table of findings about this machine or a model; return 1 if a finding would stop a run, else 0.
-
-    Args:
-        arguments: what follows ``attest doctor``.
-    """
+    """Print the table of findings about this machine or a model; return 1 if a finding would stop a run, else 0."""
     parser = CommandParser("attest doctor", __doc__)
     parser.add_argument("corpora", nargs="*", help=f"corpora that must be available: any of {', '.join(CATALOGUE)}")
     parser.add_argument("--root", type=Path, default=Path("runs"), help="the folder for runs")
@@ -85,11 +81,7 @@ def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
 
 
 def model(name: str, prompt: str | None = None, labels: str | None = None) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a property of a Transformer and its value, in words, after a first pass through the model.
-
-    Raises:
-        AttestError: the model cannot be tried.
-    """
+    """Yield pairs of a property of a Transformer and its value, in words, after a first pass through the model."""
     with needing_transformers():
         from attest.app.api.foreign import read_by
         from attest.app.described import described
@@ -132,11 +124,7 @@ def machine() -> Iterator[Finding]:
 
 
 def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
-    """Yield a finding for each corpus: the local folder that holds it, or the public source from which it would be loaded.
-
-    Args:
-        wanted: the corpora without which a run could not begin.
-    """
+    """Yield a finding for each corpus: the local folder that holds it, or the public source from which it would be loaded."""
     folder = os.environ.get(DATA_VARIABLE)
     for name, source in CATALOGUE.items():
         where, there = _in_folder(Path(folder).expanduser(), name, source) if folder else _public(source)

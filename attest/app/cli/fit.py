@@ -22,11 +22,7 @@ WIDTH, INDENT = 110, 14
 
 
 def choices_help(command: str) -> str:
-    """Return the usage, then a paragraph for each choice: its meaning, its values, its default.
-
-    Args:
-        command: ``fit``, ``test`` or ``validate``.
-    """
+    """Return the usage, then a paragraph for each choice: its meaning, its values, its default."""
     order = sorted(file_choices(), key=[*MEANING, *file_choices()].index)
     return "\n".join(
         [

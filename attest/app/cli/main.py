@@ -166,12 +166,7 @@ TRUST = "a module whose classes the run may name, if you know its code, which is
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser of argparse that accepts no shortened options and raises an AttestError for every mistake.
-
-    Args:
-        command: the command as it is typed, ``attest report``.
-        description: what ``--help`` prints above the options, with its line breaks.
-    """
+    """A parser of argparse that accepts no shortened options and raises an AttestError for every mistake."""
 
     def __init__(self, command: str, description: str | None) -> None:
         super().__init__(
@@ -200,14 +195,7 @@ BEGINNING = 2000
 
 
 def kind_of(path: Path, kinds: Mapping[str, str]) -> str:
-    """Return the kind of a file by the suffix of its name.
-
-    Args:
-        path: the path as typed.
-        kinds: the kinds by suffix, such as ``.csv``.
-    Raises:
-        AttestError: the suffix names no kind.
-    """
+    """Return the kind of a file by the suffix of its name."""
     if path.suffix.lower() not in kinds:
         raise AttestError(
             f"--out {path} ends in {path.suffix or 'no suffix'}; expected {' or '.join(kinds)}. "
@@ -217,14 +205,7 @@ def kind_of(path: Path, kinds: Mapping[str, str]) -> str:
 
 
 def require_own(path: Path, ours: re.Pattern[str]) -> None:
-    """Refuse to overwrite a file that Attest has not written.
-
-    Args:
-        path: the path as typed; it need not exist.
-        ours: matches the beginning of the files that attest writes.
-    Raises:
-        AttestError: the path is a folder, or a file that begins otherwise.
-    """
+    """Refuse to overwrite a file that Attest has not written."""
     if path.is_dir():
         raise AttestError(f"--out {path} is a folder; expected a file. Type for example: --out {path / 'out'}")
     if path.is_file() and not ours.match(path.read_bytes()[:BEGINNING].decode("utf-8", errors="replace")):
@@ -235,13 +216,7 @@ def require_own(path: Path, ours: re.Pattern[str]) -> None:
 
 
 def require_place(folder: Path) -> None:
-    """Refuse a folder that cannot be made, before hours are spent on its content.
-
-    Args:
-        folder: the path as typed; it need not exist.
-    Raises:
-        AttestError: the nearest part of its path that exists is a file, or may not be written.
-    """
+    """Refuse a folder that cannot be made, before hours are spent on its content."""
     nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         reason = "may not be written" if nearest.is_dir() else "is no folder"

@@ -105,11 +105,7 @@ def _plan(request: Request) -> Plan:
 
 
 def parse_request(arguments: list[str]) -> Request:
-    """Return the request that the words and options describe.
-
-    Raises:
-        AttestError: a word has a value that it cannot have.
-    """
+    """Return the request that the words and options describe."""
     words, rest = take_words(arguments, WORDS)
     selectors, rest = take_words(rest, SELECTORS)
     if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):

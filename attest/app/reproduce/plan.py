@@ -45,13 +45,7 @@ Selection = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Job:
-    """A run in a plan.
-
-    Args:
-        folder: the folder of the run; the run is finished if ``summary.json`` is in it.
-        command: what follows ``attest``.
-        after: the folders of the runs that it depends on.
-    """
+    """A run in a plan."""
 
     folder: Path
     command: tuple[str, ...]
@@ -96,15 +90,9 @@ def make_plan(
     """Return the plan of all runs that some tables need; a run of several tables occurs once.
 
     Args:
-        experiments: the tables.
-        seeds: how many seeds, from 0.
-        locate: finds the folder of a base run; called once for all seeds.
         corpora: which corpora of a table; empty for all.
-        options: choices and options that are added to every run.
         selected: only rows of these choices are run, and the runs that they depend on; a table shows every row whose run is
             finished.
-    Raises:
-        AttestError: no table has one of these corpora, or a row of these choices.
     """
     plan, located = Plan(), cache(locate)
     for experiment in experiments:
@@ -196,11 +184,6 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 
 def missing_runs(plan: Plan, root: Path) -> str:
-    """Return a text with a line for each missing run, and a last line with their number.
-
-    Args:
-        plan: the runs of all tables.
-        root: the folder of all runs.
-    """
+    """Return a text with a line for each missing run, and a last line with their number."""
     missing = plan.missing
     return "\n".join([*(job.shown(root) for job in missing), f"{len(missing)} of {len(plan.jobs)} runs are missing."])

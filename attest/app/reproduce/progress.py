@@ -13,13 +13,7 @@ from attest.core.measures.numbers import duration
 
 @dataclass(frozen=True)
 class Watched:
-    """The files that show the state of a job.
-
-    Args:
-        name: what is printed.
-        log: the file that the job writes as soon as it begins.
-        done: the file that is written when the job has ended well.
-    """
+    """The files that show the state of a job."""
 
     name: str
     log: Path
@@ -27,11 +21,7 @@ class Watched:
 
 
 class Progress:
-    """The jobs of a workflow that have not ended yet.
-
-    Args:
-        jobs: what the workflow will run.
-    """
+    """The jobs of a workflow that have not ended yet."""
 
     def __init__(self, jobs: Sequence[Watched]) -> None:
         self._total = len(jobs)

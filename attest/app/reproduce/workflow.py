@@ -32,10 +32,6 @@ def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) ->
     Whoever stops this process stops everything that the command has started, as Ctrl-C in a terminal would: nothing runs on
     unseen, and runs end where they can be taken up.
 
-    Args:
-        command: what to run.
-        log: the file that gets all that the command prints; replaced.
-        look: is called while the command runs, and once when it has ended.
     Raises:
         KeyboardInterrupt, Lightning's SIGTERMException: this process was told to stop, and all of the group has ended.
     """
@@ -79,15 +75,7 @@ def _as_raised(number: int) -> BaseException:
 
 
 def carry_out(command: list[str], log: Path, jobs: Sequence[Watched]) -> int:
-    """Run Snakemake to its end, print a line when a job begins or ends, and return Snakemake's exit code.
-
-    Args:
-        command: as ``snakemake_command`` returns it.
-        log: the file for Snakemake's own log.
-        jobs: what Snakemake will run.
-    Raises:
-        AttestError: Snakemake is not installed.
-    """
+    """Run Snakemake to its end, print a line when a job begins or ends, and return Snakemake's exit code."""
     if find_spec("snakemake") is None:
         raise AttestError(
             f"Snakemake is missing; expected it, because it starts the runs. Type: {install_command('reproduce')}"
@@ -99,10 +87,6 @@ def snakemake_command(snakefile: Path, configuration: Path, jobs: int, gpus: int
     """Return the command that starts a workflow, without locks: a lock of Snakemake stays when its process is killed.
 
     Args:
-        snakefile: the workflow.
-        configuration: the configuration file of the workflow.
-        jobs: how many jobs run at once on this machine.
-        gpus: how many GPUs are shared out.
         profile: the name of a cluster's profile; empty for this machine.
     """
     scheduling = [f"--workflow-profile={profile_folder(profile)}"] if profile else [f"--cores={jobs}"]
@@ -114,11 +98,7 @@ def snakemake_command(snakefile: Path, configuration: Path, jobs: int, gpus: int
 
 
 def profile_folder(name: str) -> Path:
-    """Return the folder of a cluster's profile.
-
-    Raises:
-        AttestError: there is no profile of this name.
-    """
+    """Return the folder of a cluster's profile."""
     folder = configs_folder() / "profiles" / name
     if not folder.is_dir():
         known = [path.name for path in folder.parent.iterdir()]
@@ -147,10 +127,7 @@ def take_one(names: Sequence[str], folder: Path) -> str:
     A command that this process becomes by ``exec`` keeps the GPU.
 
     Args:
-        names: the names of the GPUs.
         folder: the folder of locks, the same for all processes of this user on a machine; made if it is not there.
-    Raises:
-        AttestError: the folder belongs to another user.
     """
     import fcntl  # not on Windows, where the rest of this file may be imported
 

@@ -28,7 +28,6 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
 
     Args:
         configuration: the workflow: ``tables``, ``files``, ``results``, ``suffix``, ``command``, ``settings``.
-        name: the name of the table.
     """
     experiment = read_published(Path(configuration["files"][name]))
     folders = finished(configuration["tables"][name])
@@ -60,11 +59,7 @@ def _draw(out: Path, table: str, drawings: Mapping[str, Figure]) -> None:
 
 
 def finished(places: list[list[Any]]) -> Folders:
-    """Return the folders of the finished runs of a table, by place (row, corpus, value of the sweep) and by seed.
-
-    Raises:
-        AttestError: what is in one of them does not belong together.
-    """
+    """Return the folders of the finished runs of a table, by place (row, corpus, value of the sweep) and by seed."""
     found = {
         (row, data, at): {
             int(seed): Path(folder) for seed, folder in by_seed.items() if RunFolder(Path(folder)).summary.is_file()

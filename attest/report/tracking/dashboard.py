@@ -86,13 +86,7 @@ def _many_runs(summary: set[str], curves: Sequence[str]) -> list[Section]:
 
 
 def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> list[Section]:
-    """Return the sections that show a run: the report, training, each experiment, and the figures.
-
-    Args:
-        summary: the names of the numbers in ``summary.json``.
-        curves: the names of the numbers by epoch in ``curves.json``.
-        figures: the keys of the figures of the run.
-    """
+    """Return the sections that show a run: the report, training, each experiment, and the figures."""
     summary, curves, figures = set(summary), sorted(filter(is_headline, curves)), sorted(figures)
     experiments = [name for name in QUESTIONS if name != "test"]
     experiments += sorted({name.split("/")[0] for name in (*summary, *figures) if name.startswith("E")} - {*QUESTIONS})
@@ -127,11 +121,7 @@ def _description(name: str, shown: Mapping[str, Measure]) -> str:
 
 
 def workspace(made: Template, entity: str, project: str, name: str) -> "Workspace":
-    """Return the workspace as an object of W&B's library, whose ``save`` creates it for a user who is logged in.
-
-    Raises:
-        AttestError: W&B's library for workspaces is not installed.
-    """
+    """Return the workspace as an object of W&B's library, whose ``save`` creates it for a user who is logged in."""
     try:
         from wandb_workspaces import workspaces
     except ModuleNotFoundError as error:

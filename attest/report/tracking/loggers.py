@@ -29,10 +29,6 @@ def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: st
     """Fill in, in place, the folder of each logger and the name of the W&B run, unless the user has set them.
 
     Args:
-        configured: ``trainer.logger`` as parsed: a logger, a list of them, or a truth value.
-        folder: the folder of the run.
-        name: the readable name of the run.
-        wandb_id: the W&B id of the run, the same after every resume.
         grouping: ``group``, ``job_type`` and ``tags`` of the run in W&B, used if the user has set none.
     """
     for logger in configured if isinstance(configured, list) else [configured]:
@@ -80,10 +76,7 @@ def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | Non
     """Write the checkpoint that a run reads into its W&B configuration; ``log_artifacts`` draws the lineage from it.
 
     Args:
-        loggers: the loggers of the run that reads.
-        base: the run that is read.
         wandb_id: the W&B id of the base; None if it has none.
-        sha256: the SHA-256 of the best checkpoint of the base.
     """
     facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
     for logger in loggers:
@@ -155,9 +148,6 @@ JOBS = {ADVERSARIAL: ADVERSARY, KEYS: ADVERSARY, GUIDES: GUIDE}
 def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
     """Return the options of ``wandb.init`` by which runs are grouped.
 
-    Args:
-        identity: the identity of the run.
-        run: the ``RunSettings`` of the run.
     Returns:
         ``group``, the setting, which seeds share, so that W&B draws them as one band; ``job_type``; ``tags``, the corpus and
         the model.
@@ -179,9 +169,6 @@ def is_headline(name: str) -> bool:
 
     Such numbers are losses, learning rate and gradient norm of the training, the scores on validation, and the first
     measures of each experiment in its spec; for an experiment that the registry does not know, all numbers.
-
-    Args:
-        name: the logged name, ``train/loss`` or ``E1/validation/tau_gradient_inputs/mean``.
     """
     experiment, between, column = name.partition(IN_EACH)
     if between and experiment in EXPERIMENTS:

@@ -78,14 +78,7 @@ PROJECT = "attest"
 
 
 def started(job: str, name: str, folder: Path, **options: Any) -> Any:
-    """Start a W&B run whose files lie in a folder; offline unless the user is logged in.
-
-    Args:
-        job: the type of job by which W&B groups runs.
-        name: the name of the run.
-        folder: the folder that W&B writes into.
-        options: further options of ``wandb.init``.
-    """
+    """Start a W&B run whose files lie in a folder; offline unless the user is logged in."""
     online = os.environ.get("WANDB_MODE", "online") == "online"
     settings = wandb.Settings(mode="offline") if online and not logged_in() else None
     return wandb.init(project=PROJECT, job_type=job, name=name, dir=str(folder), settings=settings, **options)
@@ -105,7 +98,6 @@ def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
     """Log the result of ``attest judges`` as a W&B run of its own; offline unless the user is logged in.
 
     Args:
-        folder: the folder that holds ``judges.png``.
         judged: one row for each test, defendant and rule.
     Returns:
         The folder of the W&B run.
@@ -127,9 +119,6 @@ def log_trained(folder: Path) -> Path:
 def log_trial(folder: RunFolder, model: str) -> Path:
     """Log the result of ``attest trial`` as a W&B run of its own; offline unless the user is logged in.
 
-    Args:
-        folder: the folder of the trial, with its report.
-        model: the name of the model on trial.
     Returns:
         The folder of the W&B run.
     """
