@@ -57,11 +57,7 @@ class BaseNetwork:
 
     @torch.no_grad()
     def reference(self, batch: Batch) -> ReferenceOutput:
-        """Return the attention and the predictions of the base for a batch, computed now.
-
-        Raises:
-            AttestError: the base was never loaded, and is a network of random parameters.
-        """
+        """Return the attention and the predictions of the base for a batch, computed now."""
         if not self._loaded:
             raise AttestError(
                 "this run needs the network of its base, which has not been loaded; expected the command that trains this "

@@ -25,8 +25,6 @@ def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tens
     Args:
         tokens: int64 ``(B, T)``, or ``(B, S, T)`` of texts as sentences; 0 is padding, which stays.
         ids: int64 ``(B,)``. What happens to a token depends on seed, epoch, its text and its place, on no batch or process.
-        seed: the seed of the run.
-        epoch: the number of the epoch, from 0.
     Returns:
         int64, of the shape of ``tokens``.
     """

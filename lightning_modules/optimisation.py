@@ -40,10 +40,7 @@ class Optimisation:
         """Return the result of ``configure_optimizers`` for a network, which may define ``attention_parameters``.
 
         Args:
-            network: the network that is trained.
             steps: says how many batches training will have; asked where the schedule depends on it.
-        Raises:
-            AttestError: attention is to be trained at another rate, and the network does not tell its parameters.
         """
         if self.attention_learning_rate_scale != 1:
             require_attention_parameters(network)
@@ -56,11 +53,7 @@ class Optimisation:
         return {"optimizer": optimizer, "lr_scheduler": _schedule(self.scheduler, optimizer, steps)}
 
     def make(self, parameters: Iterable[Any]) -> torch.optim.Optimizer:
-        """Return the optimiser of parameters, or of groups of parameters.
-
-        Raises:
-            AttestError: the optimiser refuses its settings.
-        """
+        """Return the optimiser of parameters, or of groups of parameters."""
         try:
             return self.optimizer(parameters)
         except ValueError as error:
@@ -114,11 +107,7 @@ class WarmUp(LRScheduler):
         super().__init__(optimizer)
 
     def spread_over(self, steps: float) -> None:
-        """Set the number of batches over which the schedule spreads.
-
-        Raises:
-            AttestError: training has no end that is known.
-        """
+        """Set the number of batches over which the schedule spreads."""
         if not math.isfinite(steps):
             raise AttestError(
                 "the learning rate falls to 0 by the end of training, and no end is set; expected a number of epochs. Type "

@@ -41,7 +41,6 @@ def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
     Args:
         losses: ``(N,)``, or of the whole batch ``()``.
         ids: int64 ``(N,)``.
-        stage: the stage of the run, for the message.
     """
     finite = losses.isfinite()
     if finite.all():

@@ -97,7 +97,6 @@ def tagging_columns(logits: Tensor, tags: Tensor, label_names: Sequence[str]) ->
     Args:
         logits: ``(B, T, K)``.
         tags: int64 ``(B, T)``, -100 at padding.
-        label_names: the K tags.
     Returns:
         sum of the tokens' losses, tokens, tokens tagged right; then what ``token_counts`` and ``chunk_counts`` return.
     """

@@ -110,11 +110,7 @@ class TextModule(LightningModule):
         return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *arguments: Any, **options: Any) -> Any:
-        """Load the parameters as PyTorch does.
-
-        Raises:
-            AttestError: the parameters belong to another network.
-        """
+        """Load the parameters as PyTorch does."""
         try:
             return super().load_state_dict(state_dict, *arguments, **options)
         except RuntimeError as error:
@@ -132,10 +128,6 @@ def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze:
     Args:
         network: a network with an ``nn.Embedding`` of ``words`` rows, if there are vectors or ``freeze`` is set.
         vectors: float ``(words, E)``; None leaves the embedding as it is.
-        words: the number of token ids.
-        freeze: whether training leaves the embedding unchanged.
-    Raises:
-        AttestError: the network has no such embedding, or the dimensions of vectors and embedding differ.
     """
     if vectors is None and not freeze:
         return

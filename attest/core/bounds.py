@@ -26,14 +26,7 @@ POSITIVE = ("memory_gib", "until", "epsilon", "filter_epsilon", "gradient_clip_v
 
 
 def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = str) -> None:
-    """Refuse a number outside its bounds; what is None, or has a name that is not listed, passes.
-
-    Args:
-        settings: by name.
-        shown: how a name is called in the sentence.
-    Raises:
-        AttestError: a setting is out of bounds, or no number.
-    """
+    """Refuse a number outside its bounds; what is None, or has a name that is not listed, passes."""
     for name, value in settings.items():
         if value is None:
             continue
@@ -47,12 +40,7 @@ def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = st
 
 
 def require_finite(settings: Mapping[str, Any], within: str = "") -> None:
-    """Raise an ``AttestError`` if a setting, however deep, is NaN or infinite.
-
-    Args:
-        settings: plain values, in dictionaries.
-        within: where they stand, ``model.``.
-    """
+    """Raise an ``AttestError`` if a setting, however deep, is NaN or infinite."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
             require_finite(value, f"{within}{name}.")

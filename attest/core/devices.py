@@ -6,11 +6,7 @@ from attest.core.errors import AttestError
 
 
 def device_named(name: str | torch.device) -> torch.device:
-    """Return the device of a name such as ``cpu``, ``cuda`` or ``cuda:1``.
-
-    Raises:
-        AttestError: this machine has no such device, or evidence cannot be computed there.
-    """
+    """Return the device of a name such as ``cpu``, ``cuda`` or ``cuda:1``."""
     there = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
     expected = " or ".join(["cpu", *(["cuda"] if there else []), *(there if len(there) > 1 else [])])
     try:

@@ -130,14 +130,7 @@ def unwritable(path: object, error: OSError) -> AttestError:
 
 
 def unknown_choice(what: str, found: str, expected: Iterable[str], command: str) -> AttestError:
-    """Return the error for a name that is not on a list, with the nearest name suggested.
-
-    Args:
-        what: what the name stands for, as the user typed it (``DATA``).
-        found: the name that was typed.
-        expected: every name that would have been taken.
-        command: a command that works, with ``{}`` where a name goes.
-    """
+    """Return the error for a name that is not on a list, with the nearest name suggested."""
     names = sorted(expected)
     return AttestError(
         f"{what}={found} is not known; expected one of: {', '.join(names)}. "
@@ -146,24 +139,14 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
 
 
 def nearest(found: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """Return the names most like a name that was typed, the nearest first, in capitals or not and however little alike.
-
-    Args:
-        found: what was typed.
-        names: what would have been taken.
-        most: how many to return at most.
-    """
+    """Return the names most like a name that was typed, the nearest first, in capitals or not and however little alike."""
     in_small_letters = {name.lower(): name for name in sorted(names)}
     return [in_small_letters[name] for name in difflib.get_close_matches(found.lower(), in_small_letters, n=most, cutoff=0.0)]
 
 
 @contextmanager
 def needing_transformers() -> Iterator[None]:
-    """Turn a failed import of the library transformers into a sentence.
-
-    Raises:
-        AttestError: the library, or a part of it, is missing.
-    """
+    """Turn a failed import of the library transformers into a sentence."""
     try:
         yield
     except ImportError as error:

@@ -36,9 +36,6 @@ def class_numbers(
         shape: ``(N,)``, one for each text, or ``(B, T)``, one for each token.
         names: of the classes, in class order; empty where labels must be numbers.
         classes: K; None for as many as there are names, or for unknown.
-        partly: whether ``UNLABELLED`` may stand among them.
-    Raises:
-        AttestError: they are none, not of this shape, or missing in part.
     """
     values = _of_shape(_array(labels, partly), shape)
     if values.dtype.kind == "U":
@@ -70,10 +67,6 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
     Args:
         labels: all that there are. Of a file, those of all its rows: 1, 2 and 3 are counted from 0 only if there is a 0.
         names: of the classes, in class order.
-        how: what the user can do, a sentence.
-        numbered: whether a label may be a class number.
-    Raises:
-        AttestError: a label is no class, or its number can be read in two ways.
     """
     for same in (str, _plain):
         known = {same(name): number for number, name in enumerate(names)}
@@ -107,11 +100,7 @@ def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
 
 
 def names_of(given: Any) -> tuple[str, ...]:
-    """Return the names of classes as strings, in class order; no names of None.
-
-    Raises:
-        AttestError: they are no list, empty or not all different.
-    """
+    """Return the names of classes as strings, in class order; no names of None."""
     if isinstance(given, str | Mapping | AbstractSet):
         raise AttestError(
             f"label_names is a {type(given).__name__}; expected a list with a name for each class, in class order. For "
@@ -127,11 +116,7 @@ def names_of(given: Any) -> tuple[str, ...]:
 
 
 def class_names(config: Any) -> list[str]:
-    """Return the classes of a model of transformers, in class order.
-
-    Raises:
-        AttestError: its ``id2label`` has other numbers than those from 0, or two classes of one name.
-    """
+    """Return the classes of a model of transformers, in class order."""
     if sorted(config.id2label) != list(range(config.num_labels)):
         raise AttestError(
             f"the model's config.json names the classes {_some(map(str, sorted(config.id2label)))}; expected "
@@ -142,12 +127,7 @@ def class_names(config: Any) -> list[str]:
 
 
 def require_no_table(what: str, given: Any) -> None:
-    """Raise an ``AttestError`` for a DataFrame where a list belongs: a loop over it goes through the names of its columns.
-
-    Args:
-        what: it was given for: ``texts``.
-        given: anything.
-    """
+    """Raise an ``AttestError`` for a DataFrame where a list belongs: a loop over it goes through the names of its columns."""
     if isinstance(given, pd.DataFrame):
         longest = max(given.columns, key=lambda name: len(str(given[name].iloc[:1].tolist())), default="text")
         raise AttestError(

@@ -81,10 +81,7 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
     """Set the memory budget of this process.
 
     Args:
-        gibibytes: working memory of one step of evidence.
         longest: most tokens of a text for evidence over pairs of tokens, which otherwise a single text could make endless.
-    Raises:
-        AttestError: one of them is not positive.
     """
     global _budget, _longest
     require_bounds({"memory_gib": gibibytes, "max_evidence_tokens": longest})
@@ -98,11 +95,7 @@ def processes_that_fit() -> int:
 
 @contextmanager
 def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
-    """Let this process take more memory than ``PIECE`` only while it holds the lock that the processes share.
-
-    Args:
-        turn: a lock that the processes share; one that already has it may take it again.
-    """
+    """Let this process take more memory than ``PIECE`` only while it holds the lock that the processes share."""
     global _turn
     before, _turn = _turn, turn
     try:
@@ -133,8 +126,6 @@ def by_rows(function: Callable[..., Tensor], bytes_per_row: int, *rows: Tensor, 
     Args:
         function: takes the tensors cut to some of their rows, returns one tensor with as many rows.
         bytes_per_row: what the function needs for one row at its peak.
-        rows: tensors of equal first dimension.
-        budget: bytes, if less than a piece.
     """
     chunk = rows_at_once(bytes_per_row, budget)
     with _turn if bytes_per_row > PIECE else nullcontext():

@@ -46,11 +46,7 @@ def together(processes: int, work: Callable[[int], Result]) -> Result:
     The others are copies of this process as it is now, and end with it, whatever ends it. Together they keep to the memory
     budget: only one at a time takes more than a piece of it.
 
-    Args:
-        processes: how many, this one included.
-        work: takes the rank, 0 here; what it returns elsewhere is dropped.
     Raises:
-        AttestError: one of the others was killed.
         Exception: what ``work`` raised here; what it raised elsewhere as a RuntimeError in words.
     """
     context = get_context("fork")

@@ -15,11 +15,7 @@ def first_line(fields: list[bytes]) -> tuple[int, bool]:
 
 
 def dimensions_in(path: Path) -> int | None:
-    """Return the number of dimensions of a word vector file; None if there is no such file, or nothing in it.
-
-    Args:
-        path: of the file.
-    """
+    """Return the number of dimensions of a word vector file; None if there is no such file, or nothing in it."""
     if not path.is_file():
         return None
     with path.open("rb") as lines:

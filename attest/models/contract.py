@@ -38,11 +38,7 @@ def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
 
 
 def require_steps(network: Any) -> None:
-    """Refuse a network that does not offer the four steps ``encode``, ``score``, ``project`` and ``decode``.
-
-    Raises:
-        AttestError: it is no ``nn.Module``, lacks a step, or a step does not take two arguments.
-    """
+    """Refuse a network that does not offer the four steps ``encode``, ``score``, ``project`` and ``decode``."""
     name = type(network).__name__
     if not isinstance(network, nn.Module):
         found = f"the class {network.__name__}" if isinstance(network, type) else f"a {name}"
@@ -79,11 +75,7 @@ def _takes_two(step: Any) -> bool:
 
 
 def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
-    """Refuse a batch that is not what ``Observation`` describes; ids may be left out.
-
-    Raises:
-        AttestError: a tensor has another kind or shape, or a text has no token or does not come first in its row.
-    """
+    """Refuse a batch that is not what ``Observation`` describes; ids may be left out."""
     named = {"tokens": tokens} if ids is None else {"ids": ids, "tokens": tokens}
     for name, given in (*named.items(), ("mask", mask)):
         if not isinstance(given, Tensor):
@@ -156,9 +148,6 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
     Args:
         network: asked once whether it, or a part of it, is in training mode, and later whether it is itself.
         logits: of a pass, ``(B, C)``.
-        again: makes the same pass once more.
-    Raises:
-        AttestError: passes differ, or depend on the batch by batch normalisation.
     """
     if network in _REPEATABLE or (network in _PADDING_SEEN and not network.training):
         return
@@ -197,13 +186,8 @@ def require_attention(
     """Check once for each network that its attention and decoder keep their promises; scores that are NaN end the check.
 
     Args:
-        network: was looked at before or not.
         hidden, scores, weights, logits: what its steps returned for a batch, ``(B, T, H)``, ``(B, T)`` twice, ``(B, C)``.
         tokens, mask: int64 and bool ``(B, T)``.
-    Raises:
-        AttestError: attention is not finite, negative, not of sum 1, or not exactly 0 at padding; ``decode`` returns
-            probabilities, or is not the linear function that ``token_logits`` promises; or a ``forward(tokens, mask)`` gives
-            other logits than the steps.
     """
     seen = _PADDING_SEEN.get(network)
     if seen or (seen is False and mask.all()) or not scores.isfinite()[mask].all():
@@ -290,8 +274,6 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
         ids: int64 ``(B,)``: names of the texts.
         tokens, mask: of the texts, ``(B, T)``; they are read together, and the shortest and the longest of them alone.
         given: what else ``itself`` is told of the tokens, ``(B, T)`` each.
-    Raises:
-        AttestError: predictions are further apart than ``CLOSE``.
     """
     together = _predictions_of(network, ids, tokens, mask, given or {})
     if getattr(network, "reads_questions", False):

@@ -212,11 +212,7 @@ def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def self_attending(network: nn.Module) -> list[str]:
-    """Return the names of the layers in which every token attends to every other, first to last.
-
-    Raises:
-        AttestError: there are none.
-    """
+    """Return the names of the layers in which every token attends to every other, first to last."""
     layers = [name for name, layer in attending(network).items() if layer.heads is not None]
     if not layers:
         raise AttestError(
@@ -234,15 +230,7 @@ def observe_layers(
     labels: Tensor | None = None,
     special: Tensor | None = None,
 ) -> LayerObservation:
-    """Run a network once and keep its layers' attention and, where a pass can begin at a layer, the inputs of layers.
-
-    Args:
-        network: takes tokens and mask to logits, in evaluation mode.
-        ids: as in ``attest.experiments.observe``.
-        tokens, mask, labels, special: as in ``LayerObservation``.
-    Raises:
-        AttestError: no layer of the network attends from token to token.
-    """
+    """Run a network once and keep its layers' attention and, where a pass can begin at a layer, the inputs of layers."""
     layers = self_attending(network)
     tokens, mask = outside_inference(tokens), outside_inference(mask)
     with entering(_entered(network)) as inputs:

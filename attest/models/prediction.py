@@ -43,7 +43,6 @@ def predictions_of(network: Any, logits: Tensor) -> Tensor:
     """Return what a network's logits predict.
 
     Args:
-        network: any with the four steps.
         logits: float ``(..., C)``.
     Returns:
         Class probabilities ``(..., K)``, rows sum to 1; of one number, that number in its standard deviations, ``(..., 1)``.

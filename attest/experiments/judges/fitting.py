@@ -28,9 +28,6 @@ def fitted(rows: pd.DataFrame, right: str, signs: Mapping[str, int], stated: Map
 
     Args:
         rows: one a text; every mechanism has the same weight, and so has every network in it.
-        right: the column of the truth.
-        signs: by feature.
-        stated: the configuration.
     """
     features = list(signs)
     values = rows[features].to_numpy(float) * [signs[name] for name in features]
@@ -144,11 +141,6 @@ def _quantile(networks: pd.DataFrame, level: float, side: str) -> float:
 def rules_of(rows: pd.DataFrame, of: str, features: str, stated: Mapping[str, Any]) -> dict[str, Rule]:
     """Return the calibrated rule for each set of experiments that the best rule takes features from.
 
-    Args:
-        rows: of the sides ``make`` and ``calibrate``.
-        of: tokens or states.
-        features: which of the configuration's.
-        stated: the configuration.
     Returns:
         By experiments, joined by commas, the whole set first.
     """
@@ -173,9 +165,6 @@ def rules_of(rows: pd.DataFrame, of: str, features: str, stated: Mapping[str, An
 def errors(networks: pd.DataFrame, stated: Mapping[str, Any]) -> dict[str, Any]:
     """Return how often a rule errs on networks, with 95 % intervals in which every mechanism counts with its rate.
 
-    Args:
-        networks: as ``networks_of`` returns them.
-        stated: the configuration.
     Returns:
         ``networks``, ``mechanisms``; ``false_yes``, ``false_no``, ``answered`` as [rate, low, high], None without any; the
         counts of answers by truth; and by answer ``wrong``, the rate of wrong ones among these answers.
@@ -209,15 +198,7 @@ def _rate(event: pd.Series, among: pd.Series, mechanism: pd.Series) -> list[floa
 def as_for_a_stranger(
     rows: pd.DataFrame, of: str, features: Sequence[str], by: str, stated: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the errors of rules each made and calibrated without one group of networks, and tried on that group.
-
-    Args:
-        rows: of all sides.
-        of: tokens or states.
-        features: of the rule.
-        by: the column of the groups: ``mechanism``, ``value``, ``look`` or ``kind``.
-        stated: the configuration.
-    """
+    """Return the errors of rules each made and calibrated without one group of networks, and tried on that group."""
     right = f"right_{of}"
     rows = rows.dropna(subset=right)
     signs = {name: sign for group in stated["features"].values() for name, sign in group.items() if name in features}

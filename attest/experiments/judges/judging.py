@@ -42,10 +42,6 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
     Args:
         suspicion: float ``(N,)`` of the defendant, NaN where the test is undefined.
         right: float ``(R, N)`` of right defendants.
-        tolerance: the largest difference that is none.
-        draws: D.
-        level: of the interval.
-        seed: of the draws.
     """
     more_RNN = compared(suspicion.unsqueeze(-1), right.unsqueeze(1), tolerance).nan_to_num(nan=0.0)
     wins = ((more_RNN + 1) / 2).mean(dim=0)
@@ -87,16 +83,7 @@ def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pooled") -> nn.Module:
-    """Return a network of the list, in evaluation mode.
-
-    Args:
-        stated: the configuration.
-        name: one of its ``defendants``.
-        rule: that the network follows.
-        kind: pooled, layered or decoder.
-    Raises:
-        AttestError: no gain lets it decide every text by the rule.
-    """
+    """Return a network of the list, in evaluation mode."""
     settings = {key: value for key, value in {**stated["plain"], **stated["defendants"][name]}.items() if key != "rules"}
     network = made(Recipe(kind=kind, rule=rule, **settings), draw_texts(rule, stated["gain_texts"], GAIN_SEED))
     if network is None:
@@ -111,10 +98,7 @@ def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> I
     """Run the tests of its family on every defendant that the configuration states, and yield the results.
 
     Args:
-        stated: the configuration.
         extra: pooled defendants of the user's own, by name: they take a rule and have ``rules`` and ``carrying_states``.
-    Raises:
-        AttestError: a truth does not hold.
     """
     for rule in stated["rules"]:
         for family in ("pooled", "layered"):
@@ -185,10 +169,6 @@ def over_rules(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
 def smallest_sets(judged: pd.DataFrame, sees: float, family: str, of: str) -> tuple[list[tuple[str, ...]], list[str]]:
     """Return the smallest sets of tests that see every wrong defendant on every rule, and the defendants that no test sees.
 
-    Args:
-        judged: as ``judge`` returns it.
-        sees: the AUROC that counts as seeing.
-        family, of: which tests.
     Returns:
         All sets of the smallest size; and ``defendant/rule`` that no test sees, which the sets leave out.
     """
@@ -211,10 +191,6 @@ SHIPPED = Path(str(files("attest.experiments.judges"))) / "findings.json"
 def findings(judged: pd.DataFrame, experiments: dict[str, str], sees: float) -> dict[str, dict[str, list[str]]]:
     """Return which defendants the tests of each experiment see, miss and falsely accuse, for pooled attention.
 
-    Args:
-        judged: as ``attest.experiments.judges.judging.judge`` returns it.
-        experiments: the experiment of each test.
-        sees: AUROC from which a test sees a defendant.
     Returns:
         ``sees``, wrong defendants that one of its tests sees on every rule, ``misses``, those that none does; ``accuses``,
         right defendants that one of its tests takes for wrong on some rule.

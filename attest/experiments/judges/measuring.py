@@ -40,14 +40,9 @@ def measure(
     """Run tests on a defendant: a network that pools by attention, or a Transformer.
 
     Args:
-        network: in evaluation mode.
-        name: its own, so that its coin is no other's.
-        texts: B of them.
         carrying: bool ``(B, T)``, the states that carry the decision.
-        seed: of everything that experiments draw.
         tests: of the family of the network, as in the configuration; a ``metric``, a function of somebody else's, may stand in
             the place of ``experiment`` and ``column``.
-        settings: of its experiments.
     """
     metrics = {name: test for name, test in tests.items() if "metric" in test}
     tests = {name: test for name, test in tests.items() if name not in metrics}
@@ -78,11 +73,7 @@ class Measured:
 
 
 def _by_metric(name: str, metric: Callable[..., Any], network: Any, texts: Texts, attention: Tensor) -> Tensor:
-    """Return what a metric says of each text, float64 ``(B,)``.
-
-    Raises:
-        AttestError: it fails, or returns something else than a number for each text.
-    """
+    """Return what a metric says of each text, float64 ``(B,)``."""
     batch = {"token_ids": texts.tokens, "mask": texts.mask, "label": texts.labels, "id": texts.ids}
     try:
         found = torch.as_tensor(metric(network, batch, attention.detach())).detach().double()
@@ -120,15 +111,7 @@ class Witnessed(NamedTuple):
 
 
 def witnessed(network: Any, texts: Texts, seed: int, keys: Collection[str], settings: Mapping[str, Any]) -> Witnessed:
-    """Run the experiments that columns come from as a trial runs them, on rollout where attention is inside layers alone.
-
-    Args:
-        network: in evaluation mode.
-        texts: B of them.
-        seed: of everything that is drawn.
-        keys: of the columns.
-        settings: of the experiments, by id.
-    """
+    """Run the experiments that columns come from as a trial runs them, on rollout where attention is inside layers alone."""
     inside = not getattr(network, "pools_by_attention", True)
     observation = observe(network, texts.ids, texts.tokens, texts.mask, texts.labels)
     attention = received = observation.attention

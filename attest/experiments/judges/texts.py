@@ -47,8 +47,6 @@ def draw_texts(rule: str, count: int, seed: int) -> Texts:
     """Draw texts of 24 to 36 tokens that a rule can label.
 
     Args:
-        rule: one of ``RULES``.
-        count: B.
         seed: with the number of a text it fixes that text.
     """
     ids = torch.arange(count)

@@ -54,10 +54,6 @@ class Trained:
 def models(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[str, Any]) -> pd.DataFrame:
     """Return a table with one row for each test and each network that nobody guided and that has learned its rule.
 
-    Args:
-        trained: all of them.
-        stated: the configuration.
-        tests: as in the configuration of constructed ones, of both families.
     Returns:
         ``network``, ``projection``, ``rule``, ``seed``, ``test``, ``of``; ``mass``, its mean; ``tau``, τ-b between suspicion
         and 1 − mass, NaN where either is constant; ``undefined``, the share of texts; ``texts``, how many count;

@@ -39,15 +39,7 @@ def verdict(mass: Tensor) -> str:
 
 @torch.no_grad()
 def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> None:
-    """Refuse a defendant that does not decide by its deciding words and its carrying states alone.
-
-    Args:
-        name: of the defendant.
-        network: offers the seam and ``carrying_states(tokens, mask)``.
-        texts: of its rule; all are decided, the first ``sample`` replaced exhaustively.
-    Raises:
-        AttestError: it gets a label wrong, or a replacement does what the truth says it does not.
-    """
+    """Refuse a defendant that does not decide by its deciding words and its carrying states alone."""
     told = f"the defendant {name} on the rule {texts.rule}"
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
         raise AttestError(f"{told} gets {wrong} of {len(texts.ids)} labels wrong; expected none. Correct its decision.")

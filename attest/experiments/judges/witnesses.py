@@ -21,11 +21,7 @@ FEATURES = ("tokens", "states", "layers")
 
 
 def about_of(inside: bool) -> dict[str, str]:
-    """Return which features answer about tokens and about states, by what the answer is about.
-
-    Args:
-        inside: whether attention is inside layers alone.
-    """
+    """Return which features answer about tokens and about states, by what the answer is about."""
     return {"tokens": "tokens", "states": "layers" if inside else "states"}
 
 
@@ -37,7 +33,6 @@ def points_at(attention: Tensor, truth: Tensor, ranked: Tensor, every: bool, lea
         truth: bool ``(B, T)``, what decides.
         ranked: bool ``(B, T)``, what counts.
         every: whether all of the truth must lead; else one of it.
-        lead: so many times the weight of any other token.
     """
     truth = truth & ranked
     others = attention.masked_fill(truth | ~ranked, 0).amax(dim=-1)
@@ -65,9 +60,6 @@ def refused(network: nn.Module | None, texts: Texts, stated: Mapping[str, Any]) 
 def rows_of_recipe(numbered: tuple[int, tuple[str, Recipe]], stated: Mapping[str, Any]) -> pd.DataFrame | str:
     """Return one row for each text of a network of the population, or the reason why the network does not count.
 
-    Args:
-        numbered: the network's number, the side of its mechanism in the split, and its recipe.
-        stated: the configuration.
     Returns:
         ``network``, ``side``, ``kind``, ``mechanism``, ``value``, ``look``, ``rule``, ``text``; ``right_tokens`` and
         ``right_states``, the truth; and the features, NaN where one is undefined.
@@ -91,11 +83,7 @@ def truthful_rows(
     """Return the features of each text and the truth about it, one row a text.
 
     Args:
-        network: in evaluation mode.
-        texts: B of them.
         carrying: bool ``(B, T)``, the states that carry the decision; None if nobody knows.
-        every_state: whether each of them is needed.
-        stated: the configuration.
     """
     keys = [key for of in FEATURES for key in stated["features"][of]]
     found = witnessed(network, texts, stated["seed"], keys, stated["settings"])

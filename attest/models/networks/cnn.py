@@ -60,7 +60,6 @@ class Cnn(nn.Module):
 
         Args:
             tokens, mask: ``(B, T)``.
-            readout: of hidden states.
         Returns:
             ``(B, T, T, F)``: ``[b, v, t]`` is what is read at token t of text b without its token v; arbitrary at t = v and
             at padding.

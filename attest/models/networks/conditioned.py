@@ -78,8 +78,6 @@ class ConditionedClassifier(nn.Module):
         Args:
             tokens: passage, padding (0), candidates (the size of the vocabulary plus the class of each) if any, question.
             mask: bool ``(B, T)``, True at the passage.
-        Raises:
-            AttestError: there are no questions, or no candidates where there should be.
         """
         passage = self.encoder(tokens.masked_fill(~mask, PADDING), mask)
         words = tokens.masked_fill(tokens >= self.vocab_size, PADDING)
@@ -131,8 +129,6 @@ def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
     Args:
         tokens, mask: ``(B, T)``, as in ``ConditionedClassifier.encode``.
-    Raises:
-        AttestError: a passage fills its row.
     """
     if mask[:, -1].any():
         raise AttestError(
@@ -151,10 +147,6 @@ def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
 
     Args:
         tokens: ``(B, T)``, as in ``ConditionedClassifier.encode``.
-        vocab_size: number of token ids; from there on they are classes.
-        classes: C.
-    Raises:
-        AttestError: a row has no candidates.
     """
     named = tokens >= vocab_size
     if not named.any(dim=-1).all():

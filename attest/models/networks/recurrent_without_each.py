@@ -170,7 +170,6 @@ class _Path:
         Args:
             other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.
             weight: ``(A, H)``, of this half.
-            readout: of both.
         """
         other_TBA, product = other_BTA.transpose(0, 1), product_with(weight)
         size, batch = self.inputs_TBG.shape[:2]

@@ -23,11 +23,7 @@ INSIDE = "base_model.model."
 
 
 def model_inside(adapted: Any) -> nn.Module:
-    """Return the model inside a ``PeftModel``, with the adapters in its layers as they are: active, disabled or merged.
-
-    Raises:
-        AttestError: the adapter is not in the layers alone, so that the model inside decides otherwise.
-    """
+    """Return the model inside a ``PeftModel``, with the adapters in its layers as they are: active, disabled or merged."""
     named = getattr(adapted, "active_adapters", None) or list(adapted.peft_config)
     for name in named:
         _require_in_layers(type(adapted).__name__, adapted.peft_config[name])
@@ -123,7 +119,6 @@ class Adapter:
         """Return the configuration of the adapted model: that of its base, with as many classes as the adapter's head has.
 
         Args:
-            config: of the base.
             kind: the class of transformers that makes the model, ``AutoModelForSequenceClassification`` for example.
         """
         config = copy.deepcopy(config)
@@ -141,11 +136,7 @@ class Adapter:
         return config
 
     def _shapes(self) -> dict[str, list[int]]:
-        """Return the shapes of the weights in the file, by name.
-
-        Raises:
-            AttestError: there is no such file, or it is damaged.
-        """
+        """Return the shapes of the weights in the file, by name."""
         try:
             with safe_open(self.folder / WEIGHTS, "pt") as file:
                 return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
@@ -156,14 +147,7 @@ class Adapter:
             ) from error
 
     def applied_to(self, model: PreTrainedModel, missing: list[str]) -> tuple[PreTrainedModel, list[str]]:
-        """Return the base with the adapter in its layers, and the names of the weights that neither of the two has.
-
-        Args:
-            model: the base.
-            missing: names of the weights that its files do not have.
-        Raises:
-            AttestError: the adapter does not fit the base.
-        """
+        """Return the base with the adapter in its layers, and the names of the weights that neither of the two has."""
         from peft import PeftModel, get_peft_model_state_dict
 
         own = self._shapes().keys()

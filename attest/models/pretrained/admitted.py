@@ -28,11 +28,7 @@ CHOOSING, ANSWERING = "ForMultipleChoice", "ForQuestionAnswering"
 
 
 def require_head(model: "PreTrainedModel") -> None:
-    """Refuse a model that neither decides between classes of a text or a token nor says one number of a text.
-
-    Raises:
-        AttestError: it does not; or it gives tokens several labels at once.
-    """
+    """Refuse a model that neither decides between classes of a text or a token nor says one number of a text."""
     name, config = type(model).__name__, model.config
     if name.endswith(CHOOSING):
         return
@@ -69,9 +65,6 @@ def is_squashed(config: Any) -> bool:
 
     Cross-encoders of sentence-transformers keep there the function that they put behind the logit. Where nothing is said, the
     number is the logit itself.
-
-    Raises:
-        AttestError: it is another function.
     """
     kept = getattr(config, "sentence_transformers", None) or {}
     said = kept.get("activation_fn") or getattr(config, "sbert_ce_default_activation_function", None) or "Identity"
@@ -90,11 +83,7 @@ def labels_decided(model: "PreTrainedModel") -> int:
 
 
 def require_one_stack(model: "PreTrainedModel") -> None:
-    """Refuse a model with an encoder and a decoder, where the attention of a single stack is meant.
-
-    Raises:
-        AttestError: it is one.
-    """
+    """Refuse a model with an encoder and a decoder, where the attention of a single stack is meant."""
     if model.config.is_encoder_decoder:
         raise AttestError(
             f"{type(model).__name__} has an encoder and a decoder, so no attention leads from its decision to the tokens "
@@ -106,10 +95,6 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
     """Refuse a model that decides otherwise through hook points than by itself, or whose tokens meet outside of attention.
 
     Where cross-attention is on trial, tokens meet in the encoder, too, and only the first is asked.
-
-    Raises:
-        AttestError: a layer has no attention or computes it several times; tokens still see one another when each of them
-            attends to itself alone; or as in ``require_itself``, for two texts of a few tokens.
     """
     name, calls, crosses = type(network.model).__name__, len(network.calls), isinstance(network, CrossingNetwork)
     config = None if isinstance(network, PlainNetwork) else network.model.config.get_text_config()

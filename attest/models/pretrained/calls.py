@@ -68,12 +68,9 @@ class AttentionCall(HookedModule):
         """Return outputs and weights, bit for bit the model's own if nothing is replaced.
 
         Args:
-            eager: the model's own attention.
-            module: that computes it.
             query, key, value: ``(B, N or G, T, D)``.
             support: as the model's mask has it: float, 0 where a row may attend, or None for everywhere.
             real: bool ``(B, T)``, True at real tokens.
-            options: of the model's own attention: scaling, position bias and the like.
         """
         key = self.hook("keys", key, real)
         if self.memory is not None:
@@ -104,11 +101,8 @@ class AttentionCall(HookedModule):
         columns of the scores as it moves these. Relative positions move with them.
 
         Args:
-            softmax: the model's own, over the last dimension.
             scores: ``(B, N, T, T)``, of which those that a row may not see are far below the others.
             real: bool ``(B, T)``, True at real tokens.
-        Raises:
-            AttestError: an intervention needs values, or moves keys where tokens do not see all others.
         """
         self.shows_values = False
         hooked = {point for point, _ in self.replacements}
@@ -146,11 +140,7 @@ class AttentionCall(HookedModule):
         return left
 
     def _require_written_out(self, module: nn.Module, weights: Tensor, values: Tensor, output: Tensor, real: Tensor) -> None:
-        """Refuse, the first time, a model whose outputs are not its weights times its values.
-
-        Raises:
-            AttestError: they differ by more than rounding.
-        """
+        """Refuse, the first time, a model whose outputs are not its weights times its values."""
         if self._written_out:
             return
         apart = ((weights @ values).transpose(1, 2) - output).detach().abs()[real].amax()
@@ -206,11 +196,7 @@ def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
 
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
-    """Return the weights under a projection. A learned sink takes part as one more column, which is dropped afterwards.
-
-    Args:
-        within: what rounding alone may take from the sum of a row.
-    """
+    """Return the weights under a projection. A learned sink takes part as one more column, which is dropped afterwards."""
     allowed = allowed | ~allowed.any(dim=-1, keepdim=True)  # padding whose window holds nothing but padding
     sink = 1 - weights.sum(dim=-1, keepdim=True)
     if sink.max() <= within:

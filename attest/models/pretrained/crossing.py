@@ -254,11 +254,7 @@ class CrossingNetwork(PretrainedNetwork):
 
 
 def _begin_of(model: "PreTrainedModel") -> list[int]:
-    """Return the tokens that a decoder is given before the first one that it generates.
-
-    Raises:
-        AttestError: there is none.
-    """
+    """Return the tokens that a decoder is given before the first one that it generates."""
     settings = (model.generation_config, model.config)
     start, forced = (
         next((each for each in (getattr(part, name, None) for part in settings) if each is not None), None)

@@ -69,10 +69,6 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     Args:
         name: a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files, or with ``adapter_config.json``,
             whose base is then loaded too; or an id on the Hub of one of the two.
-        prompted: whether it is a language model that answers a prompt, instead of a classifier.
-    Raises:
-        AttestError: there is none, its weights are incomplete or no safetensors, it needs code of its own, or the tokenizer
-            is not a fast one.
     """
     quieten_transformers()
     adapter = adapter_of(name)
@@ -107,15 +103,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
 
 
 def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
-    """Return a pretrained model with a new head, drawn from torch's random numbers where it has none of this size.
-
-    Args:
-        name: as in ``load``.
-        classes: of the head.
-        tagging: whether each token gets a class, instead of each text.
-    Raises:
-        AttestError: as in ``load``; or nothing of the weights is known.
-    """
+    """Return a pretrained model with a new head, drawn from torch's random numbers where it has none of this size."""
     quieten_transformers()
     config = config_of(name)
     config.num_labels, config.problem_type = classes, None
@@ -133,11 +121,7 @@ def quieten_transformers() -> None:
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """Return the adapter in a folder or on the Hub; None if there is a whole model.
-
-    Raises:
-        AttestError: it is of a kind that is not read from files, or peft is missing.
-    """
+    """Return the adapter in a folder or on the Hub; None if there is a whole model."""
     settings = _file(name, SETTINGS)
     if settings is None:
         return None
@@ -146,11 +130,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def config_tried(name: str) -> Any:
-    """Return the configuration of a model that can be tried: of a whole model, or of an adapter and its base together.
-
-    Raises:
-        AttestError: ``config_of`` or ``adapter_of`` raises it.
-    """
+    """Return the configuration of a model that can be tried: of a whole model, or of an adapter and its base together."""
     adapter = adapter_of(name)
     if adapter is None:
         return config_of(name)
@@ -161,11 +141,7 @@ def config_tried(name: str) -> Any:
 
 
 def config_of(name: str) -> Any:
-    """Return the configuration of a whole model in a folder or on the Hub.
-
-    Raises:
-        AttestError: there is none, it is an adapter, or the model needs code of its own.
-    """
+    """Return the configuration of a whole model in a folder or on the Hub."""
     _require_no_adapter(name)
     return _without_code(name, _config(name))
 
@@ -250,11 +226,7 @@ def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTra
 
 
 def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
-    """Return the fast tokenizer of a model in a folder or on the Hub.
-
-    Raises:
-        AttestError: there is none, or it is not a fast one.
-    """
+    """Return the fast tokenizer of a model in a folder or on the Hub."""
     tokenizer = _tokenizer(name, **options)
     require_fast(tokenizer)
     return tokenizer
@@ -280,10 +252,7 @@ def save(model: PreTrainedModel, names: Sequence[str], tokenizer: str, path: Pat
     """Write a fine-tuned model so that ``load`` reads it.
 
     Args:
-        model: whose classes have no names yet.
         names: of the classes, in class order.
-        tokenizer: folder or Hub id of the model that it started from.
-        path: a folder, which is made.
     """
     model.config.id2label = dict(enumerate(names))
     model.config.label2id = {name: number for number, name in enumerate(names)}

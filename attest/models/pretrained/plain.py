@@ -135,11 +135,7 @@ def _half(tokens: Tensor) -> Tensor:
 
 
 def _require_one_class(model: nn.Module) -> None:
-    """Refuse a module around a model of transformers that says a number, or several labels at once.
-
-    Raises:
-        AttestError: its configuration says so.
-    """
+    """Refuse a module around a model of transformers that says a number, or several labels at once."""
     for part in model.modules():
         config, name = getattr(part, "config", None), type(part).__name__
         problem = getattr(config, "problem_type", None)
@@ -152,11 +148,7 @@ def _require_one_class(model: nn.Module) -> None:
 
 
 def _mask_parameter(model: nn.Module) -> str | None:
-    """Return the name of the parameter of a module that takes the mask; None if it takes tokens alone.
-
-    Raises:
-        AttestError: it takes something else.
-    """
+    """Return the name of the parameter of a module that takes the mask; None if it takes tokens alone."""
     _, *others = inspect.signature(model.forward).parameters.values()
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     mask = next((each.name for each in others if "mask" in each.name), None)
@@ -170,11 +162,7 @@ def _mask_parameter(model: nn.Module) -> str | None:
 
 @torch.no_grad()
 def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[[Tensor, Tensor], Tensor]) -> nn.Embedding:
-    """Return the one ``nn.Embedding`` in which a module looks its tokens up.
-
-    Raises:
-        AttestError: there is none, or there are several; or the module cannot read token ids.
-    """
+    """Return the one ``nn.Embedding`` in which a module looks its tokens up."""
     used: dict[nn.Embedding, None] = {}
 
     def note(module: Any, inputs: tuple[Any, ...]) -> None:

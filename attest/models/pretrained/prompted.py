@@ -53,14 +53,7 @@ class Prompt:
         return self.template.replace(TEXT, text)
 
     def first_tokens(self, tokenizer: PreTrainedTokenizerBase, apart: bool = False) -> list[int]:
-        """Return the token that each answer begins with behind the prompt, in class order.
-
-        Args:
-            tokenizer: of the model.
-            apart: whether a decoder of its own writes the answer, which then stands alone.
-        Raises:
-            AttestError: an answer melts into the end of the prompt, or two begin with the same token.
-        """
+        """Return the token that each answer begins with behind the prompt, in class order."""
         first = [
             _first_alone(tokenizer, answer) if apart else _first_after(tokenizer, self.about("a text"), answer)
             for answer in self.answers.values()
@@ -76,20 +69,12 @@ class Prompt:
 
 
 def prompt_typed(template: str, labels: str | None) -> Prompt:
-    """Return a prompt as it is typed in a shell, with ``\\n`` for a new line, and its answers.
-
-    Raises:
-        AttestError: as of ``Prompt`` and ``answers_typed``.
-    """
+    """Return a prompt as it is typed in a shell, with ``\\n`` for a new line, and its answers."""
     return Prompt(template.replace(r"\n", "\n"), answers_typed(labels or ""))
 
 
 def answers_typed(typed: str) -> dict[str, str]:
-    """Read ``positive= good,negative= bad`` as answers by label; blanks belong to the answers.
-
-    Raises:
-        AttestError: a label has no answer.
-    """
+    """Read ``positive= good,negative= bad`` as answers by label; blanks belong to the answers."""
     pairs = [each.partition("=") for each in typed.split(",")]
     if bare := [label for label, equals, answer in pairs if not (label and equals and answer)]:
         raise AttestError(
@@ -129,11 +114,7 @@ class PromptEncoder(Encoder):
         self.prompt = prompt
 
     def __call__(self, text: str) -> list[int]:
-        """Return the token ids of the prompt about a text.
-
-        Raises:
-            AttestError: the model does not read as many, or a pair or a list of words is given.
-        """
+        """Return the token ids of the prompt about a text."""
         if not isinstance(text, str):
             raise AttestError(
                 f"a prompt asks about one text, and a {type(text).__name__} of {len(text)} is given; expected strings. For "

@@ -32,7 +32,6 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
     """Return the layers of a model, each with one call of attention, in the order of the calls.
 
     Args:
-        network: without interventions in force.
         tokens: int64 ``(1, T)``, a text to try them with.
     Returns:
         None of them where the model has no such list of layers, or where a pass that begins at one of them gives other logits

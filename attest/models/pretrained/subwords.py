@@ -58,11 +58,7 @@ class Subwords:
 
 
 def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], longest: int) -> Cut:
-    """Return texts, given as words, in subwords; what is beyond the longest that is read is left out at the end.
-
-    Raises:
-        AttestError: the tokenizer cuts at bytes, and was not told that words begin after blanks.
-    """
+    """Return texts, given as words, in subwords; what is beyond the longest that is read is left out at the end."""
     words = [list(text) for text in texts]
     with taking_words(tokenizer):
         read = tokenizer(words, is_split_into_words=True, truncation=True, max_length=longest, verbose=False)
@@ -84,8 +80,6 @@ def tags_of_subwords(
     Some words have no subword, a soft hyphen for example. Where one begins a chunk, the next word of this chunk begins it.
 
     Args:
-        tags: of the words of each text.
-        words: as in ``Cut``.
         label_names: the tags, in class order.
     """
     begins = {
@@ -114,13 +108,7 @@ def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int
 
 
 def told_of_unread(texts: Sequence[Sequence[str]], cut: Cut, longest: int) -> str | None:
-    """Return a sentence on words that have no subword; None if all have. What is cut is not counted.
-
-    Args:
-        texts: as words.
-        cut: their subwords.
-        longest: most subwords of a text.
-    """
+    """Return a sentence on words that have no subword; None if all have. What is cut is not counted."""
     unread = 0
     for words, ids, read in zip(texts, cut.ids, cut.words, strict=True):
         known = {word for word in read if word is not None} or {0}

@@ -35,11 +35,7 @@ def _counts_from_padding(model: nn.Module) -> bool:
 
 
 def require_fast(tokenizer: Any) -> None:
-    """Refuse a tokenizer that does not know which word a token is of.
-
-    Raises:
-        AttestError: it is not one of the fast ones.
-    """
+    """Refuse a tokenizer that does not know which word a token is of."""
     if not getattr(tokenizer, "is_fast", False):
         raise AttestError(
             f"the tokenizer is a {type(tokenizer).__name__}; expected a fast one, which knows the word of each token. "
@@ -66,11 +62,7 @@ def is_pair(text: Any) -> bool:
 
 @contextmanager
 def taking_words(tokenizer: Any) -> Iterator[None]:
-    """Turn the refusal of a tokenizer to take words one by one into a sentence.
-
-    Raises:
-        AttestError: the tokenizer cuts at bytes, and was not told that words begin after blanks.
-    """
+    """Turn the refusal of a tokenizer to take words one by one into a sentence."""
     try:
         yield
     except AssertionError as error:
@@ -96,8 +88,6 @@ def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]
     The words of the second text of a pair are counted on from those of the first.
 
     Args:
-        encoding: of the texts.
-        texts: one, or the two of a pair.
         begins: the character at which the only text begins in what was encoded; what stands around it is of no word.
     """
     words, count = [], 0

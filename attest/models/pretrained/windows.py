@@ -236,7 +236,6 @@ class WindowedNetwork(nn.Module):
 
         Args:
             attention: ``(B, W N, L, L)`` of each layer.
-            tokens, mask: of the texts.
             predicted: classes, int64 ``(B,)``.
         """
         places = self.windows.places(mask)
@@ -296,17 +295,7 @@ class WindowedNetwork(nn.Module):
 def windowed(
     network: PretrainedNetwork, tokenizer: Any, longest: int, window: int, stride: int, pooled: Any
 ) -> WindowedNetwork:
-    """Return a network that reads texts in windows.
-
-    Args:
-        network: reads a window.
-        tokenizer: of the texts, a fast one.
-        longest: how many tokens the model reads at most.
-        window, stride: as in ``Windows``.
-        pooled: as in ``WindowedNetwork``.
-    Raises:
-        AttestError: the window is longer than the model reads; or as in ``Windows`` and ``WindowedNetwork``.
-    """
+    """Return a network that reads texts in windows."""
     if window > longest:
         raise AttestError(
             f"the window has {window} tokens, and {type(network.model).__name__} reads at most {longest}; expected a window "
@@ -321,10 +310,7 @@ def require_own_windows(network: WindowedNetwork, tokenizer: Any, texts: list[st
     """Refuse texts whose windows are not those that their tokenizer makes.
 
     Args:
-        texts: B texts.
         tokens, mask: their token ids ``(B, T)``.
-    Raises:
-        AttestError: a window has other tokens.
     """
     windows = network.windows
     places = windows.places(mask)
