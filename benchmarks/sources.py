@@ -23,6 +23,7 @@ from attest.app.api import sources as api
 from attest.experiments.sources import sentences
 from attest.models.pretrained.answering import Answer
 from attest.models.pretrained.loading import load
+from attest.report.sources import Sources
 
 QUESTION = "What is the secret code of the vault?"
 
@@ -54,15 +55,32 @@ def named(model: Any, tokenizer: Any, text: str, answer: str, planted: int) -> d
     ids = torch.tensor(read["input_ids"])
     parts = api._in_tokens(spans, begins, read["offset_mapping"])
     said = Answer(model, ids, api._tokens_of(answer, asked, ids, tokenizer))
-    by_token = said.rows()._asdict() | {"rollout": said.rollout()}
+    rows = said.rows()
+    by_token = {"attention": rows.attention, "without the first token": rows.without_first}
+    by_token |= {"attention × gradient": rows.written, "rollout": said.rollout()}
     sums = {name: [float(values[begin:end].sum()) for begin, end in parts] for name, values in by_token.items()}
     return {name: float(np.argmax(each) == planted) for name, each in sums.items()}
 
 
 def interval(values: pd.Series) -> str:
-    """Return the mean and its 95 % by Student's t."""
+    """Return the mean and its 95 % by Student's t; of values that are 0 or 1 their count, by Clopper and Pearson."""
+    if values.isin([0, 1]).all():
+        low, high = stats.binomtest(int(values.sum()), len(values)).proportion_ci()
+        return f"{int(values.sum())} of {len(values)} ({low:.2f} to {high:.2f})"
     half = stats.t.ppf(0.975, len(values) - 1) * values.sem() if len(values) > 1 else float("nan")
-    return f"{values.mean():.2f} ± {half:.2f}"
+    return f"{values.mean():.2f} ({values.mean() - half:.2f} to {values.mean() + half:.2f})"
+
+
+def over(found: list[Sources]) -> str:
+    """Return the readings over documents; heads are weighed by what the other documents say, never by the one itself."""
+    learned = [each.learning_from([other for other in found if other is not each]) for each in found]
+    scores = pd.concat([each.scores for each in learned])
+    columns = ("tau", "same", "drop", "seconds")
+    table = {
+        name: {column: interval(scores.loc[[name], column]) for column in columns} for name in learned[0].scores.index
+    }
+    planted = pd.Series([each.table["share"][next(iter(each.truth))] for each in found])
+    return f"{pd.DataFrame(table).T.to_string()}\nshare of the planted sentence: {interval(planted)}"
 
 
 if __name__ == "__main__":
@@ -78,18 +96,13 @@ if __name__ == "__main__":
         each = [named(model, tokenizer, *one) for one in documents(typed.documents, typed.tokens, tokenizer)]
         print(pd.DataFrame(each).agg(["sum", "count"]).to_string())
         sys.exit()
-    rows = []
+    found: list[Sources] = []
     for number, (text, answer, planted) in enumerate(documents(typed.documents, typed.tokens, tokenizer), start=1):
-        found = attest.sources(model, text, QUESTION, answer, tokenizer=tokenizer, ablations=typed.ablations, truth=[planted])
-        share = found.table["share"][planted]
-        rows.append(found.scores.assign(share=share))
-        print(f"document {number}: {len(found.table)} sentences, planted {planted + 1}, its share {share:.2f}", flush=True)
-        print(found.scores.round(2).to_string(), flush=True)
-    scores = pd.concat(rows)
-    names = rows[0].index
-    table = {
-        name: {column: interval(scores.loc[[name], column]) for column in ("tau", "same", "precision", "seconds")}
-        for name in names
-    }
-    print(pd.DataFrame(table).T.to_string())
-    print(f"share of the planted sentence: {interval(pd.Series([each['share'].iloc[0] for each in rows]))}")
+        found.append(
+            attest.sources(model, text, QUESTION, answer, tokenizer=tokenizer, ablations=typed.ablations, truth=[planted])
+        )
+        share = found[-1].table["share"][planted]
+        print(f"document {number}: {len(found[-1].table)} sentences, planted {planted + 1}, its share {share:.2f}", flush=True)
+        print(found[-1].scores.round(2).to_string(), flush=True)
+        if number > 1:
+            print(f"{number} documents:\n{over(found)}", flush=True)

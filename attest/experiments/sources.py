@@ -1,13 +1,14 @@
 """E18: from which parts of its context does a decoder have its answer?
 
 Leaving out each source by itself is what the others are held against. A surrogate is fitted to the answer's probability
-without random sets of sources (Cohen-Wang et al. 2024, ContextCite).
+without random sets of sources (Cohen-Wang et al. 2024, ContextCite), and weights of heads to other answers (Cohen-Wang et
+al. 2025, AT2).
 
-Legend: U sources, M random sets, K readings.
+Legend: U sources, M random sets, N heads of all layers.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ from attest.core.randomness import random_uniforms, stream
 SENTENCE = re.compile(r"\s*\S.*?(?:[.!?]+[\"'”’)\]]*(?=\s+[^\sa-z])|\n|$)", re.DOTALL)
 PENALTY = 1.0
 """Of the squares of the surrogate's weights, for sources that are there or not, 1 or 0."""
+TINY = 1e-12
+"""Keeps the weight of a head that attends to all sources alike finite."""
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -49,6 +52,22 @@ def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
     there = kept.double() - kept.double().mean(dim=0)
     away = outcomes.double() - outcomes.double().mean()
     return torch.linalg.solve(there.mT @ there + PENALTY * torch.eye(kept.shape[1], dtype=torch.float64), there.mT @ away)
+
+
+def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Return a weight for each head by which its attention best tells what sources give, ``(N,)``; ridge regression.
+
+    Attention and falls count as away from their means over the sources of an example, in units of each head's deviation.
+
+    Args:
+        examples: of each the attention of N heads on its sources, float ``(U, N)``, and the fall without each, ``(U,)``.
+    """
+    attention = np.concatenate([each - each.mean(axis=0) for each, _ in examples])
+    falls = np.concatenate([each - each.mean() for _, each in examples])
+    units = np.sqrt((attention**2).mean(axis=0)) + TINY
+    scaled = attention / units
+    penalty = len(scaled) * np.eye(scaled.shape[1])
+    return np.linalg.solve(scaled.T @ scaled + penalty, scaled.T @ falls) / units
 
 
 def shares(drops: np.ndarray) -> np.ndarray:

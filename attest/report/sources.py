@@ -1,11 +1,15 @@
 """The sources of a decoder's answer (E18), as tables and as a page."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from attest.core.errors import AttestError
 from attest.core.measures.numbers import number, percent, rounded
+from attest.experiments.sources import head_weights, scored
 from attest.report.templating import render
 from attest.runs.folder import write_text
 
@@ -17,6 +21,7 @@ MEANINGS = {
     "rollout": "attention of all layers, one after the other, back to the tokens",
     "gradient × input": "of the answer's log-probability by each token's embedding",
     "random sets": "a linear model of the log-probability without random sets of sources",
+    "learned heads": "attention by head, with weights that were fitted to the sources of other answers",
 }
 LIMITS = (
     "What the answer loses without one source is what this source gives while all others stay: of two sources that say the "
@@ -39,6 +44,31 @@ class Sources:
     """A row a reading, as ``attest.experiments.sources.scored`` returns it, and ``seconds``."""
     model: str
     """The name of its class."""
+    by_head: np.ndarray = field(repr=False)
+    """Attention of each head of all layers on each source, float ``(U, N)``."""
+    truth: Collection[int] = ()
+    """Sources from 0 that the answer is known to come from."""
+
+    def learning_from(self, others: Sequence["Sources"]) -> "Sources":
+        """Return the same with one more reading, ``learned heads``: its heads have weights that tell the others' falls best.
+
+        Args:
+            others: of the same model, about other contexts or answers.
+        Raises:
+            AttestError: there are none, one has another number of heads, or one is about this context and answer.
+        """
+        if not others or any(other.by_head.shape[1] != self.by_head.shape[1] for other in others):
+            raise AttestError(
+                f"weights of {self.by_head.shape[1]} heads were to be learned from {len(others)} answers; expected one at "
+                "least, all of the same model."
+            )
+        if any((other.answer, [*other.table["text"]]) == (self.answer, [*self.table["text"]]) for other in others):
+            raise AttestError("weights of heads were to be learned from the answer that they are scored on; expected others.")
+        reading = self.by_head @ head_weights([(other.by_head, other.table["drop"].to_numpy()) for other in others])
+        row = scored({"learned heads": reading}, self.table["drop"].to_numpy(), self.truth).loc[["learned heads"]]
+        row["seconds"] = self.scores["seconds"]["attention"]
+        table = self.table.assign(**{"learned heads": reading})
+        return replace(self, table=table, scores=pd.concat([self.scores.drop(index="learned heads", errors="ignore"), row]))
 
     @property
     def sentence(self) -> str:

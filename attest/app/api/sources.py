@@ -93,15 +93,13 @@ def sources(
                 f"{longest_read(model, tokenizer)}; expected fewer. Give fewer documents, or a part of the context."
             )
         said = Answer(model, ids, given)
-        table, scores, log_probability = _measured(said, parts, ablations, seed, truth)
-    table.insert(0, "text", [text[begin:end].strip() for begin, end in spans])
-    return Sources(question, tokenizer.decode(given).strip(), log_probability, table, scores, type(model).__name__)
+        measured = _measured(said, parts, ablations, seed, truth)
+    measured["table"].insert(0, "text", [text[begin:end].strip() for begin, end in spans])
+    return Sources(question, tokenizer.decode(given).strip(), model=type(model).__name__, truth=truth, **measured)
 
 
-def _measured(
-    said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int]
-) -> tuple[pd.DataFrame, pd.DataFrame, float]:
-    """Return the table of sources, the scores of readings, and the log-probability of the answer."""
+def _measured(said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int]) -> dict[str, Any]:
+    """Return the log-probability of the answer, the table of sources, the scores of readings, and attention by head."""
     started = time.perf_counter()
     log_probability = said.log_probability()
     _tell_of_cost(said, parts, sets, time.perf_counter() - started)
@@ -122,16 +120,19 @@ def _measured(
         "rollout": timed("rollout", said.rollout),
         "gradient × input": timed("gradient × input", said.gradient_times_input),
     }
-    readings = {
-        name: np.array([float(values[begin:end].sum()) for begin, end in parts])
-        for name, values in by_token.items()
-        if values is not None
-    }
+    readings = {name: _of_sources(values, parts) for name, values in by_token.items() if values is not None}
     if sets:
         readings["random sets"] = timed("random sets", lambda: _by_random_sets(said, parts, sets, seed))
     scores = scored(readings, drops, truth)
     scores["seconds"] = [seconds.get(name, seconds["attention"]) for name in scores.index]
-    return pd.DataFrame({"share": shares(drops), "drop": drops, **readings}), scores, log_probability
+    table = pd.DataFrame({"share": shares(drops), "drop": drops, **readings})
+    by_head = _of_sources(rows.by_head, parts)
+    return {"log_probability": log_probability, "table": table, "scores": scores, "by_head": by_head}
+
+
+def _of_sources(values: torch.Tensor, parts: Sequence[Span]) -> np.ndarray:
+    """Return the sum over the tokens of each source, ``(T, ...)`` -> float64 ``(U, ...)``."""
+    return np.stack([values[begin:end].double().sum(dim=0).cpu().numpy() for begin, end in parts])
 
 
 def _by_random_sets(said: "Answer", parts: Sequence[Span], sets: int, seed: int) -> np.ndarray:

@@ -35,6 +35,8 @@ class Rows(NamedTuple):
     """float ``(T,)``: mean weight over rows, layers and heads."""
     without_first: Tensor
     """float ``(T,)``: the same, where each row leaves out the first token and its rest sums to 1."""
+    by_head: Tensor
+    """float ``(T, L N)``: mean weight over rows, of each head, first layer first."""
     written: Tensor
     """float ``(T,)``: weights times the gradient of the answer's log-probability by them, summed over rows, layers, heads."""
 
@@ -152,8 +154,9 @@ class Answer:
         others = weights.index_fill(-1, torch.tensor([0], device=weights.device), 0)
         without_first = others / others.sum(dim=-1, keepdim=True)
         without_first = without_first.nan_to_num(nan=0.0)  # of a row that has all its weight on the first token
-        attention, others = (each.mean(dim=(0, 1, 2))[:length] for each in (weights, without_first))
-        return Rows(attention, others, written.sum(dim=(0, 1, 2))[:length])
+        by_head = weights.mean(dim=2).flatten(0, 1).mT[:length]
+        others = without_first.mean(dim=(0, 1, 2))[:length]
+        return Rows(by_head.mean(dim=-1), others, by_head, written.sum(dim=(0, 1, 2))[:length])
 
     def _require_seen(self, look: _Look, found: Tensor) -> None:
         name = type(self.model).__name__
