@@ -76,9 +76,7 @@ def over(found: list[Sources]) -> str:
     learned = [each.learning_from([other for other in found if other is not each]) for each in found]
     scores = pd.concat([each.scores for each in learned])
     columns = ("tau", "same", "drop", "seconds")
-    table = {
-        name: {column: interval(scores.loc[[name], column]) for column in columns} for name in learned[0].scores.index
-    }
+    table = {name: {column: interval(scores.loc[[name], column]) for column in columns} for name in learned[0].scores.index}
     planted = pd.Series([each.table["share"][next(iter(each.truth))] for each in found])
     return f"{pd.DataFrame(table).T.to_string()}\nshare of the planted sentence: {interval(planted)}"
 

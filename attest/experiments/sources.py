@@ -57,13 +57,13 @@ def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
 def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Return a weight for each head by which its attention best tells what sources give, ``(N,)``; ridge regression.
 
-    Attention and falls count as away from their means over the sources of an example, in units of each head's deviation.
+    Attention counts as away from its mean over the sources of an example, in units of each head's deviation.
 
     Args:
         examples: of each the attention of N heads on its sources, float ``(U, N)``, and the fall without each, ``(U,)``.
     """
     attention = np.concatenate([each - each.mean(axis=0) for each, _ in examples])
-    falls = np.concatenate([each - each.mean() for _, each in examples])
+    falls = np.concatenate([each for _, each in examples])
     units = np.sqrt((attention**2).mean(axis=0)) + TINY
     scaled = attention / units
     penalty = len(scaled) * np.eye(scaled.shape[1])

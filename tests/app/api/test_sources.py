@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 
@@ -9,7 +10,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
 from attest.app.cli.main import main
-from attest.experiments.sources import random_sets, scored, sentences, shares, surrogate
+from attest.experiments.sources import head_weights, random_sets, scored, sentences, shares, surrogate
 from tests.models.pretrained.planted import SPAN, trained
 from tests.models.pretrained.tiny import tiny
 
@@ -38,6 +39,24 @@ def test_the_planted_words_are_found_in_every_text(planted):
         assert found.table["share"][[place, place + 1]].sum() > 0.85
         assert found.table["text"].tolist() == text.split()
     assert found.scores["tau"]["leave-one-out"] == pytest.approx(1)
+
+
+def test_heads_learn_from_other_answers_alone(planted, refusal):
+    found = [
+        asked(planted, text, answer="good", units=words(text), truth=[text.split().index(SPAN.split()[0])], ablations=0)
+        for text in planted.texts[:16:2]
+    ]
+    last, others = found[-1], found[:-1]
+    learned = last.learning_from(others)
+    weights = head_weights([(other.by_head, other.table["drop"].to_numpy()) for other in others])
+    np.testing.assert_allclose(learned.table["learned heads"], last.by_head @ weights)
+    np.testing.assert_allclose(last.by_head.mean(axis=1), last.table["attention"], rtol=1e-5)
+    assert learned.scores.loc["learned heads"].notna().all()
+    assert [*learned.scores.index] == [*last.scores.index, "learned heads"]
+    assert learned.learning_from(others[:2]).scores.index.is_unique
+    for wrong in ([], found):
+        with refusal():
+            last.learning_from(wrong)
 
 
 def test_what_the_model_writes_by_itself_is_explained(planted):
@@ -119,6 +138,16 @@ def test_a_surrogate_of_sources_that_add_up_finds_what_each_adds():
     torch.testing.assert_close(surrogate(kept, kept.float() @ adds), adds.double(), rtol=0.05, atol=0.05)
     assert 0.4 < kept.float().mean() < 0.6
     assert not torch.equal(kept, random_sets(1, 400, 5))
+
+
+def test_the_head_whose_attention_tells_what_sources_give_gets_the_weight():
+    generator = np.random.default_rng(0)
+    attention = [generator.random((6, 3)) for _ in range(40)]
+    level = generator.normal(size=40) * 100  # of one example's falls: what is shared by all its sources says nothing
+    weights = head_weights([(each, 5 * each[:, 1] + shift) for each, shift in zip(attention, level, strict=True)])
+    np.testing.assert_allclose(weights, [0, 2.5, 0], atol=0.2)  # half of 5: the penalty is as large as the head's own variance
+    alike = head_weights([(np.ones((4, 2)) * [1, 0], np.arange(4.0))])
+    np.testing.assert_allclose(alike, 0, atol=1e-6)
 
 
 def test_readings_are_scored_against_leaving_out():

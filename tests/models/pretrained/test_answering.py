@@ -71,6 +71,7 @@ def test_rows_and_their_gradients_are_those_of_a_whole_pass(name):
     gradients = torch.autograd.grad(said, seen.attentions)
     weights = torch.stack([each[0, :, -3:] for each in seen.attentions])
     torch.testing.assert_close(rows.attention, weights.mean(dim=(0, 1, 2))[:30].detach(), rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(rows.by_head, weights.mean(dim=2).flatten(0, 1).mT[:30].detach(), rtol=1e-4, atol=1e-6)
     written = torch.stack([each[0, :, -3:] for each in gradients]) * weights
     torch.testing.assert_close(rows.written, written.sum(dim=(0, 1, 2))[:30].detach(), rtol=1e-3, atol=1e-5)
     others = weights[..., 1:] / weights[..., 1:].sum(dim=-1, keepdim=True)
