@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, YES
 from attest.report.run_tables import markdown_table
 from attest.runs.folder import write_text
@@ -125,8 +123,3 @@ def _rules(rules: Mapping[str, Any]) -> list[list[str]]:
             said = f"{rule['intercept']:.2f} {' '.join(terms)}"
             rows.append([of, names, said, f"{limits['yes_low']:.2f}", part, f"{limits['no_high']:.2f}"])
     return rows
-
-
-def networks_table(networks: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of networks that the package of results keeps: what each is, its true share, estimate and answer."""
-    return networks.sort_values(["about", "network"], ignore_index=True)

@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 import yaml
-from huggingface_hub import ModelCard
 
-from attest.report.card import BEGIN, END, put_into, results, section
+from attest.report.card import BEGIN, END, put_into, section
 from attest.runs.folder import TRIAL, RunFolder, read_json, write_json, write_table
 from tests.report.made import VERDICT, decided, made_run
 
@@ -24,18 +23,6 @@ tags: [a,   b]
 
 It is mine.
 """
-INDEXED = CARD.replace(
-    "tags:",
-    """model-index:
-- name: theirs
-  results:
-  - task: {type: text-classification}
-    dataset: {type: glue, name: GLUE}
-    metrics:
-    - {type: accuracy, value: 0.91} # measured
-# below it
-tags:""",
-)
 
 
 @pytest.fixture
@@ -58,10 +45,6 @@ def trial(run) -> RunFolder:
     return run
 
 
-def data_of(card: str) -> dict:
-    return yaml.safe_load(card.split("---")[1])
-
-
 def test_the_section_of_a_run(run, snapshot):
     assert section(run) == snapshot
 
@@ -77,47 +60,25 @@ def test_a_command_that_a_stranger_may_have_written_is_left_out(run):
     assert "config.yaml" in section(run)
 
 
-def test_the_library_of_the_hub_reads_the_metadata(run):
-    found = {each.metric_type: each for each in ModelCard(put_into("", run, "mine")).data.eval_results}
-    values = {"attest/tokens": "in part", "attest/tokens/share": 0.52, "attest/E2/tvd_median": 0.25, "attest/E2/of_texts": 0.5}
-    assert {name: each.metric_value for name, each in found.items()} == values
-    first = found["attest/tokens"]
-    assert (first.dataset_type, first.dataset_name, first.dataset_split) == ("SetFit/sst5", "sst", "test")
-    assert first.task_type == "text-classification"
-
-
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_a_card_without_results_keeps_every_line(run, ending):
+def test_a_card_keeps_every_line_above_its_section(run, ending):
     card = CARD.replace("\n", ending)
-    written = put_into(card, run, "mine")
-    kept = written[: written.index("model-index")] + written[written.index(f"---{ending}{ending}# My") : written.index(BEGIN)]
-    assert kept == card + ending
+    written = put_into(card, run)
+    assert written.startswith(card + ending + BEGIN)
     assert written.endswith(END + ending)
     assert written.count("\n") == written.count(ending)
-    (entry,) = data_of(written)["model-index"]
-    assert (entry["name"], entry["results"]) == ("mine", results(run))
 
 
-def test_results_of_others_stay_and_so_do_lines_around_them(run):
-    written = put_into(INDEXED, run, "mine")
-    (entry,) = data_of(written)["model-index"]
-    assert entry["name"] == "theirs"
-    assert entry["results"] == [*data_of(INDEXED)["model-index"][0]["results"], *results(run)]
-    assert "# For reference, see the documentation of cards\nmodel-index:\n" in written
-    assert "\n# below it\ntags: [a,   b]\n---\n\n# My model\n\nIt is mine.\n" in written
-    assert "# measured" not in written, "it would stand behind another number"
-
-
-CARDS = ("", CARD, INDEXED, CARD.replace("\n", "\r\n"), INDEXED.replace("\n", "\r\n"), "# Without", "---\n# none\n---\n")
+CARDS = ("", CARD, CARD.replace("\n", "\r\n"), "# Without", "---\n# none\n---\n")
 
 
 @pytest.mark.parametrize("card", CARDS)
 def test_an_older_section_is_replaced_where_it_stands(run, card):
-    once = put_into(card, run, "mine") + "And after it.\n"
-    assert put_into(once, run, "mine") == once
+    once = put_into(card, run) + "And after it.\n"
+    assert put_into(once, run) == once
     write_json(run.summary, {"verdict": {"tokens": BECAUSE["tokens"] | {"answer": "no", "sentence": "No. Never."}}} | NUMBERS)
-    again = put_into(once, run, "mine")
-    assert again.count(BEGIN) == again.count("attest/tokens\n".replace("\n", "\r\n" if "\r\n" in card else "\n")) == 1
+    again = put_into(once, run)
+    assert again.count(BEGIN) == 1
     assert again.endswith("And after it.\n")
     assert "No. Never." in again
     assert "In part." not in again
@@ -129,15 +90,12 @@ def test_an_older_section_is_replaced_where_it_stands(run, card):
         f"{BEGIN}\n",
         f"{END}\n{BEGIN}\n",
         f"{BEGIN}\n{END}\n{BEGIN}\n{END}\n",
-        "---\na: [\n---\n",
-        "---\n- a\n---\n",
-        "---\nmodel-index: 3\n---\n",
     ],
-    ids=["no end", "end first", "two", "no YAML", "a list", "no index"],
+    ids=["no end", "end first", "two"],
 )
 def test_a_card_that_cannot_be_read_is_refused(run, card, refusal):
     with refusal():
-        put_into(card, run, "mine")
+        put_into(card, run)
 
 
 def test_without_verdict_there_is_no_section(run, refusal):

@@ -13,7 +13,7 @@ CARD = "README.md"
 def push_card(folder: RunFolder, repo: str, create_pr: bool = False) -> str:
     """Put the section about a run or a trial into the card of a model on the Hub, and return the address of the change."""
     try:
-        card = put_into(_card(repo), folder, repo.rpartition("/")[2])
+        card = put_into(_card(repo), folder)
         done = huggingface_hub.upload_file(
             path_or_fileobj=card.encode(),
             path_in_repo=CARD,

@@ -4,11 +4,9 @@
     attest card my-trial --into README.md
 
 The section has the verdict, how often such a verdict is wrong, the numbers that carry it, what was run on how many texts by
-which version, and how to do it again. The metadata at the top hold the same for the Hugging Face Hub, in model-index.
-
-With --into the section and its metadata take the place of earlier ones in a card, or are added. Everything else in the card
-stays as it is. Without it a card with the section alone is printed. From Python, trial.push_to_hub("me/my-model") puts it
-into the card on the Hub.
+which version, and how to do it again. With --into it takes the place of an earlier one in a card, or is added at the end;
+everything else in the card stays as it is. Without it the section is printed. From Python, trial.push_to_hub("me/my-model")
+puts it into the card on the Hub.
 """
 
 from pathlib import Path
@@ -20,15 +18,15 @@ from attest.core.errors import AttestError
 def main(arguments: list[str]) -> int:
     """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
-    from attest.report.card import name_of, put_into
+    from attest.report.card import put_into
     from attest.report.gate import finished
     from attest.runs.folder import RunFolder, write_atomically
 
     folder = finished(RunFolder(typed.folder))
     if typed.into is None:
-        print(put_into("", folder, name_of(folder)), end="")
+        print(put_into("", folder), end="")
         return 0
-    card = put_into(_read(typed.into), folder, name_of(folder)).encode()
+    card = put_into(_read(typed.into), folder).encode()
     write_atomically(typed.into, lambda temporary: temporary.write_bytes(card))
     print(f"Card: {typed.into}")
     return 0

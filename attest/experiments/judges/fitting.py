@@ -3,7 +3,7 @@
 Legend: N texts, F features, M networks.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -216,8 +216,3 @@ def as_for_a_stranger(
 def others_side(mechanism: str) -> int:
     """Return in which half of the mechanisms one falls, where all but one group are divided anew."""
     return sum(mechanism.encode()) % 2
-
-
-def experiments_needed(rules: Mapping[str, Iterable[Rule]]) -> list[str]:
-    """Return the experiments that the best rules take features from."""
-    return sorted({experiment_of(name) for of in rules.values() for rule in of for name in rule.weights})

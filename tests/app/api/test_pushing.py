@@ -47,14 +47,14 @@ def test_the_section_goes_into_the_card_that_is_there(run, hub):
     hub.card = "# Mine\r\n"
     assert run.push_to_hub("me/mine") == hub.url
     (written,) = hub.written
-    assert written["path_or_fileobj"].decode() == put_into("# Mine\r\n", run.folder, "mine")
+    assert written["path_or_fileobj"].decode() == put_into("# Mine\r\n", run.folder)
     assert (written["repo_id"], written["path_in_repo"], written["create_pr"]) == ("me/mine", "README.md", False)
 
 
 def test_a_model_without_card_gets_one_and_a_pull_request_has_its_own_address(run, hub):
     hub.card = refused_by(RemoteEntryNotFoundError)
     assert run.push_to_hub("me/mine", create_pr=True) == f"{hub.url}/pr"
-    assert hub.written[0]["path_or_fileobj"].decode() == put_into("", run.folder, "mine")
+    assert hub.written[0]["path_or_fileobj"].decode() == put_into("", run.folder)
 
 
 @pytest.mark.parametrize(
