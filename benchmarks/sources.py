@@ -1,10 +1,10 @@
 """Readings of the sources of an answer (E18) on documents with a planted sentence that alone holds the answer.
 
-    python -m benchmarks.sources --model smollm2 --documents 8 --tokens 300 --ablations 16
-    python -m benchmarks.sources --model smollm2 --documents 8 --tokens 300 --named   # does attention name it?
+    python -m benchmarks.sources --model smollm2 --documents 8 --tokens 1000 --ablations 16
+    python -m benchmarks.sources --model smollm2 --documents 8 --tokens 1000 --named   # does attention name it?
 
-The documents are reviews of IMDb's test split, cut after a sentence; the planted one stands after each eighth of a document in
-turn. The answer is given, so that every document has the same one to explain.
+The documents are reviews of IMDb's test split, cut after a sentence; of eight the planted one stands after another eighth in
+each. The answer is given, so that every document has the same one to explain.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def documents(count: int, tokens: int, tokenizer: Any) -> list[tuple[str, str, i
         if lengths[-1] < tokens:
             continue
         parts = parts[: int((lengths <= tokens).sum())]
-        place, code = len(parts) * len(found) // count, str(1000 + 787 * len(found))
+        place, code = len(parts) * (5 * len(found) % count) // count, str(1000 + 787 * len(found))  # early and late in turn
         text = " ".join([*parts[:place], f"The secret code of the vault is {code}.", *parts[place:]])
         (planted,) = (at for at, (begin, end) in enumerate(sentences(text)) if code in text[begin:end])
         found.append((text, code, planted))
