@@ -15,9 +15,8 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.cache_utils import DynamicCache
 
-from attest.core.attention.rollout import attention_rollout
 from attest.core.errors import AttestError
-from attest.core.memory import memory_budget
+from attest.core.memory import memory_budget, rows_at_once
 from attest.core.rounding import rounding
 from attest.models.pretrained.attention import attending_through
 from attest.models.pretrained.calls import AttentionCall, Eager
@@ -26,6 +25,8 @@ Span = tuple[int, int]
 """Where a part of a prompt begins and ends, in tokens."""
 CLOSE = 1e-4
 """How far the logarithm of a probability may be from that of a whole pass."""
+COPIES, MAPS = 3, 4
+"""Queries, keys and values of a layer; and what a row of attention takes: scores, with their mask, weights, their copy."""
 
 
 class Rows(NamedTuple):
@@ -41,23 +42,51 @@ class Rows(NamedTuple):
     """float ``(T,)``: weights times the gradient of the answer's log-probability by them, summed over rows, layers, heads."""
 
 
+Attend = Callable[[slice], tuple[Tensor, Tensor]]
+"""Takes some rows of one call of attention to their outputs ``(1, Q, N, D)`` and weights ``(1, N, Q, S)``."""
+
+
 class _Look:
-    """The calls of attention of one pass; something is kept of the weights of each, ``(1, N, Q, S)``."""
+    """The calls of attention of one pass, with the weights of each, ``(1, N, Q, S)``."""
 
     real = torch.ones(1, 1, dtype=torch.bool)
 
-    def __init__(self, keep: Callable[[Tensor], Tensor]) -> None:
-        self.keep = keep
+    def __init__(self) -> None:
         self.seen: list[Tensor] = []
 
     def next_call(self) -> AttentionCall:
         return cast(AttentionCall, self)
 
-    def attend(self, eager: Eager, module: Any, *arguments: Any, **options: Any) -> tuple[Tensor, Tensor]:
-        query, key, value, support, _real = arguments
-        output, weights = eager(module, query, key, value, support, **options)
-        self.seen.append(self.keep(weights))
+    def attend(
+        self, eager: Eager, module: Any, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, _real: Tensor,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        def rows_of(rows: slice) -> tuple[Tensor, Tensor]:
+            allowed = None if support is None else support[:, :, rows]
+            return eager(module, query[:, :, rows], key, value, allowed, **options)
+
+        return self.seen_of(rows_of)
+
+    def seen_of(self, attend: Attend) -> tuple[Tensor, Tensor | None]:
+        output, weights = attend(slice(None))
+        self.seen.append(weights)
         return output, weights
+
+
+class _LookAgain(_Look):
+    """The calls of attention of one pass, whose weights are computed again when they are asked for, some rows at a time.
+
+    Args:
+        chunks: of rows.
+    """
+
+    def __init__(self, chunks: Sequence[slice]) -> None:
+        super().__init__()
+        self.chunks, self.calls = chunks, list[Attend]()
+
+    def seen_of(self, attend: Attend) -> tuple[Tensor, Tensor | None]:
+        self.calls.append(attend)
+        return torch.cat([attend(rows)[0] for rows in self.chunks], dim=1), None
 
 
 @dataclass(frozen=True)
@@ -143,7 +172,7 @@ class Answer:
         if len(before):
             with torch.no_grad():
                 self.model(input_ids=before.unsqueeze(0), past_key_values=cache, use_cache=True)
-        look = _Look(lambda weights: weights)
+        look = _Look()
         with torch.enable_grad():
             with attending_through(self.model, look):
                 found = self._of_last_rows(self.tokens[-size:], cache, self._embedded(self.tokens[-size:]))
@@ -174,16 +203,26 @@ class Answer:
 
     @torch.no_grad()
     def rollout(self) -> Tensor | None:
-        """Return attention rollout from the rows of the answer, float ``(T,)``; None where its maps do not fit the memory."""
-        layers, size = self.model.config.get_text_config().num_hidden_layers, len(self.tokens)
-        if layers * size**2 * 4 > memory_budget():
+        """Return attention rollout (Abnar & Zuidema 2020) from the rows of the answer, float ``(T,)``.
+
+        No map is kept: keys and queries are, and weights are computed again from them, in chunks of rows.
+
+        Returns:
+            None where even these do not fit the memory budget.
+        """
+        config, size = self.model.config.get_text_config(), len(self.tokens)
+        if COPIES * config.num_hidden_layers * size * config.hidden_size * 4 > memory_budget():
             return None
-        look = _Look(lambda weights: weights.mean(dim=1, keepdim=True))
+        step = rows_at_once(MAPS * config.num_attention_heads * size * 4)
+        look = _LookAgain([slice(begin, begin + step) for begin in range(0, size, step)])
         with attending_through(self.model, look):
             self._of_last_rows(self.tokens)
-        begins = torch.zeros(1, size, device=self.tokens.device)
-        begins[:, -len(self.answer) :] = 1 / len(self.answer)
-        return attention_rollout({str(place): each for place, each in enumerate(look.seen)}, begins)[0, : len(self.prompt)]
+        reached = torch.zeros(size, device=self.tokens.device)
+        reached[-len(self.answer) :] = 1 / len(self.answer)
+        for attend in reversed(look.calls):
+            moved = [reached[rows] @ attend(rows)[1][0].mean(dim=0).float() for rows in look.chunks]
+            reached = (torch.stack(moved).sum(dim=0) + reached) / 2  # as much for the residual connection
+        return reached[: len(self.prompt)]
 
     @torch.enable_grad()
     def gradient_times_input(self) -> Tensor:

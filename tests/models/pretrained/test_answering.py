@@ -5,6 +5,9 @@ import torch
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
+from transformers.models.gpt2 import modeling_gpt2
+from transformers.models.llama import modeling_llama
+
 from attest.core.attention.rollout import attention_rollout
 from attest.core.memory import budget_kept, set_memory_budget
 from attest.models.pretrained import answering
@@ -103,7 +106,24 @@ def test_a_row_that_attends_to_the_first_token_alone_says_nothing_of_others(monk
     assert asked.rows().without_first.tolist() == [0.0] * 30
 
 
-def test_rollout_is_left_out_where_its_maps_do_not_fit():
+def test_rollout_is_computed_in_chunks_of_rows_within_the_budget(monkeypatch):
+    for name, module in (("llama", modeling_llama), ("gpt2", modeling_gpt2)):
+        asked, own, rows = answer(name), module.eager_attention_forward, []
+        whole = asked.rollout()
+        monkeypatch.setattr(
+            module,
+            "eager_attention_forward",
+            lambda part, query, *rest, own=own, rows=rows, **options: (
+                rows.append(query.shape[-2]) or own(part, query, *rest, **options)
+            ),
+        )
+        with budget_kept():
+            set_memory_budget(30_000 / 2**30)  # queries, keys and values of both layers, or 14 rows of a map
+            torch.testing.assert_close(asked.rollout(), whole, rtol=0, atol=1e-6)
+        assert rows == [14, 14, 4] * 4, "two layers, each in the pass and once again"
+
+
+def test_rollout_is_left_out_where_not_even_queries_and_keys_fit():
     with budget_kept():
         set_memory_budget(1e-6)
         assert answer("llama").rollout() is None
