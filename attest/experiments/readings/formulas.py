@@ -3,7 +3,7 @@
 Gradients are those of the predicted class's probability with respect to the embedded input, signed. Attention inside the
 layers of Transformers is followed down to the tokens.
 
-Legend: B batch, N heads, T tokens, V tokens whose value is zeroed, E embedding, H hidden, C classes.
+Legend: B batch, N heads, T tokens, E embedding, H hidden, C classes.
 """
 
 from typing import cast
@@ -11,9 +11,8 @@ from typing import cast
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from attest.core.attention.interventions import Intervention, attending, intervene
+from attest.core.attention.interventions import Intervention, intervene
 from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
 from attest.experiments.erasure.read_anew import hooked, logits_of, reading_embedded
@@ -21,7 +20,6 @@ from attest.experiments.erasure_until_flip import attention_gradient
 from attest.experiments.importance import ACTIVATIONS, gradients_through_attention
 from attest.experiments.layers.rollout import read_from_layers, where_rollout_begins
 from attest.models.layers_observed import observe_layers
-from attest.models.networks.transformer import TransformerLayer
 from attest.models.observation import Observation, cached_per_batch
 from attest.models.prediction import logits_of_classes, predictions_of
 
@@ -139,18 +137,6 @@ def rollout(observation: Observation) -> Tensor:
     return read_from_layers(observation, _layers(observation))
 
 
-def value_zeroing(observation: Observation) -> Tensor:
-    """Return how far a layer's outputs turn without the value of each token, rolled out over layers (Mohebbi et al. 2023).
-
-    In each layer the cosine distances, rows scaled to sum 1, stand in the place of attention; the layer's input is as it was,
-    and its own residual connection is in the distance already, so that none is added. ``(B, T)``.
-    """
-    reading = observation.attention.unsqueeze(1)
-    for layer, hidden in reversed(_inputs_of_layers(observation)):
-        reading = reading @ _turned_by_each(layer, hidden, observation.mask)
-    return reading.squeeze(1)
-
-
 def flow(observation: Observation) -> Tensor:
     """Compute attention flow (Abnar & Zuidema 2020): the most that can flow from the pooled text to each token, ``(B, T)``.
 
@@ -201,44 +187,6 @@ def _layers(observation: Observation) -> dict[str, Tensor]:
     network = cast(nn.Module, observation.network)
     with torch.no_grad():
         return dict(observe_layers(network, observation.ids, observation.tokens, observation.mask).attention)
-
-
-def transformer_layers(observation: Observation) -> list[TransformerLayer]:
-    """Return the layers of Attest's own Transformers, first to last; an empty list for other people's models."""
-    return [part for part in cast(nn.Module, observation.network).modules() if isinstance(part, TransformerLayer)]
-
-
-def _inputs_of_layers(observation: Observation) -> list[tuple[TransformerLayer, Tensor]]:
-    """Return each layer of Attest's own Transformers and the hidden states that enter it, first to last."""
-    found: list[tuple[TransformerLayer, Tensor]] = []
-
-    def note(layer: TransformerLayer, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        found.append((layer, inputs[0]))
-
-    with hooked(transformer_layers(observation), note), torch.no_grad():
-        observation.network.encode(observation.tokens, observation.mask)
-    return found
-
-
-@torch.no_grad()
-def _turned_by_each(layer: TransformerLayer, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Return how far each output of a layer turns without the value of token v, as rows that sum to 1: ``(B, T, V)``."""
-    size = mask.shape[-1]
-    clean = layer(hidden, mask)
-    zeroed = torch.arange(size, device=mask.device).repeat(len(mask))
-    text = torch.arange(len(mask), device=mask.device).repeat_interleave(size)
-
-    def of_variants(text: Tensor, zeroed: Tensor) -> Tensor:
-        column = functional.one_hot(zeroed, size).bool()[:, None, None]
-        name = next(iter(attending(layer)))
-        with intervene(layer, Intervention("weights", lambda weights, _: weights.masked_fill(column, 0), [name])):
-            return cosine_distance(layer(hidden[text], mask[text]), clean[text])
-
-    per_variant = 8 * hidden[0].nbytes + 4 * (layer.attention.heads or 1) * size**2 * hidden.element_size()
-    turned = by_rows(of_variants, per_variant, text, zeroed).unflatten(0, (-1, size)).transpose(1, 2)
-    turned = turned.masked_fill(~mask.unsqueeze(1), 0)
-    total = turned.sum(dim=-1, keepdim=True)
-    return turned / torch.where(total > 0, total, 1)
 
 
 def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
+from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.erasure.operators import attends_within
 from attest.experiments.importance import leave_one_out_inputs
-from attest.experiments.readings import formulas, surrogates
+from attest.experiments.readings import formulas, surrogates, values
 from attest.models.observation import Observation
 
 RANDOM = "random"
@@ -66,12 +67,20 @@ def _rolls_out(observation: Observation) -> bool:
 
 
 def _has_one_map(observation: Observation) -> bool:
-    return _has_layers(observation) and not hasattr(observation.network, "sides")
+    return _rolls_out(observation) and not hasattr(observation.network, "sides")
 
 
 def _zeroes_values(observation: Observation) -> bool:
-    # layers of others do not say where their hidden states come in
-    return not _has_layers(observation) or bool(formulas.transformer_layers(observation))
+    return not _has_layers(observation) or (_has_one_map(observation) and bool(values.blocks_of(observation)))
+
+
+def _shows_values(observation: Observation) -> bool:
+    shown = _has_one_map(observation) and getattr(observation.network, "shows_outputs", True)
+    return shown and len(values.readers_of(observation)) == len(attending(cast(nn.Module, observation.network)))
+
+
+def _has_norms(observation: Observation) -> bool:
+    return _pools(observation) or _shows_values(observation)
 
 
 def _has_layer_norms(observation: Observation) -> bool:
@@ -84,7 +93,11 @@ def _has_captum(observation: Observation) -> bool:
 
 
 def _value_zeroing(observation: Observation) -> Tensor:
-    return formulas.value_zeroing(observation) if _has_layers(observation) else formulas.value_zeroing_pooled(observation)
+    return values.value_zeroing(observation) if _has_layers(observation) else formulas.value_zeroing_pooled(observation)
+
+
+def _norm(observation: Observation) -> Tensor:
+    return formulas.norm_weighted(observation) if _pools(observation) else values.norms(observation)
 
 
 def random_reading(observation: Observation, seed: int = 0) -> Tensor:
@@ -95,7 +108,9 @@ def random_reading(observation: Observation, seed: int = 0) -> Tensor:
 
 
 POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a linear decoder"
-OUR_LAYERS = "attention that pools, or layers of attest.models.networks"
+BLOCKS = "attention that pools, or a list of layers that pass hidden states on, each with one attention of its own"
+READ_BY_ONE = "attention between tokens whose heads, weights times values, are read side by side by one linear module"
+POOLS_OR_READ = f"attention that pools, or {READ_BY_ONE}"
 CROSSES = "a decoder that attends to the text of an encoder"
 LAYER_NORMS = "attention between tokens and layer norms, or RMS norms"
 PACKAGES = "the packages captum and scikit-learn"
@@ -103,7 +118,7 @@ READINGS: dict[str, Reading] = {
     reading.name: reading
     for reading in (
         Reading("attention", "Attention α", lambda seen: seen.attention, needs=POOLS, suits=_pools),
-        Reading("norm", "Norm-weighted ‖αh‖", formulas.norm_weighted, needs=POOLS, suits=_pools),
+        Reading("norm", "Norm-weighted ‖αh‖", _norm, needs=POOLS_OR_READ, suits=_has_norms),
         Reading(
             "margin", "|αm|", formulas.margin, signed=True, needs=LINEAR, suits=lambda seen: seen.class_logits is not None
         ),
@@ -113,7 +128,8 @@ READINGS: dict[str, Reading] = {
         Reading("gradient-input", "Gradient × input", formulas.gradient_times_input, signed=True),
         Reading("integrated-gradients", "Integrated gradients", formulas.integrated_gradients, signed=True),
         Reading("leave-one-out", "Leave-one-out", leave_one_out_inputs),
-        Reading("value-zeroing", "Value zeroing", _value_zeroing, needs=OUR_LAYERS, suits=_zeroes_values),
+        Reading("value-zeroing", "Value zeroing", _value_zeroing, needs=BLOCKS, suits=_zeroes_values),
+        Reading("contribution", "Contribution weights", values.contributions, needs=READ_BY_ONE, suits=_shows_values),
         Reading("rollout", "Attention rollout", formulas.rollout, needs=LAYERS, suits=_rolls_out),
         Reading("cross-attention", "Cross-attention", formulas.rollout, needs=CROSSES, suits=_crosses),
         Reading("flow", "Attention flow", formulas.flow, needs=LAYERS, suits=_has_one_map),
@@ -140,10 +156,9 @@ def reading_of(name: str, observation: Observation) -> Reading:
     reading = READINGS[name]
     if not reading.suits(observation):
         suited = ", ".join(each.name for each in suited_readings(observation))
-        raise AttestError(
-            f"the reading {name} needs {reading.needs}, which {type(observation.network).__name__} or this machine has not; "
-            f"expected one of {suited}."
-        )
+        bare = cast(Any, observation.network)
+        kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
+        raise AttestError(f"there is no {name} of {kind} here: it needs {reading.needs}; expected one of {suited}.")
     return reading
 
 

@@ -314,6 +314,17 @@ class PretrainedNetwork(nn.Module):
         """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; see ``resuming.py``."""
         return beginning_at(self, list(self.blocks.values()), layer, hidden)
 
+    def through(self, layer: int, hidden: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return what one of ``blocks``, counted from 0, makes of what enters it, ``(B, T, H)``; the others are left out."""
+        blocks, found = list(self.blocks.values()), []
+        looking = blocks[layer].register_forward_hook(lambda _block, _inputs, output: found.append(output))
+        try:
+            with beginning_at(self, blocks, layer, hidden, alone=True):
+                self(tokens, mask)
+        finally:
+            looking.remove()
+        return found[0] if self.beside is None else found[0][0]
+
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Return logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
         self.real, self.made = mask, 0

@@ -43,22 +43,29 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
 
 
 @contextmanager
-def beginning_at(network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int, hidden: Tensor) -> Iterator[None]:
-    """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; those before it compute nothing."""
+def beginning_at(
+    network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
+) -> Iterator[None]:
+    """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; those before it compute nothing.
+
+    Args:
+        alone: whether those behind it compute nothing either.
+    """
+    others = [*blocks[:layer], *(blocks[layer + 1 :] if alone else ())]
 
     def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         network.made = layer
         return hidden, *arguments[1:]
 
     entering = blocks[layer].register_forward_pre_hook(enter)
-    own = [vars(block).get("forward") for block in blocks[:layer]]
+    own = [vars(block).get("forward") for block in others]
     try:
-        for block in blocks[:layer]:
+        for block in others:
             block.forward = partial(_handed_on, network.beside)
         yield
     finally:
         entering.remove()
-        for block, forward in zip(blocks, own, strict=False):
+        for block, forward in zip(others, own, strict=True):
             _put_back(block, forward)
 
 

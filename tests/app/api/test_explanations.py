@@ -106,7 +106,7 @@ def test_what_cannot_be_an_explanation_is_refused(wrong, model, tokenizer, refus
         {"reading": "limes"},
         {"reading": "shap", "experiments": ["E2"]},
         {"readings": ["shapp"]},
-        {"readings": ["norm"]},
+        {"readings": ["attention"]},
         {"experiments": ["E1"], "explanations": None, "readings": ["rollout"]},
     ],
     ids=str,

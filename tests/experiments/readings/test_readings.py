@@ -19,7 +19,8 @@ from attest.experiments.readings import (
     where_explained,
 )
 from attest.experiments.readings.compared import _rankings
-from attest.experiments.readings.formulas import _flows, along_the_path, flow, relevance_propagation, value_zeroing
+from attest.experiments.readings.formulas import _flows, along_the_path, flow, relevance_propagation
+from attest.experiments.readings.values import value_zeroing
 from attest.models.networks.transformer import TransformerClassifier
 from tests.experiments.networks import DeepDecoder, FourSteps, Given, observation_of, pooling_classifier
 
@@ -166,10 +167,15 @@ def test_relevance_is_conserved_but_for_biases():
 
 def test_networks_get_the_readings_that_suit_them(refusal):
     pooled, layered = observation_of(pooling_classifier(), LENGTHS), observation_of(transformer(), LENGTHS)
-    assert {each.name for each in suited_readings(pooled)} == SHIPPED - {"rollout", "flow", "lrp", "cross-attention"}
+    assert {each.name for each in suited_readings(pooled)} == SHIPPED - {
+        "rollout",
+        "flow",
+        "lrp",
+        "cross-attention",
+        "contribution",
+    }
     assert {each.name for each in suited_readings(layered)} == SHIPPED - {
         "attention",
-        "norm",
         "attention-gradient",
         "cross-attention",
     }

@@ -1,0 +1,197 @@
+"""Readings of attention inside layers that count what is attended to, not its weights alone: in our models and others'.
+
+In each layer a matrix says what every token has of every other; these matrices are rolled out down to the tokens.
+
+Legend: B batch, N heads, T tokens (the last of two T is attended to), V tokens whose value is zeroed, D dimensions a head,
+H hidden.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attest.core.attention.interventions import Intervention, attending, intervene
+from attest.core.attention.rollout import attention_rollout
+from attest.core.measures.divergences import cosine_distance
+from attest.core.memory import by_rows
+from attest.core.rounding import rounding
+from attest.experiments.erasure.read_anew import hooked
+from attest.experiments.layers.rollout import where_rollout_begins
+from attest.models.layers_observed import LayerObservation, entering, observe_layers
+from attest.models.networks.transformer import TransformerLayer
+from attest.models.observation import Observation, cached_per_batch, skips_long_texts
+
+
+@skips_long_texts
+@torch.no_grad()
+def value_zeroing(observation: Observation) -> Tensor:
+    """Return how far a layer's outputs turn without the value of each token, rolled out over layers (Mohebbi et al. 2023).
+
+    In each layer the cosine distances, rows scaled to sum 1, stand in the place of attention; the layer's input is as it was,
+    and its own residual connection is in the distance already, so that none is added. ``(B, T)``.
+    """
+    network = cast(nn.Module, observation.network)
+    with entering(blocks_of(observation)) as inputs:
+        network(observation.tokens, observation.mask)
+    reading = where_rollout_begins(observation).unsqueeze(1)
+    for place, layer in reversed([*enumerate(inputs)]):
+        reading = reading.to(inputs[layer]) @ _turned_by_each(observation, place, layer, inputs[layer])
+    return reading.squeeze(1)
+
+
+def blocks_of(observation: Observation) -> Mapping[str, nn.Module]:
+    """Return the layers through which hidden states can be sent alone, first to last, by the names of their attention."""
+    network: Any = observation.network
+    if hasattr(network, "blocks"):
+        return network.blocks
+    own = {name: part for name, part in network.named_modules() if isinstance(part, TransformerLayer)}
+    return {f"{name}.attention": part for name, part in own.items()}
+
+
+def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Tensor) -> Tensor:
+    """Return how far each output of a layer turns without the value of token v, as rows that sum to 1: ``(B, T, V)``."""
+    network, tokens, mask = cast(Any, observation.network), observation.tokens, observation.mask
+    size = mask.shape[-1]
+
+    def outputs(rows: Tensor) -> Tensor:
+        if hasattr(network, "through"):
+            return network.through(place, hidden[rows], tokens[rows], mask[rows])
+        return blocks_of(observation)[layer](hidden[rows], mask[rows])
+
+    text, zeroed = mask.nonzero().unbind(dim=-1)
+    clean = outputs(torch.arange(len(mask), device=mask.device))
+
+    def of_variants(text: Tensor, zeroed: Tensor) -> Tensor:
+        column = functional.one_hot(zeroed, size).bool()[:, None, None]
+        with intervene(network, Intervention("weights", lambda weights, _: weights.masked_fill(column, 0), [layer])):
+            return cosine_distance(outputs(text), clean[text])
+
+    per_variant = 8 * hidden[0].nbytes + 4 * (attending(network)[layer].heads or 1) * size**2 * hidden.element_size()
+    turned = hidden.new_zeros(len(mask), size, size)
+    turned[text, zeroed] = by_rows(of_variants, per_variant, text, zeroed)
+    return _of_sum_1(turned.mT.masked_fill(~mask.unsqueeze(1), 0))
+
+
+def norms(observation: Observation) -> Tensor:
+    r"""Return rolled-out norms of what each layer's attention adds (Kobayashi et al. 2020), ``(B, T)``.
+
+    Of token j for token i it is :math:`\lVert \sum_h \alpha^h_{ij} v^h_j W_O^h \rVert`, heads together; rows are scaled to
+    sum 1 and rolled out as attention is, with half for the residual connection.
+    """
+    return _rolled_out(observation, _norms_in_layer)
+
+
+def contributions(observation: Observation) -> Tensor:
+    r"""Return rolled-out contribution weights, ``(B, T)``: weight times length of the value times its alignment.
+
+    In a head with output :math:`o_i = \sum_j \alpha_{ij} v_j` it is the projection of each term on it,
+    :math:`\langle \alpha_{ij} v_j, o_i \rangle / \lVert o_i \rVert^2`, below 0 for what works against it; rows sum to 1.
+    They are rolled out as attention is; the magnitude is returned.
+    """
+    return _rolled_out(observation, _contributions_in_layer).abs()
+
+
+InLayer = Callable[..., Tensor]
+"""Takes weights ``(B, N, T, T)``, values ``(B, N, T, D)`` and ``reader``, which reads the heads, to ``(B, 1 or N, T, T)``."""
+
+
+@torch.no_grad()
+def _rolled_out(observation: Observation, matrix: InLayer) -> Tensor:
+    matrices = {}
+    for layer, weights, values, reader in _terms(observation):
+        matrices[layer] = by_rows(partial(matrix, reader=reader), 4 * weights[0].nbytes, weights, values)
+    return attention_rollout(matrices, where_rollout_begins(observation))
+
+
+def _terms(observation: Observation) -> Iterator[tuple[str, Tensor, Tensor, nn.Module]]:
+    """Yield each layer with its weights, its values, and the module that reads its heads."""
+    network = cast(nn.Module, observation.network)
+    seen = observe_layers(network, observation.ids, observation.tokens, observation.mask)
+    for layer, weights in seen.attention.items():
+        yield layer, weights, _values(seen, layer), readers_of(observation)[layer]
+
+
+def _values(seen: LayerObservation, layer: str) -> Tensor:
+    """Return the values of a layer, ``(B, N, T, D)``: what its heads hand on where every token attends to itself alone."""
+    outputs, look = _outputs_of([layer])
+    itself = Intervention("weights", lambda weights, _: torch.eye(weights.shape[-1]).to(weights).expand_as(weights), [layer])
+    seen.logits_under(torch.arange(len(seen.ids), device=seen.ids.device), itself, *look)
+    return outputs[layer]
+
+
+def _outputs_of(layers: list[str]) -> tuple[dict[str, Tensor], list[Intervention]]:
+    """Return where the outputs of layers' heads will be found, and the interventions that put them there."""
+    outputs: dict[str, Tensor] = {}
+
+    def note(layer: str, computed: Tensor, _mask: Tensor) -> Tensor:
+        outputs[layer] = computed
+        return computed
+
+    return outputs, [Intervention("outputs", partial(note, layer), [layer]) for layer in layers]
+
+
+def _norms_in_layer(weights: Tensor, values: Tensor, reader: nn.Module) -> Tensor:
+    heads = torch.eye(weights.shape[1]).to(values)
+    apart = torch.einsum("bntd,nm->bntmd", values, heads).flatten(3).contiguous()  # a head alone, 0 beside it
+    written = (reader(apart) - reader(torch.zeros_like(apart[:1, :1, :1]))).double().transpose(1, 2)
+    products = (written @ written.mT).to(weights)  # (B, T, N, N): no vector for every pair of tokens is needed
+    squares = (weights * torch.einsum("bmij,bjnm->bnij", weights, products)).sum(dim=1, keepdim=True)
+    return _of_sum_1(squares.clamp(min=0).sqrt())
+
+
+def _contributions_in_layer(weights: Tensor, values: Tensor, reader: nn.Module) -> Tensor:
+    outputs = weights @ values
+    lengths = outputs.square().sum(dim=-1, keepdim=True)
+    return weights * (outputs @ values.mT) / torch.where(lengths > 0, lengths, 1)
+
+
+def _of_sum_1(rows: Tensor) -> Tensor:
+    total = rows.sum(dim=-1, keepdim=True)
+    return rows / torch.where(total > 0, total, 1)
+
+
+@cached_per_batch
+@torch.no_grad()
+def readers_of(observation: Observation) -> dict[str, nn.Module]:
+    """Return, by layer, the linear module that reads the outputs of all heads side by side, each weights times values.
+
+    A layer without such a module, or with heads that hand on something else, is left out.
+    """
+    network, tokens, mask = cast(nn.Module, observation.network), observation.tokens[:1], observation.mask[:1]
+    outputs, look = _outputs_of([*attending(network)])
+    readers: dict[str, nn.Module] = {}
+
+    def compare(module: nn.Module, inputs: tuple[Any, ...], _output: Any) -> None:
+        given = inputs[0] if len(inputs) == 1 else None
+        for layer, heads in outputs.items():
+            together = _side_by_side(heads)
+            if isinstance(given, Tensor) and given.shape == together.shape and torch.equal(given, together):
+                readers[layer] = module  # the outermost, which has what adapters add
+
+    with intervene(network, *look), hooked(network.modules(), compare):
+        network(tokens, mask)
+    seen = observe_layers(network, None, tokens, mask)
+    return {
+        layer: reader
+        for layer, reader in readers.items()
+        if _is_linear(reader, _side_by_side(outputs[layer]))
+        and _close(seen.attention[layer] @ _values(seen, layer), outputs[layer])
+    }
+
+
+def _side_by_side(outputs: Tensor) -> Tensor:
+    return outputs.transpose(1, 2).flatten(2).contiguous()
+
+
+def _is_linear(module: nn.Module, given: Tensor) -> bool:
+    nothing = module(torch.zeros_like(given))
+    return _close(module(2 * given) - nothing, 2 * (module(given) - nothing))
+
+
+def _close(found: Tensor, expected: Tensor) -> bool:
+    within = rounding(expected.dtype)
+    return torch.allclose(found, expected, rtol=within, atol=within)
