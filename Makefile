@@ -40,7 +40,7 @@ keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJ
 roar: $(READY)  ## erase what a reading ranks first and train again, step by step: the choices of train, READING=attention,norm STEPS=10
 	@$(BIN)/attest roar $(chosen) $(ARGS)
 
-judges: $(READY)  ## try the experiments on attention that is right or wrong by construction: SMOKE=1 TRAINED=1
+judges: $(READY)  ## try the experiments on attention that is right or wrong by construction: SMOKE=1
 	@$(BIN)/attest judges $(chosen) $(ARGS)
 
 docs: $(READY)  ## write the generated parts of the documentation, and build its site into site/

@@ -1,6 +1,5 @@
 """Metrics of others, as functions that attest.judge takes: do they tell right attention from wrong?
 
-    attest judges --metric examples/metrics_of_others.py:infidelity --larger wrong
     python -m benchmarks.others_metrics
 
 captum is called. What ferret and ICE compute is written here from their formulas, because both ask for a model and a tokenizer

@@ -70,7 +70,6 @@ REACHES = {
         "attest/runs/folder.py",
         "unfinished.unlink",
     ): "files of a claimed run, in which no folder is a link, that end as ours do",
-    ("attest/report/card.py", "yaml.load"): "the metadata of a model card: plain values, see bounded_yaml.py",
     ("attest/runs/folder.py", "yaml.load"): "a run's settings: plain values, see bounded_yaml.py",
     ("attest/app/evaluating.py", "self.trainer.strategy.checkpoint_io.load_checkpoint"): "a checkpoint, weights_only",
     ("attest/runs/versions.py", "subprocess.run"): "git in the folder of our own code and configs",

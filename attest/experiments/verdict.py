@@ -1,6 +1,6 @@
 """The verdict: may the attention be read as an explanation? A rule from the evidence on texts to one of four answers.
 
-The rule is made, calibrated and held to account on networks whose truth is known (``attest.experiments.judges.fitting``); it
+The rule is made, calibrated and held to account on networks whose truth is known (``benchmarks.judges.fitting``); it
 stands, with its errors, in ``verdict.json``.
 """
 

@@ -21,7 +21,9 @@ from attest.experiments.judges.measuring import Measured, measure
 from attest.experiments.judges.population import Recipe, made
 from attest.experiments.judges.texts import draw_texts
 from attest.experiments.judges.truth import require_truth, verdict
-from attest.experiments.judges.witnesses import GAIN_SEED
+
+GAIN_SEED = 10_001
+"""The seed of the texts by which the gain of a network is set."""
 
 
 class Auroc(NamedTuple):

@@ -4,9 +4,8 @@ Another experiment is another entry of the registry of experiments; its settings
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 from zlib import crc32
 
 import torch
@@ -19,8 +18,7 @@ from attest.core.randomness import random_uniforms
 from attest.experiments import feature_importance, observe
 from attest.experiments.judges.texts import Texts
 from attest.experiments.judges.truth import masses
-from attest.experiments.layers.rollout import where_rollout_begins
-from attest.experiments.registry import INSIDE, Context, askable, chosen, settings_of
+from attest.experiments.registry import Context, chosen
 from attest.models.layers_observed import observe_layers
 
 Columns = dict[str, Tensor]
@@ -95,54 +93,6 @@ def _number(columns: Columns, test: Mapping[str, Any]) -> Tensor:
     if "minus" in test:
         number = number - columns[test["minus"]].detach().double()
     return test["sign"] * number
-
-
-class Witnessed(NamedTuple):
-    """The columns of experiments about the texts of a network, and the attention that they speak of."""
-
-    columns: Columns
-    """By key, ``E1/tau_gradient_inputs``, float64 ``(B,)``; a key that the experiments do not have is left out."""
-    attention: Tensor
-    """``(B, T)``, pooled attention or rollout."""
-    received: Tensor
-    """``(B, T)``, pooled attention or what each token receives in the mean over layers, heads and rows."""
-    ranked: Tensor
-    """bool ``(B, T)``, the tokens that count: all but the one at which a decoder decides."""
-
-
-def witnessed(network: Any, texts: Texts, seed: int, keys: Collection[str], settings: Mapping[str, Any]) -> Witnessed:
-    """Run the experiments that columns come from as a trial runs them, on rollout where attention is inside layers alone."""
-    inside = not getattr(network, "pools_by_attention", True)
-    observation = observe(network, texts.ids, texts.tokens, texts.mask, texts.labels)
-    attention = received = observation.attention
-    layers = None
-    if inside:
-        with torch.no_grad():
-            layers = observe_layers(network, texts.ids, texts.tokens, texts.mask, texts.labels)
-        attention = attention_rollout(layers.attention, where_rollout_begins(observation)).detach()
-        observation = observation.explained_by(attention)
-        rows = layers.mask[:, None, :, None]
-        count = layers.mask.sum(dim=-1, keepdim=True)
-        received = torch.stack([(each * rows).sum(dim=2).mean(dim=1) / count for each in layers.attention.values()]).mean(
-            dim=0
-        )
-        settings = {name: {**settings.get(name, {}), **settings.get("inside", {}).get(name, {})} for name in settings}
-    context = Context(texts.labels, texts.ids, seed)
-    columns: Columns = {}
-    for name, experiment in askable(inside).items():
-        if not any(key.startswith(f"{name}/") for key in keys) or (experiment.inside and not INSIDE[name].suits(network)):
-            continue
-        known = settings_of(experiment.run)
-        chosen_settings = {key: value for key, value in settings.get(name, {}).items() if key in known}
-        with torch.enable_grad() if not experiment.inside else torch.no_grad():
-            seen = layers if experiment.inside and layers is not None else observation
-            found = replace(experiment, settings=chosen_settings)(seen, context)
-        columns |= {key: found[key.split("/")[1]].detach().double() for key in keys if _in(key, name, found)}
-    return Witnessed(columns, attention, received, observation.ranked)
-
-
-def _in(key: str, name: str, found: Columns) -> bool:
-    return key.startswith(f"{name}/") and key.split("/")[1] in found
 
 
 def _pooled(

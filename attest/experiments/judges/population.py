@@ -6,9 +6,7 @@ drawn for it by hash: rule, share of the attention, projection, noise, margin, r
 Legend: B texts, T tokens, H hidden.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +14,9 @@ from torch.nn import functional
 
 from attest.core.attention import MultiHeadAttention, Projection, Softmax, Sparsemax
 from attest.core.attention.pooled import pool
-from attest.core.randomness import random_bits
 from attest.experiments.judges.defendants import Defendant, Read, read
 from attest.experiments.judges.texts import Texts
 
-KINDS = ("pooled", "layered", "decoder")
-FIELDS = ("rules", "shares", "projections", "noises", "margins", "residuals", "depths", "idle_heads", "mixtures", "looks")
 HONEST_REST = 0.9
 """The part of the remaining attention that goes to the words, where most of the attention lies on a sink."""
 FAINT = 1e-4
@@ -54,31 +49,6 @@ class Recipe:
     def mechanism(self) -> str:
         """Return the places of the value and of the look."""
         return f"{self.value}/{self.look}"
-
-
-def recipes(stated: Mapping[str, Any]) -> Iterator[tuple[str, Recipe]]:
-    """Yield the side of the split and the recipe of each network; mechanisms with an added place are ``fresh``."""
-    added = stated["added"]
-    for place, value in enumerate([*stated["values"], *added["values"]]):
-        for other, look in enumerate([*stated["looks"], *added["looks"]]):
-            fresh = value in added["values"] or look in added["looks"]
-            side = "fresh" if fresh else stated["split"][(place + other) % len(stated["split"])]
-            for kind, count in (added if fresh else stated)["kinds"].items():
-                if kind == "decoder" and value not in stated["decoder_values"]:
-                    continue
-                for number in range(count):
-                    yield side, _drawn(stated, kind, value, look, number)
-
-
-def _drawn(stated: Mapping[str, Any], kind: str, value: str, look: str, number: int) -> Recipe:
-    values, looks = ([*stated[name], *stated["added"][name]] for name in ("values", "looks"))
-    coordinates = values.index(value), looks.index(look), KINDS.index(kind), number
-    key = [torch.tensor(each) for each in coordinates]
-    bits = random_bits(stated["seed"], *key, torch.arange(len(FIELDS))).tolist()
-    rule, share, projection, noise, margin, residual, depth, idle, mixture, other = (
-        stated[name][drawn % len(stated[name])] for name, drawn in zip(FIELDS, bits, strict=True)
-    )
-    return Recipe(kind, value, look, rule, share, projection, noise, margin, residual, depth, idle, mixture, other)
 
 
 class Composed(Defendant):

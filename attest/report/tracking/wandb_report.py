@@ -107,15 +107,6 @@ def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
         return Path(run.dir).parent
 
 
-def log_trained(folder: Path) -> Path:
-    """Log the result of ``attest judges TRAINED=1`` as a W&B run of its own, and return the folder of that run."""
-    with started("judges", "judges-trained", folder) as run:
-        tables = {kind: pd.read_parquet(folder / f"judges-trained-{kind}.parquet") for kind in ("models", "pairs")}
-        run.log({f"judges/trained_{kind}": wandb.Table(dataframe=rows) for kind, rows in tables.items()})
-        run.log({"judges/trained_heat_map": wandb.Image(str(folder / "judges-trained.png"))})
-        return Path(run.dir).parent
-
-
 def log_trial(folder: RunFolder, model: str) -> Path:
     """Log the result of ``attest trial`` as a W&B run of its own; offline unless the user is logged in.
 

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attest.report.tracking.wandb_report import log_judges, log_trained
+from attest.report.tracking.wandb_report import log_judges
 
 
 def test_the_matrix_is_logged_as_a_table_and_an_image(tmp_path):
@@ -12,12 +12,3 @@ def test_the_matrix_is_logged_as_a_table_and_an_image(tmp_path):
     assert place.is_relative_to(tmp_path)
     kept = {path.name.split("_")[0] for path in (place / "files" / "media").rglob("*") if path.is_file()}
     assert kept == {"matrix", "heat"}
-
-
-def test_trained_ones_are_logged_as_two_tables_and_an_image(tmp_path):
-    Figure(figsize=(1, 1)).savefig(tmp_path / "judges-trained.png")
-    for kind in ("models", "pairs"):
-        pd.DataFrame({"test": ["E1"], "network": ["cnn"]}).to_parquet(tmp_path / f"judges-trained-{kind}.parquet")
-    place = log_trained(tmp_path)
-    kept = {path.name.rsplit("_", 2)[0] for path in (place / "files" / "media").rglob("*") if path.is_file()}
-    assert kept == {"trained_models", "trained_pairs", "trained_heat_map"}

@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 import yaml
 
-from attest.app.cli.judges import main
-from attest.app.judged import Decoder
-from attest.app.verdict_made import largest, networks_about
 from attest.core.places import configs_folder
-from attest.experiments.judges.fitting import errors, fitted
 from attest.experiments.verdict import needed, rule_of, shipped
-from attest.report.verdict_page import write_page
+from benchmarks.judges.__main__ import main
+from benchmarks.judges.fitting import errors, fitted
+from benchmarks.judges.training import Decoder
+from benchmarks.judges.verdict_made import largest, networks_about
+from benchmarks.judges.verdict_page import write_page
 
 STATED = yaml.safe_load((configs_folder() / "judges" / "verdict.yaml").read_text(encoding="utf-8"))
-TEXTS = Path(__file__).parents[2] / "docs" / "results" / "verdict-texts.parquet"
+TEXTS = Path(__file__).parents[3] / "docs" / "results" / "verdict-texts.parquet"
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +25,13 @@ def rows() -> pd.DataFrame:
 
 
 def test_a_small_population_is_tried_and_its_errors_are_written(tmp_path: Path) -> None:
-    assert main(["SMOKE=1", "VERDICT=1", "--results", str(tmp_path)]) == 0
+    main(["verdict", "--smoke", "--results", str(tmp_path)])
     made = json.loads((tmp_path / "verdict.json").read_text())
     assert {*made["rules"]} == {"tokens", "states", "layers"}
     assert made["errors"]["tokens"]["fresh"]["all"]["networks"] > 0
     page = (tmp_path / "verdict.md").read_text()
     assert "This is a smaller try, not what was stated." in page
-    assert main(["SMOKE=1", "VERDICT=again", "--results", str(tmp_path)]) == 0
+    main(["verdict", "--smoke", "--again", "--results", str(tmp_path)])
     assert json.loads((tmp_path / "verdict.json").read_text()) == made
 
 

@@ -8,9 +8,9 @@ import torch
 import yaml
 
 from attest.core.places import configs_folder
-from attest.experiments.judges.population import Composed, Recipe, made, recipes
+from attest.experiments.judges.population import Composed, Recipe, made
 from attest.experiments.judges.texts import draw_texts
-from attest.experiments.judges.witnesses import points_at, refused, rows_of_recipe
+from benchmarks.judges.witnesses import points_at, recipes, refused, rows_of_recipe
 
 STATED = yaml.safe_load((configs_folder() / "judges" / "verdict.yaml").read_text(encoding="utf-8"))
 HONEST = Recipe("pooled", "words", "words", "token", 0.9, "softmax", 1.0, 4.0, 0.0, 1, 0, 0.0, "all")

@@ -22,12 +22,12 @@ from attest.core.attention.interventions import recorded
 from attest.experiments.judges.measuring import measure
 from attest.experiments.judges.population import CausalAttention
 from attest.experiments.judges.texts import VOCABULARY, Texts, draw_texts
-from attest.experiments.judges.trained import DECOY, FREE, TRUTH, Trained
-from attest.experiments.judges.witnesses import truthful_rows
 from attest.lightning_modules import Classifier
 from attest.lightning_modules.text_module import Batch
 from attest.models.networks import Average, BiLSTM, Cnn, PoolingClassifier, TransformerClassifier
 from attest.runs.versions import quieten
+from benchmarks.judges.trained import DECOY, FREE, TRUTH, Trained
+from benchmarks.judges.witnesses import truthful_rows
 
 PROJECTIONS = {"softmax": Softmax, "entmax15": Entmax15, "sparsemax": Sparsemax}
 OTHER_TEXTS = 1000

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from attest.experiments.judges.fitting import calibrated, chosen_features, errors, fitted, networks_of, truth_of
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, YES, Rule
+from benchmarks.judges.fitting import calibrated, chosen_features, errors, fitted, networks_of, truth_of
 
 STATED = {
     "ridge": 0.001,

@@ -32,7 +32,7 @@ def write_page(folder: Path, made: Mapping[str, Any], strangers: Mapping[str, An
         words,
         f"{made['stamp']} Goals: of networks whose truth is not yes at most {goals['false_yes']:.0%} answered yes; of those "
         f"whose truth is not no at most {goals['false_no']:.0%} answered no; at least {goals['answered']:.0%} answered at "
-        "all. Intervals are of 95 %. Made by: attest judges VERDICT=1",
+        "all. Intervals are of 95 %. Made by: python -m benchmarks.judges verdict",
     ]
     for about in ("tokens", "states"):
         for side, what in SIDES.items():

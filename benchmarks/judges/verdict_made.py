@@ -1,4 +1,4 @@
-"""``attest judges VERDICT=1``: try the population of networks, make the rule of the verdict on it, and measure its errors."""
+"""Try the population of networks, make the rule of the verdict on it, and measure its errors."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 import pandas as pd
 import torch
 
-from attest.app.judged import Asked, rows_of_trained
-from attest.experiments.judges.fitting import as_for_a_stranger, errors, networks_of, rules_of
-from attest.experiments.judges.population import recipes
-from attest.experiments.judges.witnesses import about_of, rows_of_recipe
 from attest.experiments.verdict import IN_PART, NO, YES, Rule
+from benchmarks.judges.fitting import as_for_a_stranger, errors, networks_of, rules_of
+from benchmarks.judges.training import Asked, rows_of_trained
+from benchmarks.judges.witnesses import about_of, recipes, rows_of_recipe
 
 T = TypeVar("T")
 PLACES = 4

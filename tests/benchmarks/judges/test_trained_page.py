@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from attest.experiments.judges.measuring import Measured
-from attest.experiments.judges.trained import DECOY, FREE, TRUTH, Trained, models, pairs
-from attest.report.judges import TRAINED, agreements, heat_maps, write_trained
+from benchmarks.judges.trained import DECOY, FREE, TRUTH, Trained, models, pairs
+from benchmarks.judges.trained_page import TRAINED, agreements, heat_maps, write_trained
 
 STATED = {"rules": ["token"], "learned": 0.98, "right": 0.9, "wrong": 0.1, "tolerance": 1e-6}
 STATED |= {"bootstrap": {"draws": 40, "level": 0.95, "seed": 0}}

@@ -7,13 +7,14 @@ import pytest
 import torch
 import yaml
 
-from attest.app.cli.judges import STATED, TRAINED, main
-from attest.app.judged import asked_for, counting, decoys, trained_and_heard
+from attest.app.api.judging import STATED
 from attest.core.errors import AttestError
 from attest.experiments.judges.judging import with_added
 from attest.experiments.judges.measuring import Measured
 from attest.experiments.judges.texts import draw_texts
-from attest.experiments.judges.trained import (
+from attest.models.networks import PoolingClassifier
+from benchmarks.judges.__main__ import TRAINED, main
+from benchmarks.judges.trained import (
     DECOY,
     FREE,
     TRUTH,
@@ -25,7 +26,7 @@ from attest.experiments.judges.trained import (
     models,
     pairs,
 )
-from attest.models.networks import PoolingClassifier
+from benchmarks.judges.training import asked_for, counting, decoys, trained_and_heard
 
 STATED_PAIRS = {"learned": 0.98, "right": 0.9, "wrong": 0.1, "tolerance": 1e-6}
 TESTS = {"test": {"of": "tokens"}, "of states": {"of": "states"}}
@@ -194,7 +195,7 @@ def test_guidance_moves_the_attention_and_leaves_the_accuracy():
 
 
 def test_networks_are_those_of_the_house():
-    from attest.app.judged import PROJECTIONS, _network
+    from benchmarks.judges.training import PROJECTIONS, _network
 
     made = _network("bilstm", "sparsemax", 8, 26, 1)
     assert isinstance(made, PoolingClassifier)
@@ -204,11 +205,11 @@ def test_networks_are_those_of_the_house():
 @pytest.mark.slow
 def test_the_command_writes_its_page_after_the_constructed_ones(tmp_path, monkeypatch, capsys):
     with pytest.raises(AttestError, match="Type first: attest judges SMOKE=1"):
-        main(["SMOKE=1", "TRAINED=1", "--results", str(tmp_path)])
-    monkeypatch.setattr("attest.app.cli.judges.SMALLER_TRAINED", stated() | {"epochs": 1})
+        main(["trained", "--smoke", "--results", str(tmp_path)])
+    monkeypatch.setattr("benchmarks.judges.__main__.SMALLER_TRAINED", stated() | {"epochs": 1})
     rows = pd.DataFrame({"rule": ["token"] * 3, "truth": "wrong", "test": ["E2 shuffling", "E3 exact", "E11 top weight"]})
     rows.assign(auroc=[0.9, 0.8, 0.7]).to_parquet(tmp_path / "judges.parquet")
-    assert main(["SMOKE=1", "TRAINED=1", "--results", str(tmp_path)]) == 0
+    main(["trained", "--smoke", "--results", str(tmp_path)])
     assert "of 1 networks that nobody guided learned their rule" in capsys.readouterr().out
     page = (tmp_path / "judges-trained.md").read_text()
     assert "Do the two rankings of tests agree?" in page

@@ -1,0 +1,140 @@
+"""Try the judges on trained networks, or make the rule of the verdict anew.
+
+    python -m benchmarks.judges trained            # docs/results/judges-trained.md, after `attest judges`
+    python -m benchmarks.judges verdict            # attest/experiments/verdict.json and docs/results/verdict.md
+    python -m benchmarks.judges verdict --again    # the same from the tried texts in docs/results
+    python -m benchmarks.judges verdict --smoke --results /tmp/mine
+
+``trained`` trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, runs the tests of the judges on
+them, and compares the two rankings of the tests. ``verdict`` tries the population of configs/judges/verdict.yaml, makes the
+rule of the verdict on a part of it, and writes how often the rule errs on the rest.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+import yaml
+from rich.console import Console
+from rich.progress import track
+
+from attest.app.api.judging import STATED, stated_with
+from attest.app.cli.judges import SMALLER, in_checkout, stamp
+from attest.core.errors import AttestError
+from attest.core.memory import cores
+from attest.experiments.verdict import SHIPPED
+from attest.runs.folder import RunFolder, read_json, write_json, write_table
+from benchmarks.judges import verdict_made
+from benchmarks.judges.trained_page import TRAINED as PAGES
+from benchmarks.judges.trained_page import write_trained
+from benchmarks.judges.training import all_heard, asked_for
+from benchmarks.judges.verdict_page import write_page
+from benchmarks.judges.witnesses import recipes
+
+TRAINED, POPULATION = STATED.with_name("trained.yaml"), STATED.with_name("verdict.yaml")
+TEXTS = "verdict-texts.parquet"
+"""The evidence on each text of the population, with the truth about it."""
+SMALLER_TRAINED = {
+    "rules": ["token"],
+    "networks": ["average", "transformer"],
+    "guided": ["average"],
+    "projections": ["softmax"],
+    "seeds": [0],
+    "texts": 12,
+    "layered_texts": 4,
+}
+SMALLER_POPULATION = {
+    "values": ["words", "everywhere", "end"],
+    "looks": ["words", "decoy", "all"],
+    "kinds": {"pooled": 1, "layered": 1, "decoder": 0},
+    "texts": {"pooled": 8, "layered": 6, "decoder": 6},
+    "rules": ["token"],
+    "gain_texts": 16,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run one of the two studies and write its results."""
+    parser = argparse.ArgumentParser("python -m benchmarks.judges", description=__doc__)
+    parser.add_argument("study", choices=("trained", "verdict"))
+    parser.add_argument("--smoke", action="store_true", help="a smaller try")
+    parser.add_argument("--again", action="store_true", help="make the verdict from the tried texts in the folder")
+    parser.add_argument("--results", type=Path, help="the folder to write into; by default docs/results of a checkout")
+    typed = parser.parse_args(arguments)
+    shipped = in_checkout() and not typed.smoke and typed.results is None
+    folder = typed.results or Path("docs/results" if shipped else "runs/judges")
+    torch.set_num_threads(1)  # networks are small: threads would wait for one another
+    with RunFolder(folder).claimed():
+        if typed.study == "trained":
+            try_trained(folder, typed.smoke)
+        else:
+            make_verdict(folder, SHIPPED if shipped else folder / "verdict.json", typed.smoke, typed.again)
+
+
+def try_trained(folder: Path, smoke: bool) -> None:
+    """Train networks, judge the tests on them, and compare the result with that on constructed networks in the folder."""
+    if not (folder / "judges.parquet").is_file():
+        raise AttestError(
+            f"{folder / 'judges.parquet'} does not exist; expected the results on constructed defendants, to compare trained "
+            f"ones with. Type first: attest judges{' SMOKE=1' if smoke else ''}"
+        )
+    constructed = stated_with({}) | (SMALLER if smoke else {})
+    stated = _read(TRAINED) | {name: constructed[name] for name in ("bootstrap", "tolerance")}
+    stated |= SMALLER_TRAINED if smoke else {}
+    heard = all_heard(stated, constructed["tests"], constructed["settings"], cores())
+    trained = _shown(heard, "Networks:", len(asked_for(stated)))
+    judged = pd.read_parquet(folder / "judges.parquet")
+    print(write_trained(folder, trained, judged, stated, constructed["tests"], stamp(TRAINED, smoke, [])))
+    print(f"Judges:     {folder / PAGES.name}.html", flush=True)
+
+
+def make_verdict(folder: Path, target: Path, smoke: bool, again: bool) -> None:
+    """Make the rule of the verdict, and write it, its errors and the tried texts."""
+    stated = _read(POPULATION)
+    if smoke:
+        stated |= SMALLER_POPULATION
+        stated["added"] |= {"values": ["last"], "looks": [], "kinds": SMALLER_POPULATION["kinds"]}
+        stated["trained"] |= {"trained": []}
+    if again:
+        rows, left_out = pd.read_parquet(folder / TEXTS), read_json(target)["left_out"]
+    else:
+        rows, left_out = _tried(stated)
+        write_table(folder / TEXTS, rows)
+    made = verdict_made.made(rows, stated) | {
+        "left_out": dict(left_out),
+        "stamp": stamp(POPULATION, smoke, [], "Mechanisms, split, features and endpoints"),
+    }
+    write_json(target, made)
+    print(write_page(folder, made, verdict_made.strangers(rows, made["rules"], stated), left_out))
+    print(f"Verdict:    {folder / 'verdict.md'}", flush=True)
+
+
+def _tried(stated: dict[str, Any]) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return the evidence on all networks of the population, one row a text, and how many do not count, by reason."""
+    parts, reasons = [], {}
+    for source, found, count in (
+        ("constructed", verdict_made.constructed_rows(stated, cores()), len(list(recipes(stated)))),
+        ("trained", verdict_made.trained_rows(stated, _read(TRAINED), cores()), len(verdict_made.trained_asked(stated))),
+    ):
+        rows, refused = verdict_made.joined(_shown(found, f"{source}:", count), source)
+        parts.append(rows)
+        reasons |= {f"{source}: {reason}": number for reason, number in refused.items()}
+    return pd.concat(parts, ignore_index=True), reasons
+
+
+def _shown(found: Any, what: str, count: int) -> list[Any]:
+    """Return all that is found, while a bar shows how much there is."""
+    console = Console(stderr=True)
+    return list(track(found, what, count, console=console, disable=not console.is_terminal, transient=True))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
