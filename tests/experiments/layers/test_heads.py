@@ -4,14 +4,12 @@ from functools import partial
 
 import pytest
 import torch
-from torch import nn
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from scipy.stats import kendalltau
 
 import attest
-from attest.core.attention import MultiHeadAttention
 from attest.experiments.layers import head_ablation, head_means, observe_layers, passes_a_text
 from attest.experiments.layers.heads import CURVE, SPEC, _Stage
 from attest.experiments.registry import suited
@@ -168,103 +166,6 @@ def test_of_a_tagger_flips_are_shares_of_tags():
             flips = [float(other[row, at].argmax() != seen.logits[row, at].argmax()) for at in counted]
             assert columns[f"flipped_layer1_head{head + 1}"][row] == pytest.approx(sum(flips) / len(flips))
     assert columns["flipped_layer1_head1"].isfinite().all()
-
-
-CLS, GOOD, BAD = 1, 2, 3
-
-
-class Built(nn.Module):
-    """An encoder that says at its first token whether a good or a bad word stands in the text.
-
-    Both first heads of the first layer look from the first token at that word. One writes what it says into the feature that
-    decides; what the other reads is written nowhere. All other heads look about and write into features that nothing reads.
-    """
-
-    pools_by_attention, attends_within, decides_by = False, True, "first"
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.embedding = nn.Embedding(20, 16, padding_idx=0)
-        self.layers = nn.ModuleList(MultiHeadAttention(16, 4) for _ in range(2))
-        self.decider = nn.Linear(16, 2)
-        with torch.no_grad():
-            self.embedding.weight[1:, :3] = 0
-            self.embedding.weight[1:, 8:] = 0
-            self.embedding.weight[CLS, 2] = 1
-            self.embedding.weight[GOOD, :2] = torch.tensor([1.0, 1.0])
-            self.embedding.weight[BAD, :2] = torch.tensor([1.0, -1.0])
-            for layer in self.layers:
-                layer.output.weight[8] = 0
-                layer.output.bias.zero_()
-            first = self.layers[0]
-            for head in (0, 1):
-                own = slice(4 * head, 4 * head + 4)
-                for linear in (first.query, first.key, first.value):
-                    linear.weight[own] = 0
-                    linear.bias[own] = 0
-                first.query.weight[4 * head, 2] = 10
-                first.key.weight[4 * head, 0] = 4
-                first.value.weight[4 * head, 1] = 1
-                first.output.weight[:, own] = 0
-            first.output.weight[8, 0] = 1
-            self.decider.weight.zero_()
-            self.decider.bias.zero_()
-            self.decider.weight[:, 8] = torch.tensor([-3.0, 3.0])
-        self.eval()
-
-    def encode(self, tokens, mask):
-        hidden = self.embedding(tokens)
-        for layer in self.layers:
-            hidden = hidden + layer(hidden, mask)
-        return hidden
-
-    def score(self, hidden, mask):
-        return torch.where(torch.arange(mask.shape[-1]) == 0, 0.0, -torch.inf).expand(mask.shape)
-
-    def project(self, scores, mask):
-        return self.deciding(mask)
-
-    def decode(self, hidden, weights):
-        return self.decider((hidden * weights.unsqueeze(-1)).sum(dim=1))
-
-    def deciding(self, mask):
-        return nn.functional.one_hot(torch.zeros(len(mask), dtype=torch.long), mask.shape[-1]).float()
-
-    def forward(self, tokens, mask):
-        return self.decode(self.encode(tokens, mask), self.deciding(mask))
-
-
-def spoken(count=24):
-    """Texts of fillers with a good or a bad word somewhere, and where."""
-    generator = torch.Generator().manual_seed(0)
-    tokens = torch.randint(4, 20, (count, 9), generator=generator)
-    places = torch.randint(1, 9, (count,), generator=generator)
-    tokens[:, 0] = CLS
-    tokens[torch.arange(count), places] = torch.arange(count) % 2 + GOOD
-    return tokens, {row: [place] for row, place in enumerate(places.tolist())}
-
-
-def test_the_head_that_carries_is_told_from_the_one_that_looks_and_writes_nothing():
-    tokens, spans = spoken()
-    mask = torch.ones_like(tokens, dtype=torch.bool)
-    batches = [{"token_ids": each, "mask": real} for each, real in zip(tokens.split(8), mask.split(8), strict=True)]
-    asked = {"E17": {"heads": [(1, 1)], "spans": spans}}
-    tried = attest.trial(Built(), batches, asked)
-    table = tried.table("E17").set_index("id")
-    heads = [f"layer{layer}_head{head}" for layer in (1, 2) for head in range(1, 5)]
-    for kind in ("drop", "write"):  # precision of the first is 1
-        assert set(table[[f"{kind}_{head}" for head in heads]].idxmax(axis=1)) == {f"{kind}_layer1_head1"}
-    assert table["look_layer1_head1"].min() > 0.99
-    assert table["look_layer1_head2"].min() > 0.99
-    assert table["drop_layer1_head2"].abs().max() < 1e-6
-    assert table["write_layer1_head2"].abs().max() < 1e-6
-    assert table["drop_chosen"].min() > 1
-    assert table["won_chosen"].mean() > 0.8, "a random head of this layer is the same one in a quarter of draws: half a win"
-    found = attest.trial(Built(), batches, {"E17": {"heads": [(1, 2)], "spans": spans}})
-    assert found.table("E17")["won_chosen"].mean() < 0.5
-    left_to_itself = attest.trial(Built(), batches, ["E17"]).table("E17")
-    assert left_to_itself["look_layer1_head1"].min() > 0.99, "leave-one-out names the word by itself"
 
 
 def test_random_sets_have_as_many_heads_of_each_layer():
