@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
 from attest.core.errors import AttestError
 from attest.datamodules.notice import option, say, shortened, some
-from attest.datamodules.rows import UNDECODED, FileRow, encoding_advice, read_rows
+from attest.datamodules.rows import ENCODING_ADVICE, UNDECODED, FileRow, read_rows
 
 TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment", "tweet", "description", "question", "title")
 LABELS = ("label_text", "label_name", "label", "class", "category", "sentiment", "target", "topic", "stars", "rating", "score")
@@ -106,14 +105,6 @@ def read_instances(
 
 # Bad rows: how many, why, where, what was expected, and what may help.
 
-HINTS = {
-    "no JSON": "A .jsonl file holds one JSON object a line; `jq -c '.[]' <file>` makes that of one large array, "
-    "`jq -c . <file>` of objects over several lines. ",
-    "a list where a label": "Texts with several labels are not read: make one column of each label, and name one. ",
-    "cells instead of": "The first line must name the columns, and a cell that holds the separator needs quotation marks. ",
-}
-"""What may help where rows have a problem, by words of its name."""
-
 
 def _refuse_bad(
     source: str,
@@ -128,13 +119,12 @@ def _refuse_bad(
     useless = all(row.problem is not None for row in rows)
     if not problems or (not useless and (only_if_all or options.on_bad_rows == "skip")):
         return
-    hints = [hint for words, hint in HINTS.items() if any(words in problem for problem in problems)]
-    if UNDECODED.format(options.encoding.upper()) in problems:
-        hints.append(f"{encoding_advice(Path(source).expanduser(), options.encoding)} ")
+    advice = f"{ENCODING_ADVICE} " if UNDECODED.format(options.encoding.upper()) in problems else ""
     label = f"known label ({some([*map(shortened, known)])})" if known else "known label"
     skip = "" if useless else f", or leave them out with {option('on_bad_rows', 'skip')}"
     raise AttestError(
-        f"{_complaint(source, rows)} Expected a text and a {label} in every row. {''.join(hints)}Correct the rows{skip}"
+        f"{_complaint(source, rows)} Expected a text and a {label} in every row. "
+        f"{advice.format(option('encoding', 'latin-1'))}Correct the rows{skip}"
     )
 
 
@@ -381,12 +371,10 @@ def _tags(cell: Any, words: int) -> list[str]:
     return [_label(tag) for tag in tags]
 
 
-# Classes: labels that look like something else are refused, odd names are said.
+# Classes: labels that look like something else are refused.
 
 FEW = 20
 """As many classes as this are believed, whatever they look like."""
-MISSING = ("nan", "na", "n/a", "null", "none")
-TRUTH = {"true": Decimal(1), "false": Decimal(0)}
 
 
 def in_order(names: set[str]) -> tuple[str, ...]:
@@ -405,7 +393,7 @@ def _number(name: str) -> Decimal | None:
 
 
 def _require_classes(source: str, labels: Sequence[str], tagging: bool) -> None:
-    """Refuse labels of the training file that cannot be classes, and warn about classes that look doubtful."""
+    """Refuse labels of the training file that cannot be classes."""
     names = sorted(set(labels))
     shown = f"({', '.join(names[:3])}, …)"
     other_column = f"name the right column with {option('label_column', '<column>')}"
@@ -425,28 +413,3 @@ def _require_classes(source: str, labels: Sequence[str], tagging: bool) -> None:
             f"{source} has {len(names)} different labels for {len(labels)} texts {shown}; expected classes, each the label of "
             f"several texts. Sort them into classes first, or {other_column}"
         )
-    for spellings in _alike(names):
-        shown = " and ".join(repr(name) if _shows_all(name) else ascii(name) for name in spellings)
-        say(f"{source}: the classes {shown} differ in spelling alone; they are taken for different classes.")
-    for name in names:
-        if name.lower() in MISSING:
-            say(f"{source}: a class is named {name!r}; if that stands for no label, leave these rows out.")
-
-
-def _alike(names: Sequence[str]) -> list[list[str]]:
-    """Return the groups of names that look alike or are the same number."""
-    groups: dict[str | Decimal, list[str]] = defaultdict(list)
-    for name in names:
-        number = TRUTH.get(name.casefold(), _number(name))
-        groups[_to_the_eye(name) if number is None else number].append(name)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _to_the_eye(name: str) -> str:
-    """Return a normal form that is equal for names that look alike: no capitals, no invisible characters."""
-    seen = "".join(sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf")
-    return " ".join(seen.casefold().split())
-
-
-def _shows_all(name: str) -> bool:
-    return name.isprintable() and _to_the_eye(name) == " ".join(name.casefold().split())

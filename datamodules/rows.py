@@ -8,7 +8,6 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -21,19 +20,12 @@ from attest.datamodules.notice import option, say, shortened
 from attest.datamodules.sources import load_hub_split, read_parquet
 
 UTF_8 = "utf-8"
-PACKED = {
-    b"\x1f\x8b": "compressed by gzip",
-    b"PK\x03\x04": "a zip archive, as Excel's .xlsx files are",
-    b"PAR1": "a parquet file",
-}
-"""The first bytes of files that are no text, whatever their name says."""
 UNDECODED = "bytes that are not {}"
 """The problem of a row with bytes that are not in the file's encoding."""
+ENCODING_ADVICE = "If the file is in another encoding, add {}, or cp1252 or utf-16 there."
 UNDECODABLE = re.compile("[\udc80-\udcff]")
 """What ``surrogateescape`` makes of such bytes."""
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
-EXCEL_SEPARATOR = ["sep=", ""]
-"""The cells of Excel's line ``sep=;``, which may stand above the columns' names."""
 QUOTED_CELL = re.compile(r'(?<![^\t\r\n])"[^"]*+(?:""[^"]*+)*+"(?![^\t\r\n])')
 SEPARATORS = ",;\t|"
 LONGEST_CELL = 2**31 - 1
@@ -78,10 +70,7 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
 
 
 def _read_text(path: Path, encoding: str) -> str:
-    """Read a text file; bytes that do not fit its encoding stay as ``UNDECODABLE``, and line ends are unchanged.
-
-    A file that is UTF-8 although another encoding was named is said to be so.
-    """
+    """Read a text file; bytes that do not fit its encoding stay as ``UNDECODABLE``, and line ends are unchanged."""
     try:
         name = codecs.lookup(encoding).name
     except LookupError:
@@ -89,14 +78,7 @@ def _read_text(path: Path, encoding: str) -> str:
             f"encoding is {encoding}, which is not known; expected one such as utf-8, latin-1, cp1252 or utf-16. "
             f"Type {option('encoding', 'latin-1')}"
         ) from None
-    content = path.read_bytes()
-    if kind := next((kind for magic, kind in PACKED.items() if content.startswith(magic)), None):
-        raise AttestError(f"{path} is {kind}, not {path.suffix} text; expected plain text. Unpack, rename or export the file.")
-    if name != UTF_8 and not content.isascii():
-        with suppress(UnicodeDecodeError):
-            content.decode(UTF_8)
-            say(f"{path} is good UTF-8, which text in {encoding} hardly ever is; leave the encoding out if so.")
-    return content.decode("utf-8-sig" if name == UTF_8 else name, "surrogateescape")
+    return path.read_bytes().decode("utf-8-sig" if name == UTF_8 else name, "surrogateescape")
 
 
 def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
@@ -131,8 +113,7 @@ def _separated(path: Path, text: str, encoding: str, **dialect: Any) -> Iterator
     reader = csv.reader(StringIO(text, newline=""), **dialect)
     lines = filter(None, reader)
     try:
-        first = next(lines, [])
-        header = _column_names(path, next(lines, []) if first == EXCEL_SEPARATOR else first, encoding)
+        header = _column_names(path, next(lines, []), encoding)
         for cells in lines:
             yield _row_of_cells(header, cells, f"line {reader.line_num}", encoding)
     except csv.Error as error:
@@ -146,7 +127,8 @@ def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
     """Return the names in the first line, without surrounding blanks; refuse a line that cannot name columns."""
     if any(UNDECODABLE.search(name) or "\0" in name for name in header):
         raise AttestError(
-            f"{path} names its columns in another encoding; expected {encoding.upper()}. {encoding_advice(path, encoding)}"
+            f"{path} names its columns in another encoding; expected {encoding.upper()}. "
+            f"{ENCODING_ADVICE.format(option('encoding', 'latin-1'))}"
         )
     names = [name.strip() for name in header]
     if len(names) == 1:
@@ -169,8 +151,6 @@ def _row_of_cells(header: list[str], cells: list[str], place: str, encoding: str
         return FileRow(place, problem=f"{len(cells)} cells instead of {len(header)}")
     if any(map(UNDECODABLE.search, cells)):
         return FileRow(place, problem=UNDECODED.format(encoding.upper()))
-    if [cell.strip() for cell in cells] == header:
-        return FileRow(place, problem="the names of the columns again")
     return FileRow(place, dict(zip(header, cells, strict=True)))
 
 
@@ -226,30 +206,3 @@ READERS: dict[str, Callable[[Path, str], Iterator[FileRow] | list[FileRow]]] = {
     ".parquet": _parquet,
 }
 _KINDS = f"a file that ends in {', '.join(READERS)}"
-
-
-def encoding_advice(path: Path, encoding: str) -> str:
-    """Return a message about the byte that does not fit the encoding of a file, its line, and how to fix the file."""
-    content = path.read_bytes()
-    where = f"The file reads as {encoding.upper()}, but holds null characters."
-    try:
-        content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        where = f"Line {line} holds the byte 0x{content[error.start]:02X}, which is not {encoding.upper()} there."
-    guess = _likely_encoding(content)
-    return (
-        f"{where} If the file is in {guess}, add {option('encoding', guess)}, or convert it: "
-        f"`iconv -f {guess} -t utf-8 {path} > converted{path.suffix}`."
-    )
-
-
-def _likely_encoding(content: bytes) -> str:
-    """Return the likely encoding: UTF-16 has null bytes between letters; only Windows-1252 has characters at 0x80 to 0x9F."""
-    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return "utf-32"
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    if b"\0" in content[:200]:
-        return "utf-16-be" if content.startswith(b"\0") else "utf-16-le"
-    return "cp1252" if any(0x80 <= byte <= 0x9F for byte in content) else "latin-1"

@@ -55,25 +55,10 @@ def test_labels_that_look_alike_are_one_class(tmp_path):
     assert read(written(tmp_path / "b.csv", table(TEXTS[:2], [family, "x"]))).labels[0] == family, "joined emoji stay whole"
 
 
-def test_what_looks_alike_in_the_middle_is_said_with_the_signs_that_are_not_seen(tmp_path, capsys):
-    labels = ["new\u200by", "newy", "two words", "two\u00a0words"] * 5
-    files = {split: written(tmp_path / f"{split}.csv", table(labels=labels)) for split in ("train", "test")}
-    assert len(FilesDataModule(**files, validation_share=0.2).label_names) == 4
-    said = capsys.readouterr().out
-    assert r"the classes 'newy' and 'new\u200by' differ in spelling alone" in said
-    assert r"the classes 'two words' and 'two\xa0words' differ in spelling alone" in said
-
-
 def test_the_names_of_columns_are_those_of_all_objects(tmp_path, refusal):
     rows = [{"text": "no label here"}, *({"text": text, "label": label} for text, label in zip(TEXTS, LABELS, strict=True))]
     with refusal():
         read(written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows))))
-
-
-@pytest.mark.parametrize("separator", [";", ",", "\t", "|"])
-def test_excels_line_about_separators_names_no_column(tmp_path, separator):
-    path = written(tmp_path / "a.csv", f"sep={separator}\r\n" + table(between=separator, end="\r\n"))
-    assert (read(path).texts, read(path).labels) == (TEXTS, LABELS)
 
 
 @pytest.mark.parametrize("labels", [[[2, 3], [1]], [["a"], ["b", "c"]]])
@@ -94,11 +79,6 @@ def test_names_that_stand_twice_are_refused(tmp_path, refusal):
     pq.write_table(pa.table([["a", "b"], ["x", "y"], ["c", "d"]], names=["text", "label", "text"]), tmp_path / "a.parquet")
     with refusal():
         read(tmp_path / "a.parquet")
-
-
-def test_two_files_put_together_with_their_headers_are_refused(tmp_path, refusal):
-    with refusal():
-        read(written(tmp_path / "a.csv", table() + table()))
 
 
 @pytest.mark.parametrize("text", [" \t ", "\u200b", "\ufeff \u00ad", "\u3000"])
@@ -126,7 +106,7 @@ def test_a_trial_is_told_of_its_own_options(tmp_path, capsys, refusal):
     assert read(odd, text_column="a", label_column="c").labels == ["z", "w"]
     for encoding in ("utf-16", "utf-16-le", "utf-16-be", "cp1252"):
         coded = written(tmp_path / "coded.csv", table([f"“{text}”" for text in TEXTS]), encoding)
-        with pytest.raises(AttestError, match=rf"add --encoding={encoding}, or convert it"):
+        with pytest.raises(AttestError, match="add --encoding=latin-1, or cp1252 or utf-16 there"):
             read(coded)
         assert read(coded, encoding=encoding).labels == LABELS
     bad = written(tmp_path / "bad.csv", table(labels=["", *LABELS[1:]]))
@@ -146,28 +126,8 @@ def test_columns_that_are_not_read_are_named(tmp_path, capsys):
     assert "Not read: author." in capsys.readouterr().out
 
 
-def test_the_advice_knows_utf_32_and_doubts_an_encoding_that_is_not_the_files(tmp_path, capsys):
-    with pytest.raises(AttestError, match="add --encoding=utf-32"):
-        read(written(tmp_path / "a.csv", table(), "utf-32"))
-    accented = [f"{text} é" for text in TEXTS]
-    read(written(tmp_path / "b.csv", table(accented)), encoding="latin-1")
-    assert "b.csv is good UTF-8, which text in latin-1 hardly ever is" in capsys.readouterr().out
-    assert read(written(tmp_path / "c.csv", table(accented), "latin-1"), encoding="latin-1").texts == accented
-    read(written(tmp_path / "d.csv", table()), encoding="latin-1")
-    assert "good UTF-8" not in capsys.readouterr().out
-
-
 def test_the_exact_name_of_a_column_comes_before_others_in_capitals(tmp_path):
     assert read(written(tmp_path / "a.csv", "text,Text,label\na,b,c\nd,e,f\n")).texts == ["a", "d"]
-
-
-def test_truth_values_among_numbers_are_said(tmp_path, capsys):
-    files = {
-        split: written(tmp_path / f"{split}.csv", table(labels=[0, 1, "True", "\u202e0\u202c"] * 5))
-        for split in ("train", "test")
-    }
-    assert FilesDataModule(**files, validation_share=0.2).label_names == ("0", "1", "True")
-    assert "the classes '1' and 'True' differ in spelling alone" in capsys.readouterr().out
 
 
 def test_texts_without_a_word_that_training_knows_are_counted(tmp_path, capsys):
