@@ -67,7 +67,6 @@ COMMANDS = {
     ),
     "judges": Command("attest.app.cli.judges", "try the experiments on attention that is right or wrong by construction"),
     "data": Command("attest.app.cli.data", "count the corpora and compare with the published counts: --check"),
-    "dashboard": Command("attest.app.cli.dashboard", "make a W&B workspace for a run"),
     "doctor": Command("attest.app.cli.doctor", "list what is installed, and what would stop a run"),
 }
 

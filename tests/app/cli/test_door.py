@@ -10,10 +10,9 @@ from typing import get_args
 
 import pytest
 
-from attest.app.cli import dashboard, evidence, judges, keys, reproduce
+from attest.app.cli import evidence, judges, keys, reproduce
 from attest.app.cli.main import COMMANDS, main
 from attest.lightning_modules.key_adversary import Attack
-from attest.report.tracking.dashboard import PURPOSES
 from attest.runs import dependent_names
 from benchmarks.crashes import Laboratory
 from tests.conftest import fresh_shell
@@ -51,7 +50,7 @@ def test_the_help_has_a_line_for_every_command(words, capsys):
 def test_an_unknown_command_is_answered_with_all_of_them(capsys):
     assert main(["verdict"]) == 2
     said = capsys.readouterr().err
-    assert "The command=verdict is not known; expected one of: adversarial, card, controls, dashboard" in said
+    assert "The command=verdict is not known; expected one of: adversarial, card, controls, data" in said
 
 
 STARTED = {
@@ -83,7 +82,6 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
         ["explain", "--run", "nowhere"],
         ["evidence"],
         ["data", "--check", "x"],
-        ["dashboard", "--run", "nowhere"],
         ["adversarial", "DATA=sstt"],
         ["adversarial", "LAMBDA=x"],
         ["controls", "MODLE=cnn"],
@@ -99,7 +97,6 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
         "evidence",
         "data",
         "doctor",
-        "dashboard",
         "adversarial",
         "controls",
         "keys",
@@ -114,7 +111,6 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
 
 def test_names_that_are_checked_before_their_owners_are_imported_are_theirs():
     assert get_args(Attack) == keys.TRAINED
-    assert tuple(dashboard.NAMES) == PURPOSES
 
 
 @pytest.mark.slow

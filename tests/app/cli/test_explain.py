@@ -130,7 +130,7 @@ def test_all_readings_stand_beside_one_another_in_the_terminal_and_on_the_page(s
     assert "<b> " not in html[html.index("All readings") :], "words are escaped there too"
 
 
-@pytest.mark.parametrize("command", ["explain", "evidence", "dashboard"])
+@pytest.mark.parametrize("command", ["explain", "evidence"])
 def test_the_folder_of_a_trial_has_no_model(command, tmp_path, capsys):
     (tmp_path / "config.yaml").write_text("trial: {model: transformers.BertForSequenceClassification}")
     assert main([command, "--run", str(tmp_path)]) == 2

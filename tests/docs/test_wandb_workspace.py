@@ -1,15 +1,16 @@
-"""The dashboard as data, and as what W&B's own library would send; nobody has to be logged in."""
+"""The workspace for W&B as data, and as what W&B's own library would send; nobody has to be logged in."""
 
 import json
 
 import pytest
 
-from attest.app.cli.main import main
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.page import illustrations
-from attest.report.tracking.dashboard import LAMBDA, Panel, Template, dashboard, template, workspace
 from attest.report.tracking.loggers import is_headline
 from attest.runs.folder import read_json
+
+pytest.importorskip("wandb_workspaces", reason="needs the extra dashboard")
+from examples.wandb_workspace import LAMBDA, Panel, Template, dashboard, main, template, workspace
 
 
 @pytest.fixture
@@ -56,7 +57,6 @@ def test_figures_are_one_table_at_the_end_where_there_are_any():
 
 
 def test_the_library_takes_it(sections):
-    pytest.importorskip("wandb_workspaces")
     sent = json.loads(workspace(Template(sections), "somebody", "attest", "Attest")._to_model().model_dump_json())
     drawn = sent["spec"]["section"]["panel_bank_config"]["sections"]
     assert [section["name"] for section in drawn if section["panels"]] == [section.name for section in sections]
@@ -65,20 +65,12 @@ def test_the_library_takes_it(sections):
     assert "figures" in json.dumps(drawn[-1])
 
 
-def test_who_is_not_logged_in_is_told_so(small_run, capsys):
-    assert main(["dashboard", "--run", str(small_run.path)]) == 2
-    assert "wandb login" in capsys.readouterr().err
-    assert main(["dashboard", "--run", str(small_run.path), "--show"]) == 0
+def test_it_can_be_shown_without_a_login(small_run, capsys):
+    main([str(small_run.path), "--show"])
     assert "E12  How many weights must go until the decision flips?" in capsys.readouterr().out
 
 
-def test_a_run_that_is_not_finished_is_named(tmp_path, capsys):
-    assert main(["dashboard", "--run", str(tmp_path)]) == 2
-    assert "expected the folder of a finished run" in capsys.readouterr().err
-
-
 def sent(made: Template) -> dict:
-    pytest.importorskip("wandb_workspaces")
     return json.loads(workspace(made, "somebody", "attest", "Attest")._to_model().model_dump_json())["spec"]["section"]
 
 

@@ -1,19 +1,30 @@
-"""W&B workspaces of a project as plain data, one for each purpose: which panels, in which sections, over which axes;
-``workspace`` converts them for W&B's library, and no other function needs a network or an account.
+"""Make a W&B workspace for the project of a run: which panels, in which sections, over which axes.
+
+    python examples/wandb_workspace.py runs/sst/jw-bilstm-additive-softmax/seed0
+    python examples/wandb_workspace.py runs/sst/jw-bilstm-additive-softmax/seed0 --purpose lambda --show
+
+``run`` shows each run by itself, ``lambda`` trained adversaries over their λ, and ``runs`` many settings side by side, each
+with its seeds as one. ``--show`` prints what the workspace would hold; all else needs ``wandb login`` and
+``pip install 'attest-attention[dashboard]'``.
 """
 
+import argparse
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
-from attest.core.errors import AttestError, install_command
+import wandb
+from wandb_workspaces import workspaces
+from wandb_workspaces.reports import v2 as panels
+
 from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.spec import Measure
+from attest.report.page import illustrations
 from attest.report.summary import QUESTIONS, SCORES
 from attest.report.tracking.loggers import ADVERSARY, is_headline
-
-if TYPE_CHECKING:
-    from wandb_workspaces.workspaces import Workspace
+from attest.runs.folder import RunFolder, read_json
 
 
 @dataclass(frozen=True)
@@ -49,8 +60,12 @@ class Template:
 
 LAMBDA = "model.init_args.lam"
 """The key of λ in the configuration of an adversary."""
-PURPOSES = ("run", "lambda", "runs")
-"""The purposes of workspaces: one run, a sweep over λ, and many runs side by side."""
+PURPOSES = {
+    "run": "Attest: attention on trial",
+    "lambda": "Attest: adversaries over λ",
+    "runs": "Attest: settings side by side",
+}
+"""The names of the workspaces, by purpose."""
 
 
 def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> Template:
@@ -120,14 +135,8 @@ def _description(name: str, shown: Mapping[str, Measure]) -> str:
     return "\n".join([f"**{spec.question}** {spec.does} ({spec.source}).", "", *lines])
 
 
-def workspace(made: Template, entity: str, project: str, name: str) -> "Workspace":
+def workspace(made: Template, entity: str, project: str, name: str) -> workspaces.Workspace:
     """Return the workspace as an object of W&B's library, whose ``save`` creates it for a user who is logged in."""
-    try:
-        from wandb_workspaces import workspaces
-    except ModuleNotFoundError as error:
-        raise AttestError(
-            "W&B's library for dashboards is not installed; expected wandb-workspaces. Type: " + install_command("dashboard")
-        ) from error
     drawn = [
         workspaces.Section(name=section.name, panels=[_panel(panel) for panel in section.panels], is_open=True)
         for section in made.sections
@@ -140,8 +149,6 @@ def workspace(made: Template, entity: str, project: str, name: str) -> "Workspac
 
 
 def _panel(panel: Panel) -> Any:
-    from wandb_workspaces.reports import v2 as panels
-
     if panel.kind == "words":
         return panels.MarkdownPanel(markdown=panel.title)
     metrics: list[Any] = list(panel.metrics)
@@ -155,3 +162,29 @@ def _panel(panel: Panel) -> Any:
     if panel.kind == "table":
         return panels.WeavePanelSummaryTable(table_name=metrics[0])
     return panels.MediaBrowser(title=panel.title, media_keys=metrics, num_columns=1)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Make the workspace, or print its sections and panels."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="a finished run; its experiments become sections")
+    parser.add_argument("--project", default="attest", help="the W&B project")
+    parser.add_argument("--purpose", choices=tuple(PURPOSES), default="run", help="what the workspace is for")
+    parser.add_argument("--show", action="store_true", help="print the sections and panels and create nothing")
+    typed = parser.parse_args(arguments)
+    folder = RunFolder(typed.run)
+    curves = {name for epoch in read_json(folder.curves) for name in epoch}
+    figures = [figure.key for figure in illustrations(folder)]
+    made = template(typed.purpose, read_json(folder.summary), curves, figures)
+    if not typed.show:
+        entity = wandb.Api().default_entity or ""
+        print(workspace(made, entity, typed.project, PURPOSES[typed.purpose]).save().url)
+        return
+    for section in made.sections:
+        print(section.name)
+        for panel in section.panels:
+            print(f"  {panel.kind:<9}{panel.title}: {', '.join(panel.metrics)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
