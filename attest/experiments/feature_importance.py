@@ -14,7 +14,14 @@ from attest.experiments.importance import (
     leave_one_out_hidden_renormalised,
     leave_one_out_inputs,
 )
-from attest.experiments.sink import LEFT_OUT, columns_of_decoders, left_out, parks_attention, without_sink
+from attest.experiments.sink import (
+    LEFT_OUT,
+    columns_of_decoders,
+    left_out,
+    parks_attention,
+    shows_sinks,
+    tokens_that_are_sinks,
+)
 from attest.experiments.spec import (
     AT_LEAST_0,
     CORRELATION,
@@ -66,7 +73,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         get attention; ``tau_top_k_…``, agreement of the top-k lists at k = size of the support. Also
         ``tau_gradient_and_leave_one_out`` and ``concordant_gradient_and_leave_one_out``, how far the two importances of Jain
         & Wallace (of inputs) agree. Where texts are in subwords, also what ``agreement_over_words`` says of these two. Of a
-        decoder ``tau_…`` and ``concordant_…`` again with ``_without_sink``, over all tokens but the first. Leave-one-out
+        decoder ``tau_…`` and ``concordant_…`` again with ``_without_sink``, over all tokens but sinks. Leave-one-out
         is ranked in steps of what rounding does: of words without any effect no order is known.
     """
     kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
@@ -84,7 +91,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         between = kendall_tau_b(*pair, observation.ranked)
         columns["tau_gradient_and_leave_one_out"] = between.tau
         columns["concordant_gradient_and_leave_one_out"] = between.concordant
-    if parks_attention(observation.network):
+    if parks_attention(observation.network) and shows_sinks(observation.network):
         columns |= _agreement_without_sink(observation, ranked)
     if observation.words is None:
         return columns
@@ -132,8 +139,8 @@ def _pointing(observation: Observation, name: str, importance: Tensor) -> dict[s
 
 
 def _agreement_without_sink(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return how the explanation and importances agree over all tokens but the first, which renormalising would not change."""
-    others = without_sink(observation.ranked)
+    """Return how the explanation and importances agree over all tokens but sinks, which renormalising would not change."""
+    others = observation.ranked & ~tokens_that_are_sinks(observation)
     pairs = {name: (observation.explanation, importance) for name, importance in importances.items()}
     if "leave_one_out_inputs" in importances:
         pairs["gradient_and_leave_one_out"] = importances["gradient_inputs"], importances["leave_one_out_inputs"]

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attest.core.measures.identifiability import agreement, column_space, effective_attention, with_ones
 from attest.core.memory import by_rows
-from attest.experiments.sink import spared
+from attest.experiments.sink import BEFORE, spared
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, NATS, SHARE, Column, Measure, OfNumbers, Spec
 from attest.models.layers_observed import mean_over_rows
 from attest.models.observation import Observation
@@ -94,10 +94,11 @@ SPEC = Spec(
     source="Brunner et al. 2020",
     about="states",
     cost="one singular value decomposition of T × H for each text, inside layers one for each head",
-    about_columns="The last six are about Transformers: means over heads and rows, of all layers and with `_layer<l>` at the "
-    "end of the l-th alone; with `_strict`, where weights are known to sum to 1. Of a decoder "
-    "they are about the deciding token's row, and are "
-    "there with `_without_sink` as well: the first token keeps its weight, and those of the others are made to sum to 1.",
+    about_columns="Those from `rank` on are about Transformers: means over heads and rows, of all layers and with "
+    "`_layer<l>` at the end of the l-th alone; with `_strict`, where weights are known to sum to 1. Of a decoder they are about "
+    "the deciding token's row, and are there with `_without_sink` as well: sinks of a head keep their weight, and those of the "
+    f"others are made to sum to 1 {BEFORE}. A sink of a head gets 0.3 of the attention of the rows that may attend to it, and "
+    "its value is at most half as long as the median of its text.",
     columns=(
         Column(
             "rank_<kind>",
@@ -115,6 +116,10 @@ SPEC = Spec(
         Column("cosine", CORRELATION, "Transformers only: their cosine"),
         Column("l1", AT_LEAST_0, "Transformers only: their L1 distance"),
         Column("jsd", NATS, "Transformers only: their JSD, clipped and renormalised", unit="nats"),
+        Column("sinks", SHARE, "Transformers only: share of heads that have a sink"),
+        Column("sinks_first", SHARE, "Transformers only: share of heads of which the first token is a sink"),
+        Column("sinks_special", SHARE, "Transformers only: share of heads of which another special token is a sink"),
+        Column("sinks_other", SHARE, "Transformers only: share of heads of which another token is a sink"),
     ),
     measures=(
         Measure(
@@ -126,6 +131,14 @@ SPEC = Spec(
         ),
         TRIVIAL,
         TAU,
+        Measure(
+            "sinks",
+            "heads with a sink",
+            "Share of heads that park attention on a token with a short value, mean over texts: what lies there adds little.",
+            "Which value is short is a choice: at most half as long as the median of the text.",
+            beside=("at the first token", "sinks_first"),
+            about="layers",
+        ),
         spared(TRIVIAL),
         spared(TAU),
     ),

@@ -15,7 +15,14 @@ from attest.core.memory import by_rows
 from attest.core.randomness import random_order
 from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.sink import LEFT_OUT, columns_of_decoders, left_out, parks_attention, without_sink
+from attest.experiments.sink import (
+    LEFT_OUT,
+    columns_of_decoders,
+    left_out,
+    parks_attention,
+    shows_sinks,
+    tokens_that_are_sinks,
+)
 from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation, observe
 
@@ -44,14 +51,14 @@ def importance_entropy(
         ``entropy_leave_one_out``; ``entropy_attention``, of the attention itself, or of what is read instead of it; if
         the network shows hidden states, ``entropy_hidden``, the mean over positions p of the entropy of the gradient norms of
         h_p (Table 1), NaN outside the sample. Of a decoder the first three also with ``_without_sink``: over all tokens but
-        the first.
+        sinks.
     """
     spread = {"gradient": gradient_norm_inputs(observation), "attention": observation.explanation}
     if leave_one_out:
         spread["leave_one_out"] = leave_one_out_inputs(observation)
     columns = {f"entropy_{name}": normalised_entropy(values, observation.mask) for name, values in spread.items()}
-    if parks_attention(observation.network):
-        others = without_sink(observation.mask)
+    if parks_attention(observation.network) and shows_sinks(observation.network):
+        others = observation.mask & ~tokens_that_are_sinks(observation)
         columns |= {f"entropy_{name}_without_sink": normalised_entropy(values, others) for name, values in spread.items()}
     if texts and not getattr(observation.network, "reads_in_decode", False):
         entropy = observation.attention.new_full(observation.ids.shape, torch.nan)

@@ -120,7 +120,7 @@ SPEC = Spec(
     about="states",
     cost="linear in T where the decoder is linear; inside layers one forward pass for each permutation and layer",
     about_columns="Inside layers each row is permuted over the tokens that it may attend to. The columns are also there "
-    "with `_layer<l>` at the end, for the l-th layer alone, but those of all rows without the first token.",
+    "with `_layer<l>` at the end, for the l-th layer alone, but those of all rows without sinks.",
     columns=(
         *PERMUTED,
         *DECIDING,

@@ -1,52 +1,94 @@
-"""The sink: the first token, on which many decoders park attention, whatever it says (Xiao et al. 2024)."""
+"""Sinks: tokens on which a head parks attention, whatever they say (Xiao et al. 2024), measured in each layer and head.
+
+Legend: B batch, N heads, T tokens.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from attest.experiments.spec import Column, Measure
+from attest.models.layers_observed import LayerObservation, observe_layers
+from attest.models.observation import Observation, cached_per_batch
 
-FIRST = 0
-"""Its place in every text."""
+RECEIVED = 0.3
+"""The least attention that a sink gets, mean over the rows that may attend to it (Gu et al. 2025)."""
+SHORT = 0.5
+"""How long its value is at most, beside the median of its text. Of MiniLM on SST and SmolLM2 tokens that get so much attention
+have values of at most 0.4 of it, if they are the first or a secondary sink, and of 0.7 to 3.5, if they are words."""
+ROWS = 2
+"""The fewest rows, without its own, that may attend to it: of the last tokens of a decoder too little is known."""
+HEADS = 0.1
+"""The share of all heads of which a token is the sink, from which on it is left out where no head is asked about."""
 WITHOUT = "_without_sink"
-"""Ends the name of a column that sets the first token aside."""
+"""Ends the name of a column that sets sinks aside."""
 
 
 def parks_attention(network: object) -> bool:
-    """Return whether a network is a decoder, which may park much attention on the first token."""
+    """Return whether a network is a decoder, which may park much attention on a sink."""
     return getattr(network, "looks_back", False)
 
 
-def without_sink(allowed: Tensor) -> Tensor:
-    """Return the allowed places without that of the first token, bool ``(..., T)``."""
-    kept = allowed.clone()
-    kept[..., FIRST] = False
-    return kept
+def shows_sinks(network: object) -> bool:
+    """Return whether sinks can be measured: attention is from token to token, and what each head hands on is seen."""
+    return not hasattr(network, "sides") and getattr(network, "shows_outputs", True)
 
 
-LEFT_OUT = "over all tokens but the first"
-SPARED = "the first token keeping what it has"
-"""What is done with the first token."""
+@torch.no_grad()
+def sinks_of(observation: LayerObservation) -> dict[str, Tensor]:
+    """Return by layer which tokens are sinks of each head, bool ``(B, N, T)``.
+
+    A sink gets at least ``RECEIVED`` of the attention of a row, mean over the rows that may attend to it, without its own, of
+    which there are at least ``ROWS``; and its value is at most ``SHORT`` times as long as the median value of the text.
+    """
+    mask = observation.mask
+    others = ~torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device) & mask.unsqueeze(-1) & mask.unsqueeze(1)
+    sinks = {}
+    for layer, weights in observation.attention.items():
+        seen = others.unsqueeze(1) & (weights > 0)  # a weight of 0 is one that the mask forbids
+        count = seen.sum(dim=2)
+        received = weights.where(seen, 0).sum(dim=2) / count.clamp(min=1)
+        lengths = observation.values(layer).norm(dim=-1).masked_fill(~mask.unsqueeze(1), torch.nan)
+        short = lengths <= SHORT * lengths.nanmedian(dim=-1, keepdim=True).values
+        sinks[layer] = (received >= RECEIVED) & short & (count >= ROWS)
+    return sinks
 
 
-def columns_of_decoders(columns: Sequence[Column], first: str) -> tuple[Column, ...]:
-    """Return copies of columns that are of decoders alone, where the first token is ``LEFT_OUT`` or ``SPARED``."""
+@cached_per_batch
+def tokens_that_are_sinks(observation: Observation) -> Tensor:
+    """Return the tokens that are sinks of a tenth of all heads, ``HEADS``, bool ``(B, T)``."""
+    network = cast(nn.Module, observation.network)
+    sinks = sinks_of(observe_layers(network, observation.ids, observation.tokens, observation.mask))
+    return torch.cat([*sinks.values()], dim=1).double().mean(dim=1) >= HEADS
+
+
+LEFT_OUT = "over all tokens but sinks of a tenth of the heads"
+SPARED = "the sinks of each head keeping what they have"
+"""What is done with sinks."""
+BEFORE = "(before 27 Nov 2026: the first token)"
+"""What stood in the place of measured sinks in older results."""
+
+
+def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:
+    """Return copies of columns that are of decoders alone, where sinks are ``LEFT_OUT`` or ``SPARED``."""
     said = [each.means.removeprefix("decoders only: ").removeprefix("Transformers only: ") for each in columns]
     return tuple(
-        replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {means}, {first}")
+        replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {means}, {how} {BEFORE}")
         for each, means in zip(columns, said, strict=True)
     )
 
 
 def left_out(measure: Measure) -> Measure:
-    """Return a copy of a measure that is of decoders alone, over all tokens but the first."""
+    """Return a copy of a measure that is of decoders alone, over all tokens but sinks."""
     beside = measure.beside and (measure.beside[0], f"{measure.beside[1]}{WITHOUT}")
     return replace(_without(measure, LEFT_OUT), beside=beside)
 
 
 def spared(measure: Measure) -> Measure:
-    """Return a copy of a measure that is of decoders alone, where tampering leaves the first token its weight."""
+    """Return a copy of a measure that is of decoders alone, where tampering leaves sinks their weight."""
     return _without(measure, SPARED)
 
 
@@ -54,7 +96,7 @@ def _without(measure: Measure, how: str) -> Measure:
     return replace(
         measure,
         column=f"{measure.column}{WITHOUT}",
-        title=f"{measure.title}, without the first token",
-        means=f"As “{measure.title}”, {how}. Decoders park much attention on it, whatever it says.",
+        title=f"{measure.title}, without sinks",
+        means=f"As “{measure.title}”, {how} {BEFORE}. Decoders park much attention on sinks, whatever these say.",
         short=None,
     )

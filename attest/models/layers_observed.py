@@ -119,6 +119,25 @@ class LayerObservation:
         with intervene(self.network, *interventions), torch.autocast(rows.device.type, enabled=False):
             return self._forward(rows)()
 
+    @torch.no_grad()
+    def values(self, layer: str) -> Tensor:
+        """Return what the heads of a layer average, ``(B, N, T, D)``: what they hand on where a token attends to itself alone.
+
+        Of a network that shows the outputs of its heads.
+        """
+        found: list[Tensor] = []
+
+        def look(outputs: Tensor, _mask: Tensor) -> Tensor:
+            found.append(outputs)
+            return outputs
+
+        def itself(weights: Tensor, _mask: Tensor) -> Tensor:
+            return torch.eye(weights.shape[-1]).to(weights).expand_as(weights)
+
+        rows = torch.arange(len(self.ids), device=self.ids.device)
+        self.logits_under(rows, Intervention("weights", itself, [layer]), Intervention("outputs", look, [layer]))
+        return found[0]
+
     def _forward(self, rows: Tensor | slice) -> Callable[[], Tensor]:
         """Return a function that runs the network, from the first layer with an intervention on if the network can do so."""
         tampered = [name for name, layer in attending(self.network).items() if layer.replacements]

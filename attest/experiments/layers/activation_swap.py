@@ -8,8 +8,8 @@ from torch import Tensor
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax, Uniform
 from attest.core.attention.interventions import Intervention, attending
 from attest.experiments.activation_swap import SHIPPED
-from attest.experiments.layers.tampering import SinkKept
-from attest.experiments.sink import parks_attention
+from attest.experiments.layers.tampering import SinkKept, Sinks
+from attest.experiments.sink import parks_attention, shows_sinks, sinks_of
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
@@ -32,8 +32,8 @@ def layer_activation_swap(
         ``tvd_<name>`` of predictions in [0, 1], ``jsd_<name>`` of attention in nats and ``support_<name>``, with every layer
         swapped. The same with ``_layer<l>``, the l-th layer alone swapped and its own attention measured. JSD and support,
         the share of real tokens with weight, are means over rows: heads and real tokens that attend. Of a decoder also
-        ``correct_<name>_without_sink`` and ``tvd_<name>_without_sink``, every layer swapped and the first token keeping its
-        weight in every row.
+        ``correct_<name>_without_sink`` and ``tvd_<name>_without_sink``, every layer swapped and the sinks of each head
+        keeping their weight in every row.
     """
     columns = {"correct": observation.correct(labels)}
     for suffix, layers in observation.scopes.items():
@@ -44,22 +44,26 @@ def layer_activation_swap(
             columns[f"tvd_{name}{suffix}"] = swapped.moved_from(observation)
             columns[f"jsd_{name}{suffix}"] = swapped.diverged_from(observation, layers)
             columns[f"support_{name}{suffix}"] = swapped.support(layers)
-    for name, projection in projections.items() if parks_attention(observation.network) else ():
-        swapped = _under(observation, projection, observation.scopes[""], sink_kept=True)
+    if not (parks_attention(observation.network) and shows_sinks(observation.network)):
+        return columns
+    sinks = sinks_of(observation)
+    for name, projection in projections.items():
+        swapped = _under(observation, projection, observation.scopes[""], sinks)
         columns[f"correct_{name}_without_sink"] = swapped.correct(labels)
         columns[f"tvd_{name}_without_sink"] = swapped.moved_from(observation)
     return columns
 
 
 def _under(
-    observation: LayerObservation, projection: Projection, layers: list[str], sink_kept: bool = False
+    observation: LayerObservation, projection: Projection, layers: list[str], sinks: Sinks | None = None
 ) -> LayerObservation:
     """Return the observation of a batch with another projection in some layers; it is the given one if all have it already."""
     attend = attending(observation.network)
     trained = {type(getattr(attend[layer], "projection", None)) for layer in layers}
     if type(projection) in WITHOUT_SETTINGS and trained == {type(projection)}:
         return observation
-    return observation.under(Intervention("projection", SinkKept(projection) if sink_kept else projection, layers))
+    others = {layer: projection if sinks is None else SinkKept(projection, sinks[layer]) for layer in layers}
+    return observation.under(*(Intervention("projection", each, [layer]) for layer, each in others.items()))
 
 
 INSIDE = Inside("E8", layer_activation_swap)

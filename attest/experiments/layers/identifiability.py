@@ -6,6 +6,7 @@ all; in a decoder each row has its own, so that the deciding token's row alone i
 Legend: B batch, N heads, T tokens, Q rows of attention that are asked, D dimensions a head, H = N D.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
@@ -15,7 +16,7 @@ from attest.core.attention import MultiHeadAttention
 from attest.core.attention.interventions import attending, recorded
 from attest.core.memory import by_rows
 from attest.experiments.identifiability import MEASURED, measured_of_rows
-from attest.experiments.sink import WITHOUT, parks_attention, without_sink
+from attest.experiments.sink import WITHOUT, parks_attention, shows_sinks, sinks_of
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
@@ -33,20 +34,37 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
         as well, ``tau``, ``cosine``, ``l1`` and ``jsd``, the last of clipped and renormalised weights. The same with
         ``_strict``, of [T, 1], for weights are known to sum to 1. The same with ``_layer<l>``, of the l-th layer. Of a
         decoder all this is about the deciding token's row and the tokens that it may attend to, and there is the same with
-        ``_without_sink`` before the layer: the first token keeps its weight, and the others' are made to sum to 1.
+        ``_without_sink`` before the layer: sinks of a head keep their weight, and the others' are made to sum to 1. Where
+        sinks can be measured, the shares of heads that have one: ``sinks`` anywhere; ``sinks_first``, at the first token;
+        ``sinks_special``, at another special one; ``sinks_other``, at another token; by layer, too.
     """
     values = _head_outputs(observation)
-    columns: dict[str, Tensor] = {}
+    sinks = sinks_of(observation) if shows_sinks(observation.network) else {}
+    columns = _where_sinks_are(observation, sinks) if sinks else {}
     looking_back = parks_attention(observation.network)
-    for ending in ("", WITHOUT) if looking_back else ("",):
+    for ending in ("", WITHOUT) if looking_back and sinks else ("",):
         measured = {}
         for layer, outputs in values.items():
-            asked = _deciding(observation, layer, ending == WITHOUT) if looking_back else _all_rows(observation, layer)
+            left_out = sinks[layer] if ending else None
+            asked = _deciding(observation, layer, left_out) if looking_back else _all_rows(observation, layer)
             measured[layer] = by_rows(measured_of_rows, COPIES * 8 * asked.weights[0].numel(), outputs, *asked)
         for suffix, layers in observation.scopes.items():
             together = torch.stack([measured[layer] for layer in layers]).nanmean(dim=0)
             found = zip(MEASURED, together.unbind(dim=-1), strict=True)
             columns |= {f"{name}{ending}{suffix}": column for name, column in found}
+    return columns
+
+
+def _where_sinks_are(observation: LayerObservation, sinks: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    first = torch.zeros_like(observation.mask)
+    first[:, 0] = True
+    special = torch.zeros_like(first) if observation.special is None else observation.special & ~first
+    places = {"sinks": first | True, "sinks_first": first, "sinks_special": special, "sinks_other": ~(first | special)}
+    columns = {}
+    for suffix, layers in observation.scopes.items():
+        of_heads = torch.cat([sinks[layer] for layer in layers], dim=1)
+        for name, place in places.items():
+            columns[f"{name}{suffix}"] = (of_heads & place.unsqueeze(1)).any(dim=-1).double().mean(dim=-1)
     return columns
 
 
@@ -67,14 +85,14 @@ def _all_rows(observation: LayerObservation, layer: str) -> _Rows:
     return _Rows(weights, allowed, observation.rows_that_count(weights)[:, 0])
 
 
-def _deciding(observation: LayerObservation, layer: str, sink_kept: bool) -> _Rows:
+def _deciding(observation: LayerObservation, layer: str, sinks: Tensor | None) -> _Rows:
     last = observation.mask.sum(dim=-1) - 1
     everyone = torch.arange(len(last), device=last.device)
     weights_BNT = observation.attention[layer][everyone, :, last]
     allowed_BNT = observation.mask.unsqueeze(1) & (weights_BNT > 0)  # a weight of 0 is one that a window forbids
     weights_BNT = _renormalised(weights_BNT, allowed_BNT)
-    if sink_kept:
-        allowed_BNT = without_sink(allowed_BNT)
+    if sinks is not None:
+        allowed_BNT = allowed_BNT & ~sinks
         weights_BNT = _renormalised(weights_BNT, allowed_BNT)
     one = torch.ones(len(last), 1, dtype=torch.bool, device=last.device)
     return _Rows(weights_BNT.unsqueeze(2), allowed_BNT, one)

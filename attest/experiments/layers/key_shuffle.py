@@ -10,7 +10,15 @@ import torch
 from torch import Tensor
 
 from attest.core.randomness import random_bits, random_permutations
-from attest.experiments.layers.tampering import Tamper, Tampering, clean_keys, replacing_keys, tampered_at_random
+from attest.experiments.layers.tampering import (
+    Sinks,
+    Tamper,
+    Tampering,
+    clean_keys,
+    replacing_keys,
+    shuffled_within,
+    tampered_at_random,
+)
 from attest.experiments.sink import columns_of_decoders, spared
 from attest.experiments.spec import MOVES, NATS, NO_DECISION, SHARE, TVD_MOVES, Column, Inside, Measure, OfNumbers, Spec, moved
 from attest.models.layers_observed import LayerObservation
@@ -27,7 +35,7 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
     Returns:
         Per instance ``(B,)``: ``correct``; with every layer shuffled ``correct_shuffled`` in [0, 1], ``tvd_shuffled`` of
         predictions and ``jsd_shuffled`` of attention in nats, mean over rows; the same with ``_layer<l>``, the l-th alone; of
-        a decoder with ``_without_sink``, every layer shuffled and the first token keeping its key.
+        a decoder with ``_without_sink``, every layer shuffled and what is a sink of any of its heads keeping its key.
     """
     everywhere = observation.scopes[""]
     keys = clean_keys(observation.network, everywhere, observation.tokens, observation.mask)
@@ -44,16 +52,17 @@ def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObserva
     layers = observation.scopes[""]
     keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
     rows = torch.arange(len(observation.ids), device=observation.ids.device)
-    shuffle = _shuffling(keys, layers, seed)
+    shuffle = _shuffling(keys, layers, seed, {})
     draw = random_bits(seed, observation.ids, torch.zeros_like(rows))
     return observation.under(*shuffle(observation, rows, draw)(layers))
 
 
-def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sink_kept: bool = False) -> Tamper:
+def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sinks: Sinks) -> Tamper:
     def shuffle(clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
-        if sink_kept:  # the others move as they would in a text that begins with the second token
-            rest_RYT = random_permutations(seed, draws, len(everywhere), clean.mask[:, 1:]) + 1
-            order_RYT = torch.nn.functional.pad(rest_RYT, (1, 0))
+        if sinks:  # the keys of all heads move together
+            free_RYT = torch.stack([clean.mask & ~sinks[layer][rows].any(dim=1) for layer in everywhere], dim=1)
+            keys_RY = random_bits(seed, draws.unsqueeze(-1), torch.arange(len(everywhere), device=draws.device))
+            order_RYT = shuffled_within(seed, keys_RY.flatten(), free_RYT.flatten(0, 1)).view(free_RYT.shape)
         else:
             order_RYT = random_permutations(seed, draws, len(everywhere), clean.mask)
         keys_RYTH = keys_BYTH[rows]
@@ -102,9 +111,9 @@ SPEC = Spec(
         Column("correct", SHARE, "whether the model decides rightly", unit="0 or 1", type="bool"),
         *SHUFFLED,
         Column("correct_shuffled_layer<l>", SHARE, "the same in one layer alone"),
-        *columns_of_decoders(SHUFFLED, "the first key in its place"),
+        *columns_of_decoders(SHUFFLED, "the keys of sinks in their places"),
         MOVED,
-        *columns_of_decoders([MOVED], "the first key in its place"),
+        *columns_of_decoders([MOVED], "the keys of sinks in their places"),
         Column(
             "correct_attacked",
             SHARE,

@@ -16,6 +16,7 @@ from attest.core.measures import movement
 from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers.tampering import (
     DecidingRow,
+    Sinks,
     Tamper,
     Tampering,
     attends_everywhere,
@@ -25,7 +26,7 @@ from attest.experiments.layers.tampering import (
     tampered_at_random,
 )
 from attest.experiments.permutation import median
-from attest.experiments.sink import WITHOUT, parks_attention, without_sink
+from attest.experiments.sink import WITHOUT, parks_attention, shows_sinks, sinks_of
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import predictions_of
@@ -45,7 +46,7 @@ def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, 
         Per instance ``(B,)``: with every layer permuted ``tvd_median`` over permutations, in [0, 1]; ``tvd_max``; ``flipped``,
         the share that changes the decision; ``correct_permuted``, the share of right ones; ``max_attention``, the largest
         weight of a row, mean over rows. The same with ``_layer<l>``, the l-th layer alone. Of a decoder also the first four
-        with ``_without_sink``, every layer permuted and the first token keeping its weight in every row, and what
+        with ``_without_sink``, every layer permuted and the sinks of each head keeping their weight in every row, and what
         ``deciding_row_permutation`` returns.
     """
     outcomes = tampered_at_random(observation, labels, permutations, seed, partial(_permuting, seed))
@@ -62,25 +63,25 @@ def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, 
     return columns
 
 
-def _permuting(seed: int, sink_kept: bool = False) -> Tamper:
+def _permuting(seed: int, sinks: Sinks) -> Tamper:
     def permute(clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
         orders = {}
         for place, (layer, weights) in enumerate(clean.attention.items()):
             key = random_bits(seed, draws, torch.tensor(place, device=draws.device))
-            orders[layer] = _order(clean, weights, key, seed, sink_kept)
+            orders[layer] = _order(clean, weights, key, seed, sinks[layer][rows] if sinks else None)
         return lambda layers: _permuted(clean, {layer: orders[layer] for layer in layers})
 
     return permute
 
 
-def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sink_kept: bool) -> Tensor:
+def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sinks_RNT: Tensor | None) -> Tensor:
     """Draw a permutation of every attention row of every head of a layer: int64 ``(R, N, T, T)``, indices to gather with."""
     keys = keys_of_rows(seed, keys_R, weights_RNTT)
     allowed = clean.places(weights_RNTT).expand(weights_RNTT.shape)
     if attends_everywhere(clean.network):
         return random_permutations(seed, keys, 1, allowed.flatten(0, 2)).view_as(weights_RNTT)
     allowed = allowed & (weights_RNTT > 0)  # a weight of 0 is one that the mask forbids
-    allowed = without_sink(allowed) if sink_kept else allowed
+    allowed = allowed if sinks_RNT is None else allowed & ~sinks_RNT.unsqueeze(2)
     return shuffled_within(seed, keys, allowed.flatten(0, 2)).view_as(weights_RNTT)
 
 
@@ -110,15 +111,16 @@ def deciding_row_permutation(observation: LayerObservation, permutations: int, s
         seed: with an instance's id it fixes that instance's permutations.
     Returns:
         Per instance ``(B,)``: ``tvd_median_deciding`` over permutations, in [0, 1], and ``flipped_deciding``, the share that
-        changes the decision; the same with ``_without_sink``, the first token keeping its weight; and with ``_layer<l>``
+        changes the decision; the same with ``_without_sink``, sinks keeping their weight; and with ``_layer<l>``
         behind, the l-th layer alone.
     """
     row = DecidingRow(observation)
     draw_BD = torch.arange(permutations, device=row.places.device).expand(len(row.places), -1)
     columns = {}
-    for name, sink_kept in (("", False), (WITHOUT, True)):
+    spared: dict[str, Sinks] = {"": {}} | ({WITHOUT: sinks_of(observation)} if shows_sinks(observation.network) else {})
+    for name, sinks in spared.items():
         for suffix, layers in observation.scopes.items():
-            logits_BDC = row.logits(draw_BD, partial(_permuting_row, row, layers, seed, sink_kept))
+            logits_BDC = row.logits(draw_BD, partial(_permuting_row, row, layers, seed, sinks))
             outcomes_BDK = predictions_of(observation.network, logits_BDC)
             moved_BD = movement(outcomes_BDK, observation.prediction.unsqueeze(1))
             flips_BD = outcomes_BDK.argmax(dim=-1) != observation.predicted.unsqueeze(-1)
@@ -128,7 +130,7 @@ def deciding_row_permutation(observation: LayerObservation, permutations: int, s
 
 
 def _permuting_row(
-    row: DecidingRow, layers: Sequence[str], seed: int, sink_kept: bool, rows: Tensor, draw: Tensor
+    row: DecidingRow, layers: Sequence[str], seed: int, sinks: Sinks, rows: Tensor, draw: Tensor
 ) -> list[Intervention]:
     keys_R1 = random_bits(seed, row.observation.ids[rows], draw).unsqueeze(-1)
     changes = []
@@ -137,7 +139,7 @@ def _permuting_row(
             row_RNT = row_BNT[rows]
             head_N = torch.arange(row_RNT.shape[1], device=rows.device)
             keys_RN = random_bits(seed, keys_R1, torch.full_like(keys_R1, place), head_N)
-            allowed = without_sink(row_RNT > 0) if sink_kept else row_RNT > 0
+            allowed = (row_RNT > 0) & ~sinks[layer][rows] if sinks else row_RNT > 0
             order_RNT = shuffled_within(seed, keys_RN.flatten(), allowed.flatten(0, 1)).view(row_RNT.shape)
             changes.append(Intervention("weights", _row_gathered(order_RNT, row.places[rows]), [layer]))
     return changes

@@ -6,16 +6,17 @@ Legend: B batch, D draws, R (instance, draw) pairs or rows of attention, Y layer
 H = N D.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from attest.core.attention.interventions import Intervention, intervene, recorded
 from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_permutations
-from attest.experiments.sink import WITHOUT, parks_attention, without_sink
+from attest.experiments.sink import WITHOUT, parks_attention, shows_sinks, sinks_of
 from attest.models.layers_observed import LayerObservation, Scopes
 
 
@@ -25,23 +26,29 @@ def attends_everywhere(network: nn.Module) -> bool:
 
 
 class SinkKept(nn.Module):
-    """A projection that leaves the first token the weight that softmax gives it, and projects the scores of all others.
+    """A projection that leaves sinks the weight that softmax gives them, and projects the scores of all others.
 
     Args:
-        projection: of the others, onto what the first one leaves.
+        projection: of the others, onto what the sinks leave.
+        sinks: bool ``(B, N, T)``.
     """
 
-    def __init__(self, projection: nn.Module) -> None:
+    def __init__(self, projection: nn.Module, sinks: Tensor) -> None:
         super().__init__()
-        self.projection = projection
+        self.projection, self.sinks = projection, sinks.unsqueeze(2)
 
     def forward(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        """Map scores and the places that a row may attend to (bool), both ``(..., T)``, to weights ``(..., T)`` with sum 1."""
+        """Map scores and the places that a row may attend to (bool), both ``(B, N, T, T)``, to weights with sum 1.
+
+        A learned sink of a model may stand behind the tokens as one more place.
+        """
+        sinks = functional.pad(self.sinks, (0, scores.shape[-1] - self.sinks.shape[-1])).expand(allowed.shape)
         own = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1)
-        others = without_sink(allowed)
+        others = allowed & ~sinks
         alone = ~others.any(dim=-1, keepdim=True)
-        weights = self.projection(scores, others | (allowed & alone)) * (1 - own[..., :1])
-        return torch.where(alone, own, torch.cat([own[..., :1], weights[..., 1:]], dim=-1))
+        left = 1 - own.where(sinks, 0).sum(dim=-1, keepdim=True)
+        weights = self.projection(scores, others | (allowed & alone)) * left
+        return torch.where(alone | sinks, own, weights)
 
 
 def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
@@ -107,6 +114,8 @@ def highest(values: Tensor, counts: Tensor) -> Tensor:
     return ranks < counts.unsqueeze(-1)
 
 
+Sinks = Mapping[str, Tensor]
+"""Which tokens of the batch are sinks of each head, bool ``(B, N, T)``, by layer; empty for none."""
 Tampering = Callable[[Sequence[str]], list[Intervention]]
 """Takes layers to what is put there."""
 Tamper = Callable[[LayerObservation, Tensor, Tensor], Tampering]
@@ -136,26 +145,26 @@ def tampered_at_random(
     labels: Tensor,
     draws: int,
     seed: int,
-    tamper: Callable[[bool], Tamper],
+    tamper: Callable[[Sinks], Tamper],
     compared: bool = False,
 ) -> dict[str, Outcomes]:
     """Tamper with every instance D times, in each scope of layers; a layer gets the same draws in every scope.
 
-    Of a decoder also with ``_without_sink``: in all layers, while the first token is left as it is.
+    Of a decoder also with ``_without_sink``: in all layers, while the sinks of each head are left as they are.
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         draws: D.
         seed: with an instance's id it fixes the keys of that instance's draws.
-        tamper: takes whether the first token is left as it is; returns what says what to put where.
+        tamper: takes the sinks that are left as they are; returns what says what to put where.
         compared: whether attention is compared too, which costs as much as a pass.
     Returns:
         By the suffix of the scope.
     """
-    outcomes = _tampered_in(observation.scopes, observation, labels, draws, seed, tamper(False), compared)
-    if parks_attention(observation.network):
+    outcomes = _tampered_in(observation.scopes, observation, labels, draws, seed, tamper({}), compared)
+    if parks_attention(observation.network) and shows_sinks(observation.network):
         everywhere = {WITHOUT: observation.scopes[""]}
-        outcomes |= _tampered_in(everywhere, observation, labels, draws, seed, tamper(True), compared)
+        outcomes |= _tampered_in(everywhere, observation, labels, draws, seed, tamper(sinks_of(observation)), compared)
     return outcomes
 
 

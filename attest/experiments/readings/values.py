@@ -21,7 +21,7 @@ from attest.core.memory import by_rows
 from attest.core.rounding import rounding
 from attest.experiments.erasure.read_anew import hooked
 from attest.experiments.layers.rollout import where_rollout_begins
-from attest.models.layers_observed import LayerObservation, entering, observe_layers
+from attest.models.layers_observed import entering, observe_layers
 from attest.models.networks.transformer import TransformerLayer
 from attest.models.observation import Observation, cached_per_batch, skips_long_texts
 
@@ -112,15 +112,7 @@ def _terms(observation: Observation) -> Iterator[tuple[str, Tensor, Tensor, nn.M
     network = cast(nn.Module, observation.network)
     seen = observe_layers(network, observation.ids, observation.tokens, observation.mask)
     for layer, weights in seen.attention.items():
-        yield layer, weights, _values(seen, layer), readers_of(observation)[layer]
-
-
-def _values(seen: LayerObservation, layer: str) -> Tensor:
-    """Return the values of a layer, ``(B, N, T, D)``: what its heads hand on where every token attends to itself alone."""
-    outputs, look = _outputs_of([layer])
-    itself = Intervention("weights", lambda weights, _: torch.eye(weights.shape[-1]).to(weights).expand_as(weights), [layer])
-    seen.logits_under(torch.arange(len(seen.ids), device=seen.ids.device), itself, *look)
-    return outputs[layer]
+        yield layer, weights, seen.values(layer), readers_of(observation)[layer]
 
 
 def _outputs_of(layers: list[str]) -> tuple[dict[str, Tensor], list[Intervention]]:
@@ -179,7 +171,7 @@ def readers_of(observation: Observation) -> dict[str, nn.Module]:
         layer: reader
         for layer, reader in readers.items()
         if _is_linear(reader, _side_by_side(outputs[layer]))
-        and _close(seen.attention[layer] @ _values(seen, layer), outputs[layer])
+        and _close(seen.attention[layer] @ seen.values(layer), outputs[layer])
     }
 
 

@@ -1,4 +1,4 @@
-"""E13 of a decoder asks the deciding row, among the tokens that it may attend to; with the first token and without it."""
+"""E13 of a decoder asks the deciding row, among the tokens that it may attend to; with sinks and without."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,17 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from attest.core.attention.interventions import recorded
 from attest.core.measures import kendall_tau_b
-from attest.experiments.layers import layer_identifiability, observe_layers
+from attest.experiments.layers import identifiability, layer_identifiability, observe_layers
 from attest.models.pretrained.network import PretrainedNetwork
+from tests.experiments.test_sink import first_token
 from tests.models.pretrained.tiny import batch, tiny
 
 WINDOW = {"mistral": 4}
+
+
+@pytest.fixture(autouse=True)
+def first_is_sink(monkeypatch):
+    monkeypatch.setattr(identifiability, "sinks_of", first_token)
 
 
 @pytest.fixture(params=["llama", "mistral", "gpt_oss"])
