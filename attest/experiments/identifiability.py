@@ -95,10 +95,10 @@ SPEC = Spec(
     about="states",
     cost="one singular value decomposition of T × H for each text, inside layers one for each head",
     about_columns="Those from `rank` on are about Transformers: means over heads and rows, of all layers and with "
-    "`_layer<l>` at the end of the l-th alone; with `_strict`, where weights are known to sum to 1. Of a decoder they are about "
-    "the deciding token's row, and are there with `_without_sink` as well: sinks of a head keep their weight, and those of the "
-    f"others are made to sum to 1 {BEFORE}. A sink of a head gets 0.3 of the attention of the rows that may attend to it, and "
-    "its value is at most half as long as the median of its text.",
+    "`_layer<l>` at the end of the l-th alone; with `_strict`, where weights are known to sum to 1. Of a decoder they are "
+    "about the deciding token's row, and are there with `_without_sink` as well: sinks of a head keep their weight, and those "
+    f"of the others are made to sum to 1 {BEFORE}. A sink of a head gets 0.3 of the attention of the rows that may attend to "
+    "it, and its value is at most half as long as the median of its text.",
     columns=(
         Column(
             "rank_<kind>",
