@@ -7,11 +7,12 @@ run again from the first tampered layer on, so that later layers feel it. Start 
 
 from attest.experiments.layers.activation_swap import layer_activation_swap
 from attest.experiments.layers.adversarial_search import layer_adversarial_attention
-from attest.experiments.layers.heads import head_ablation, head_means, passes_a_text
+from attest.experiments.layers.heads import head_ablation, passes_a_text
 from attest.experiments.layers.identifiability import layer_identifiability
 from attest.experiments.layers.key_shuffle import key_shuffle, with_shuffled_keys
 from attest.experiments.layers.permutation import layer_permutation
 from attest.experiments.layers.rollout import attention_maps, attention_rollout, read_from_layers, where_rollout_begins
+from attest.experiments.layers.switching import head_means
 from attest.experiments.layers.tampering import clean_keys, replacing_keys
 from attest.models.layers_observed import LayerObservation, observe_layers
 

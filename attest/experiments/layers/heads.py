@@ -8,67 +8,27 @@ heads, R rows of the batch times sets, K classes.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from attest.core.attention.interventions import Intervention, intervene, recorded, unwrapped
+from attest.core.attention.interventions import unwrapped
 from attest.core.errors import AttestError
 from attest.core.measures import tau_b
 from attest.core.measures.numbers import number, percent
-from attest.core.memory import NEAR, by_rows, longest_quadratic
 from attest.core.randomness import random_order, stream
-from attest.core.rounding import compared, in_steps, rounding
-from attest.experiments.layers.tampering import MAPS, highest
+from attest.core.rounding import in_steps, rounding
+from attest.experiments.layers.mattering import what_matters
+from attest.experiments.layers.switching import Heads, Pairs, unseen
+from attest.experiments.layers.tampering import beside_random, highest
 from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Inside, Means, Measure, Spec
-from attest.models.layers_observed import LayerObservation, self_attending
-from attest.models.prediction import lead, logits_of_classes, says_number
+from attest.models.layers_observed import LayerObservation
+from attest.models.prediction import says_number
 
 CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
 """Percentages of all heads that are switched off one after the other."""
-MATTERING = 0.1
-"""The share of tokens that leave-one-out names, at least one."""
-Pairs = Sequence[tuple[int, int]]
-
-
-@torch.no_grad()
-def head_means(network: nn.Module, texts: Iterable[tuple[Tensor, Tensor]]) -> dict[str, Tensor]:
-    """Return what each head of each layer hands on in the mean over all real tokens of all texts.
-
-    Args:
-        network: in evaluation mode.
-        texts: batches of token ids and mask, ``(B, T)`` each.
-    Returns:
-        float64 ``(N, D)`` by layer.
-    Raises:
-        AttestError: a layer does not show what its heads hand on.
-    """
-    sums: dict[str, Any] = defaultdict(float)
-    count = 0
-    for tokens, mask in texts:
-        with recorded(network, "outputs") as outputs:
-            network(tokens, mask)
-        count += int(mask.sum())
-        for layer, each in outputs.items():
-            sums[layer] += torch.where(mask[:, None, :, None], each, 0).double().sum(dim=(0, 2))
-    if count and (hidden := [layer for layer in self_attending(network) if layer not in sums]):
-        raise AttestError(_unseen(network, hidden[0]))
-    return {layer: each / count for layer, each in sums.items()}
-
-
-def _unseen(network: nn.Module, where: str) -> str:
-    bare: Any = unwrapped(network)
-    kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
-    return (
-        f"{kind} does not show what each of its heads hands on ({where}), so that none can be switched off; expected a model "
-        "whose heads are read side by side by one linear layer, over the tokens of a text. Leave E17 out."
-    )
 
 
 def passes_a_text(heads: int, layers: int, draws: int = 10) -> int:
@@ -113,8 +73,8 @@ def head_ablation(
     Raises:
         AttestError: means are missing, heads are not seen, or a setting is out of range.
     """
-    stage = _Stage(observation, _required(observation, head_means, share, draws))
-    look, write = stage.look(_what_matters(observation, truth, spans)), stage.write()
+    stage = Heads(observation, _required(observation, head_means, share, draws))
+    look, write = stage.look(what_matters(observation, truth, spans)), stage.write()
     every = torch.eye(stage.count, dtype=torch.bool, device=write.device).expand(len(write), -1, -1)
     drop, flipped = stage.without(every)
     columns: dict[str, Tensor] = {}
@@ -132,7 +92,8 @@ def head_ablation(
         sets["chosen"] = stage.chosen(heads).expand(len(write), -1)
     undefined = look.isnan().any(dim=-1)
     for place, (name, chosen) in enumerate(sets.items()):
-        found = _beside_random(stage, chosen, draws, stream(seed, f"heads {place}"), noise)
+        drawn = stage.random_sets(chosen, draws, stream(seed, f"heads {place}"))
+        found = beside_random(*stage.without(torch.cat([chosen.unsqueeze(1), drawn], dim=1)), noise).items()
         columns |= {f"{key}_{name}": column.masked_fill(undefined & (name == "look"), torch.nan) for key, column in found}
     orders["random"] = random_order(stream(seed, "order of heads"), observation.ids, 1, real)[:, 0]
     for name, order in orders.items():
@@ -154,209 +115,13 @@ def _required(
     if says_number(observation.network):
         raise AttestError("E17 asks about decisions between classes, and this model says one number; leave E17 out.")
     if not getattr(unwrapped(observation.network), "shows_outputs", True):
-        raise AttestError(_unseen(observation.network, "its outputs"))
+        raise AttestError(unseen(observation.network, "its outputs"))
     if means is None:
         raise AttestError(
             "E17 puts the mean over a corpus in the place of a head, and no corpus was read; expected means of heads. "
             'Ask for it in a trial: attest.trial(model, texts, ["E17"])'
         )
     return means
-
-
-@dataclass(frozen=True)
-class _Stage:
-    """The M heads of a batch, first layer to last, which can be switched off.
-
-    Args:
-        observation: the batch.
-        means: of each head, by layer.
-    """
-
-    observation: LayerObservation
-    means: Mapping[str, Tensor]
-
-    @cached_property
-    def sizes(self) -> list[int]:
-        """Return how many heads each layer has."""
-        return [weights.shape[1] for weights in self.observation.attention.values()]
-
-    @property
-    def count(self) -> int:
-        """Return M."""
-        return sum(self.sizes)
-
-    @cached_property
-    def names(self) -> list[tuple[int, int]]:
-        """Return the layer and the head of each, from 1."""
-        return [(layer, head) for layer, size in enumerate(self.sizes, start=1) for head in range(1, size + 1)]
-
-    @cached_property
-    def lead(self) -> Tensor:
-        """Return the logit difference of each decision, ``(B,)``, of a tagger ``(B, T)``."""
-        return lead(logits_of_classes(self.observation.network, self.observation.logits), self.observation.predicted)
-
-    def chosen(self, heads: Pairs) -> Tensor:
-        """Return which heads are named, bool ``(M,)``."""
-        pairs = [tuple(pair) for pair in heads]
-        if wrong := [pair for pair in pairs if pair not in self.names]:
-            raise AttestError(
-                f"heads of E17 names {wrong[0]}; expected pairs of a layer from 1 to {len(self.sizes)} and a head from 1 to "
-                f"{max(self.sizes)}. For example: heads=[(1, 1)]"
-            )
-        return torch.tensor([name in pairs for name in self.names], device=self.observation.mask.device)
-
-    def look(self, mattering: Tensor) -> Tensor:
-        """Return the share of attention on what matters in the rows that decide, ``(B, M)``; NaN where nothing is known.
-
-        Args:
-            mattering: bool ``(B, 1 or Q, T)``; a row in which nothing matters does not count.
-        """
-        seen = self.observation
-        offered = getattr(seen.network, "deciding", None)
-        tags = seen.predicted.ndim > 1
-        deciding = seen.deciding.to(seen.logits) if tags or offered is None else offered(seen.mask)
-        weight_BQ = torch.where(mattering.any(dim=-1), deciding, 0)
-        weight_BQ = weight_BQ / weight_BQ.sum(dim=-1, keepdim=True)  # 0 / 0 is NaN: nothing matters in any row
-        layers = seen.attention.values()
-        shares = [torch.einsum("bnqt,bqt->bnq", each, mattering.expand(-1, each.shape[2], -1).to(each)) for each in layers]
-        real = seen.mask.unsqueeze(1)  # rows of padding are arbitrary
-        return torch.cat([(each.where(real, 0) * weight_BQ.unsqueeze(1)).sum(dim=-1) for each in shares], dim=1)
-
-    def write(self) -> Tensor:
-        """Return the fall of the logit difference without each head to first order, ``(B, M)``."""
-        maps = sum(weights[0].nbytes for weights in self.observation.attention.values())
-        rows = torch.arange(len(self.observation.ids), device=self.observation.ids.device)
-        return by_rows(self._written, MAPS * maps, rows, budget=NEAR)
-
-    @torch.enable_grad()
-    def _written(self, rows: Tensor) -> Tensor:
-        seen, shifts, outputs = self.observation, {}, {}
-
-        def shifted(layer: str, computed: Tensor, _mask: Tensor) -> Tensor:
-            outputs[layer] = computed.detach()
-            shifts[layer] = torch.zeros_like(computed).requires_grad_()
-            return computed + shifts[layer]
-
-        with intervene(seen.network, *(Intervention("outputs", partial(shifted, layer), [layer]) for layer in self.means)):
-            logits = seen.network(seen.tokens[rows], seen.mask[rows])
-        leads = lead(logits_of_classes(seen.network, logits), seen.predicted[rows])
-        gradients = torch.autograd.grad(self._per_text(leads, rows).sum(), [shifts[layer] for layer in seen.attention])
-        written = []
-        for layer, gradient in zip(seen.attention, gradients, strict=True):
-            away = outputs[layer] - self.means[layer].to(outputs[layer]).unsqueeze(1)
-            products = torch.where(seen.mask[rows][:, None, :, None], away * gradient, 0)
-            written.append(products.sum(dim=(2, 3)))
-        return torch.cat(written, dim=1).detach()
-
-    def without(self, sets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the fall of the logit difference without sets of heads, and whether the decision flips, ``(B, V)`` each.
-
-        Args:
-            sets: bool ``(B, V, M)``, each with a head at least.
-        """
-        layer_M = torch.tensor([layer for layer, _ in self.names], device=sets.device) - 1
-        sets_RM, rows_R = sets.flatten(0, 1), torch.arange(len(sets), device=sets.device).repeat_interleave(sets.shape[1])
-        lowest_R = layer_M[sets_RM.byte().argmax(dim=-1)]
-        found = torch.empty(len(sets_RM), 2, dtype=torch.float64, device=sets.device)
-        per_row = MAPS * max(weights[0].nbytes for weights in self.observation.attention.values())
-        for lowest in lowest_R.unique():  # passes begin at the lowest layer of their set
-            mine = (lowest_R == lowest).nonzero().squeeze(-1)
-            found[mine] = by_rows(self._outcomes, per_row, rows_R[mine], sets_RM[mine], budget=NEAR)
-        drop, flipped = found.unflatten(0, sets.shape[:2]).unbind(dim=-1)
-        return drop, flipped
-
-    def _outcomes(self, rows: Tensor, sets: Tensor) -> Tensor:
-        changes = [
-            Intervention("outputs", _replacing(off, self.means[layer]), [layer])
-            for layer, off in zip(self.observation.attention, sets.split(self.sizes, dim=-1), strict=True)
-            if off.any()
-        ]
-        classes = logits_of_classes(self.observation.network, self.observation.logits_under(rows, *changes))
-        predicted = self.observation.predicted[rows]
-        drop, flipped = self.lead[rows] - lead(classes, predicted), classes.argmax(dim=-1) != predicted
-        return torch.stack([self._per_text(each.double(), rows) for each in (drop, flipped)], dim=-1)
-
-    def _per_text(self, values: Tensor, rows: Tensor) -> Tensor:
-        """Return one number for each of R texts: values ``(R,)``, or the mean of ``(R, T)`` over tagged tokens."""
-        if values.ndim == 1:
-            return values
-        counts = self.observation.deciding[rows]
-        return torch.where(counts, values, 0).sum(dim=-1) / counts.sum(dim=-1)
-
-    def random_sets(self, chosen: Tensor, draws: int, seed: int) -> Tensor:
-        """Return random sets with as many heads of each layer as the chosen ones ``(B, M)`` have, bool ``(B, draws, M)``."""
-        order = random_order(seed, self.observation.ids, draws, torch.ones_like(chosen))
-        parts = zip(order.split(self.sizes, dim=-1), chosen.split(self.sizes, dim=-1), strict=True)
-        return torch.cat([highest(keys, own.sum(dim=-1).unsqueeze(-1)) for keys, own in parts], dim=-1)
-
-
-def _replacing(off_RN: Tensor, mean_ND: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
-    return lambda computed, _mask: torch.where(off_RN[:, :, None, None], mean_ND.to(computed).unsqueeze(1), computed)
-
-
-def _beside_random(stage: _Stage, chosen: Tensor, draws: int, seed: int, noise: float) -> list[tuple[str, Tensor]]:
-    drop, flipped = stage.without(torch.cat([chosen.unsqueeze(1), stage.random_sets(chosen, draws, seed)], dim=1))
-    less = (1 + compared(drop[:, :1], drop[:, 1:], noise)) / 2
-    return [
-        ("drop", drop[:, 0]),
-        ("flipped", flipped[:, 0]),
-        ("drop_random", drop[:, 1:].mean(dim=-1)),
-        ("flipped_random", flipped[:, 1:].mean(dim=-1)),
-        ("won", less.mean(dim=-1)),
-    ]
-
-
-def _what_matters(observation: LayerObservation, truth: Tensor | None, spans: Mapping[int, Sequence[int]] | None) -> Tensor:
-    """Return the tokens that matter, bool ``(B, 1, T)``, or of a tagger ``(B, T, T)`` for each token's tag."""
-    mask = observation.mask
-    if spans is not None:
-        named = torch.zeros_like(mask)
-        for row, identity in enumerate(observation.ids.tolist()):
-            places = list(spans.get(identity, ()))
-            if any(not 0 <= place < mask.shape[-1] or not mask[row, place] for place in places):
-                raise AttestError(
-                    f"spans of E17 names the tokens {places} of the text {identity}; expected places from 0 to "
-                    f"{int(mask[row].sum()) - 1}."
-                )
-            named[row, places] = True
-        return named.unsqueeze(1)
-    if truth is not None:
-        return (truth & mask).unsqueeze(1)
-    moved = _moved_without_each(observation)
-    candidates = (mask if observation.special is None else mask & ~observation.special).unsqueeze(1) & (moved > 0)
-    counts = (MATTERING * candidates.sum(dim=-1)).ceil().long()
-    return highest(moved.masked_fill(~candidates, -1), counts)
-
-
-def _moved_without_each(observation: LayerObservation) -> Tensor:
-    """Return how far the logit difference moves without each token, ``(B, 1, T)``, of a tagger for each tag ``(B, T, T)``.
-
-    0 for tokens that are never taken out, for all of a text that is too long for it, and for the tag of the token itself.
-    """
-    network, mask = observation.network, observation.mask
-    lengths, size = mask.sum(dim=-1, keepdim=True), mask.shape[-1]
-    candidates = mask & (lengths > 1) & (lengths <= longest_quadratic())
-    if observation.special is not None:
-        candidates = candidates & ~observation.special
-    rows, places = candidates.nonzero().unbind(dim=-1)
-    before = lead(logits_of_classes(network, observation.logits), observation.predicted)
-    kept_T = torch.arange(size - 1, device=mask.device)
-
-    def moved(rows: Tensor, places: Tensor) -> Tensor:
-        kept = kept_T + (kept_T >= places.unsqueeze(-1))
-        logits = network(observation.tokens[rows].gather(-1, kept), mask[rows].gather(-1, kept))
-        predicted = observation.predicted[rows]
-        if predicted.ndim == 1:
-            return (lead(logits_of_classes(network, logits), predicted) - before[rows]).abs().unsqueeze(-1)
-        leads = lead(logits_of_classes(network, logits), predicted.gather(-1, kept))
-        apart = (leads - before[rows].gather(-1, kept)).abs()
-        return torch.zeros_like(before[rows]).scatter(-1, kept, apart)
-
-    found = before.new_zeros(len(mask), size, size if before.ndim > 1 else 1)
-    if len(rows):
-        per_row = MAPS * max(weights[0].nbytes for weights in observation.attention.values())
-        found[rows, places] = by_rows(moved, per_row, rows, places, budget=NEAR)
-    return found.mT
 
 
 def _answer(mean: Means) -> str | None:

@@ -16,8 +16,7 @@ from attest.core.errors import AttestError
 from attest.core.measures import movement
 from attest.core.measures.numbers import number, percent
 from attest.core.randomness import random_order
-from attest.core.rounding import compared
-from attest.experiments.layers.tampering import DecidingRow, highest, row_among
+from attest.experiments.layers.tampering import DecidingRow, beside_random, highest, named, row_among
 from attest.experiments.sink import parks_attention
 from attest.experiments.spec import (
     ANY,
@@ -38,6 +37,7 @@ from attest.models.prediction import lead, logits_of_classes, rounding_of, says_
 
 WINDOWS = 4
 """Windows that the layers are parted into unless a width is given."""
+NEVER = ": not that of the first token, the deciding one or a special one"
 
 
 @torch.no_grad()
@@ -88,7 +88,7 @@ def knockout(
             attention_BT = row_BYNT[:, places].mean(dim=(1, 2)).masked_fill(~candidates, -1)
             chosen = highest(attention_BT, (share * candidates.sum(dim=-1)).ceil().long())
         else:
-            chosen = _spans(spans, observation.ids, candidates)
+            chosen = named(spans, observation.ids, candidates, "E16", NEVER)
         others, count = candidates & ~chosen, chosen.sum(dim=-1)
         enough = torch.where(others.sum(dim=-1) >= count, count, 0)
         random_BDT = highest(random_order(seed, observation.ids, draws, others), enough.unsqueeze(-1).expand(-1, draws))
@@ -136,20 +136,6 @@ def _sink_columns(first_BYN: Tensor) -> dict[str, Tensor]:
     return columns
 
 
-def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) -> Tensor:
-    """Return the tokens that ``spans`` states for each text, bool ``(B, T)``."""
-    cut = torch.zeros_like(candidates)
-    for row, identity in enumerate(ids.tolist()):
-        places = list(spans.get(identity, ()))
-        if any(not 0 <= place < cut.shape[-1] or not candidates[row, place] for place in places):
-            raise AttestError(
-                f"spans of E16 names the tokens {places} of the text {identity}; expected some of "
-                f"{candidates[row].nonzero().flatten().tolist()}: not the first token, the deciding one or a special one."
-            )
-        cut[row, places] = True
-    return cut
-
-
 def _cut(cut_RT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
     def left(allowed: Tensor, mask: Tensor) -> Tensor:
         from_RQ = one_hot(row_among(deciding_R, allowed), allowed.shape[-2]).bool()
@@ -169,16 +155,9 @@ def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) 
     flipped_BV = (logits_BVK.argmax(dim=-1) != predicted.unsqueeze(-1)).double()
     nothing = ~cut_BVT.any(dim=-1)
     drop_BV, flipped_BV = drop_BV.masked_fill(nothing, torch.nan), flipped_BV.masked_fill(nothing, torch.nan)
-    less = (1 + compared(drop_BV[:, :1], drop_BV[:, 2:], rounding_of(network, logits_BVC.dtype))) / 2
-    return {
-        "drop": drop_BV[:, 0],
-        "flipped": flipped_BV[:, 0],
-        "drop_random": drop_BV[:, 2:].mean(dim=-1),
-        "flipped_random": flipped_BV[:, 2:].mean(dim=-1),
-        "won": less.masked_fill(nothing[:, 2:], torch.nan).mean(dim=-1),
-        "drop_sink": drop_BV[:, 1],
-        "flipped_sink": flipped_BV[:, 1],
-    }
+    sets = [0, *range(2, cut_BVT.shape[1])]
+    columns = beside_random(drop_BV[:, sets], flipped_BV[:, sets], rounding_of(network, logits_BVC.dtype))
+    return columns | {"drop_sink": drop_BV[:, 1], "flipped_sink": flipped_BV[:, 1]}
 
 
 def _answer(mean: Means) -> str | None:

@@ -14,8 +14,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.core.attention.interventions import Intervention, intervene, recorded
+from attest.core.errors import AttestError
 from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_permutations
+from attest.core.rounding import compared
 from attest.experiments.sink import WITHOUT, parks_attention, shows_sinks, sinks_of
 from attest.models.layers_observed import LayerObservation, Scopes
 
@@ -112,6 +114,49 @@ def highest(values: Tensor, counts: Tensor) -> Tensor:
     """Return which are the ``counts`` largest values of each row, bool, the first of ties: ``(..., T)``, ``(...)``."""
     ranks = values.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
     return ranks < counts.unsqueeze(-1)
+
+
+def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, experiment: str, but: str = "") -> Tensor:
+    """Return the tokens that ``spans`` states for each text, bool ``(B, T)``.
+
+    Args:
+        spans: places of tokens, by id.
+        allowed: bool ``(B, T)``, tokens that may be named.
+        experiment, but: whose setting it is, and which tokens are not allowed, for a refusal.
+    Raises:
+        AttestError: another token is named.
+    """
+    found = torch.zeros_like(allowed)
+    for row, identity in enumerate(ids.tolist()):
+        places = list(spans.get(identity, ()))
+        if any(not 0 <= place < found.shape[-1] or not allowed[row, place] for place in places):
+            may_be = allowed[row].nonzero().flatten().tolist()
+            within = f"places from {may_be[0]} to {may_be[-1]}" if may_be else "no places"
+            raise AttestError(
+                f"spans of {experiment} names the tokens {places} of the text {identity}; expected {within}{but}."
+            )
+        found[row, places] = True
+    return found
+
+
+def beside_random(drop: Tensor, flipped: Tensor, noise: float) -> dict[str, Tensor]:
+    """Return what a set costs beside random sets like it.
+
+    Args:
+        drop: ``(B, V)``, the fall without the set and without each random one; NaN where nothing is left out.
+        flipped: ``(B, V)``, whether the decision changes.
+        noise: what rounding alone may do; falls that differ by less tie.
+    Returns:
+        ``(B,)`` each: ``drop``, ``flipped``, their means over random sets, and the share of these that cost less, ties half.
+    """
+    less = (1 + compared(drop[:, :1], drop[:, 1:], noise)) / 2
+    return {
+        "drop": drop[:, 0],
+        "flipped": flipped[:, 0],
+        "drop_random": drop[:, 1:].mean(dim=-1),
+        "flipped_random": flipped[:, 1:].mean(dim=-1),
+        "won": less.masked_fill(drop[:, 1:].isnan(), torch.nan).mean(dim=-1),
+    }
 
 
 Sinks = Mapping[str, Tensor]

@@ -11,7 +11,8 @@ from scipy.stats import kendalltau
 
 import attest
 from attest.experiments.layers import head_ablation, head_means, observe_layers, passes_a_text
-from attest.experiments.layers.heads import CURVE, SPEC, _Stage
+from attest.experiments.layers.heads import CURVE, SPEC
+from attest.experiments.layers.switching import Heads
 from attest.experiments.registry import suited
 from attest.models.networks import TransformerClassifier
 from attest.models.pretrained.calls import AttentionCall
@@ -173,7 +174,7 @@ def test_random_sets_have_as_many_heads_of_each_layer():
     with torch.no_grad():
         seen = observe_layers(network, IDS, *batch())
     chosen = torch.tensor([[1, 1, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 1, 1, 0], [1, 0, 0, 0, 1, 0, 0, 0]]).bool()
-    drawn = _Stage(seen, {}).random_sets(chosen, 20, 0)
+    drawn = Heads(seen, {}).random_sets(chosen, 20, 0)
     assert drawn.unflatten(-1, (2, 4)).sum(dim=-1).tolist() == [[[2, 1]] * 20, [[0, 3]] * 20, [[1, 1]] * 20]
     assert all(len({tuple(each) for each in row.tolist()}) > 2 for row in drawn)
 
@@ -191,7 +192,7 @@ def test_layers_below_a_head_are_not_run_again():
             rows[number] += len(inputs[0])
 
         handles.append(layer.attention.register_forward_pre_hook(count))
-    _Stage(seen, means).without(torch.eye(16, dtype=torch.bool).expand(3, -1, -1))
+    Heads(seen, means).without(torch.eye(16, dtype=torch.bool).expand(3, -1, -1))
     assert rows == [3 * 4, 3 * 8, 3 * 12, 3 * 16]
     assert passes_a_text(16, 4, draws=1) - passes_a_text(0, 4, draws=1) == sum(rows) / 3 / 4
 

@@ -1,0 +1,61 @@
+"""Which tokens of a text matter: those that somebody names, those that are known to decide, or what leave-one-out names.
+
+Legend: B batch, T tokens.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from attest.core.memory import NEAR, by_rows, longest_quadratic
+from attest.experiments.layers.tampering import MAPS, highest, named
+from attest.models.layers_observed import LayerObservation
+from attest.models.prediction import lead, logits_of_classes
+
+SHARE = 0.1
+"""Of tokens that leave-one-out names, at least one."""
+
+
+def what_matters(observation: LayerObservation, truth: Tensor | None, spans: Mapping[int, Sequence[int]] | None) -> Tensor:
+    """Return the tokens that matter, bool ``(B, 1, T)``, or of a tagger ``(B, T, T)`` for each token's tag."""
+    mask = observation.mask
+    if spans is not None:
+        return named(spans, observation.ids, mask, "E17").unsqueeze(1)
+    if truth is not None:
+        return (truth & mask).unsqueeze(1)
+    moved = _moved_without_each(observation)
+    candidates = (mask if observation.special is None else mask & ~observation.special).unsqueeze(1) & (moved > 0)
+    counts = (SHARE * candidates.sum(dim=-1)).ceil().long()
+    return highest(moved.masked_fill(~candidates, -1), counts)
+
+
+def _moved_without_each(observation: LayerObservation) -> Tensor:
+    """Return how far the logit difference moves without each token, ``(B, 1, T)``, of a tagger for each tag ``(B, T, T)``.
+
+    0 for tokens that are never taken out, for all of a text that is too long for it, and for the tag of the token itself.
+    """
+    network, mask = observation.network, observation.mask
+    lengths, size = mask.sum(dim=-1, keepdim=True), mask.shape[-1]
+    candidates = mask & (lengths > 1) & (lengths <= longest_quadratic())
+    if observation.special is not None:
+        candidates = candidates & ~observation.special
+    rows, places = candidates.nonzero().unbind(dim=-1)
+    before = lead(logits_of_classes(network, observation.logits), observation.predicted)
+    kept_T = torch.arange(size - 1, device=mask.device)
+
+    def moved(rows: Tensor, places: Tensor) -> Tensor:
+        kept = kept_T + (kept_T >= places.unsqueeze(-1))
+        logits = network(observation.tokens[rows].gather(-1, kept), mask[rows].gather(-1, kept))
+        predicted = observation.predicted[rows]
+        if predicted.ndim == 1:
+            return (lead(logits_of_classes(network, logits), predicted) - before[rows]).abs().unsqueeze(-1)
+        leads = lead(logits_of_classes(network, logits), predicted.gather(-1, kept))
+        apart = (leads - before[rows].gather(-1, kept)).abs()
+        return torch.zeros_like(before[rows]).scatter(-1, kept, apart)
+
+    found = before.new_zeros(len(mask), size, size if before.ndim > 1 else 1)
+    if len(rows):
+        per_row = MAPS * max(weights[0].nbytes for weights in observation.attention.values())
+        found[rows, places] = by_rows(moved, per_row, rows, places, budget=NEAR)
+    return found.mT

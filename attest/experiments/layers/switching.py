@@ -1,0 +1,191 @@
+"""The heads of a Transformer, which can be switched off: the mean over a corpus in place of what a head hands on.
+
+Legend: B batch, M heads of all layers, N heads of a layer, T tokens, D dimensions a head, Q rows of attention, V sets of
+heads, R rows of the batch times sets.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.attention.interventions import Intervention, intervene, recorded, unwrapped
+from attest.core.errors import AttestError
+from attest.core.memory import NEAR, by_rows
+from attest.core.randomness import random_order
+from attest.experiments.layers.tampering import MAPS, highest
+from attest.models.layers_observed import LayerObservation, self_attending
+from attest.models.prediction import lead, logits_of_classes
+
+Pairs = Sequence[tuple[int, int]]
+"""Of a layer and a head, both from 1."""
+
+
+@torch.no_grad()
+def head_means(network: nn.Module, texts: Iterable[tuple[Tensor, Tensor]]) -> dict[str, Tensor]:
+    """Return what each head of each layer hands on in the mean over all real tokens of all texts.
+
+    Args:
+        network: in evaluation mode.
+        texts: batches of token ids and mask, ``(B, T)`` each.
+    Returns:
+        float64 ``(N, D)`` by layer.
+    Raises:
+        AttestError: a layer does not show what its heads hand on.
+    """
+    sums: dict[str, Any] = defaultdict(float)
+    count = 0
+    for tokens, mask in texts:
+        with recorded(network, "outputs") as outputs:
+            network(tokens, mask)
+        count += int(mask.sum())
+        for layer, each in outputs.items():
+            sums[layer] += torch.where(mask[:, None, :, None], each, 0).double().sum(dim=(0, 2))
+    if count and (hidden := [layer for layer in self_attending(network) if layer not in sums]):
+        raise AttestError(unseen(network, hidden[0]))
+    return {layer: each / count for layer, each in sums.items()}
+
+
+def unseen(network: nn.Module, where: str) -> str:
+    """Return the sentence of a refusal, of a model whose heads are not seen at a place."""
+    bare: Any = unwrapped(network)
+    kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
+    return (
+        f"{kind} does not show what each of its heads hands on ({where}), so that none can be switched off; expected a model "
+        "whose heads are read side by side by one linear layer, over the tokens of a text. Leave E17 out."
+    )
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The M heads of a batch, first layer to last, which can be switched off.
+
+    Args:
+        observation: the batch.
+        means: of each head, by layer.
+    """
+
+    observation: LayerObservation
+    means: Mapping[str, Tensor]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Return how many heads each layer has."""
+        return [weights.shape[1] for weights in self.observation.attention.values()]
+
+    @property
+    def count(self) -> int:
+        """Return M."""
+        return sum(self.sizes)
+
+    @cached_property
+    def names(self) -> list[tuple[int, int]]:
+        """Return the layer and the head of each, from 1."""
+        return [(layer, head) for layer, size in enumerate(self.sizes, start=1) for head in range(1, size + 1)]
+
+    @cached_property
+    def lead(self) -> Tensor:
+        """Return the logit difference of each decision, ``(B,)``, of a tagger ``(B, T)``."""
+        return lead(logits_of_classes(self.observation.network, self.observation.logits), self.observation.predicted)
+
+    def chosen(self, heads: Pairs) -> Tensor:
+        """Return which heads are named, bool ``(M,)``."""
+        pairs = [tuple(pair) for pair in heads]
+        if wrong := [pair for pair in pairs if pair not in self.names]:
+            raise AttestError(
+                f"heads of E17 names {wrong[0]}; expected pairs of a layer from 1 to {len(self.sizes)} and a head from 1 to "
+                f"{max(self.sizes)}. For example: heads=[(1, 1)]"
+            )
+        return torch.tensor([name in pairs for name in self.names], device=self.observation.mask.device)
+
+    def look(self, mattering: Tensor) -> Tensor:
+        """Return the share of attention on what matters in the rows that decide, ``(B, M)``; NaN where nothing is known.
+
+        Args:
+            mattering: bool ``(B, 1 or Q, T)``; a row in which nothing matters does not count.
+        """
+        seen = self.observation
+        offered = getattr(seen.network, "deciding", None)
+        tags = seen.predicted.ndim > 1
+        deciding = seen.deciding.to(seen.logits) if tags or offered is None else offered(seen.mask)
+        weight_BQ = torch.where(mattering.any(dim=-1), deciding, 0)
+        weight_BQ = weight_BQ / weight_BQ.sum(dim=-1, keepdim=True)  # 0 / 0 is NaN: nothing matters in any row
+        layers = seen.attention.values()
+        shares = [torch.einsum("bnqt,bqt->bnq", each, mattering.expand(-1, each.shape[2], -1).to(each)) for each in layers]
+        real = seen.mask.unsqueeze(1)  # rows of padding are arbitrary
+        return torch.cat([(each.where(real, 0) * weight_BQ.unsqueeze(1)).sum(dim=-1) for each in shares], dim=1)
+
+    def write(self) -> Tensor:
+        """Return the fall of the logit difference without each head to first order, ``(B, M)``."""
+        maps = sum(weights[0].nbytes for weights in self.observation.attention.values())
+        rows = torch.arange(len(self.observation.ids), device=self.observation.ids.device)
+        return by_rows(self._written, MAPS * maps, rows, budget=NEAR)
+
+    @torch.enable_grad()
+    def _written(self, rows: Tensor) -> Tensor:
+        seen, shifts, outputs = self.observation, {}, {}
+
+        def shifted(layer: str, computed: Tensor, _mask: Tensor) -> Tensor:
+            outputs[layer] = computed.detach()
+            shifts[layer] = torch.zeros_like(computed).requires_grad_()
+            return computed + shifts[layer]
+
+        with intervene(seen.network, *(Intervention("outputs", partial(shifted, layer), [layer]) for layer in self.means)):
+            logits = seen.network(seen.tokens[rows], seen.mask[rows])
+        leads = lead(logits_of_classes(seen.network, logits), seen.predicted[rows])
+        gradients = torch.autograd.grad(self._per_text(leads, rows).sum(), [shifts[layer] for layer in seen.attention])
+        written = []
+        for layer, gradient in zip(seen.attention, gradients, strict=True):
+            away = outputs[layer] - self.means[layer].to(outputs[layer]).unsqueeze(1)
+            products = torch.where(seen.mask[rows][:, None, :, None], away * gradient, 0)
+            written.append(products.sum(dim=(2, 3)))
+        return torch.cat(written, dim=1).detach()
+
+    def without(self, sets: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the fall of the logit difference without sets of heads, and whether the decision flips, ``(B, V)`` each.
+
+        Args:
+            sets: bool ``(B, V, M)``, each with a head at least.
+        """
+        layer_M = torch.tensor([layer for layer, _ in self.names], device=sets.device) - 1
+        sets_RM, rows_R = sets.flatten(0, 1), torch.arange(len(sets), device=sets.device).repeat_interleave(sets.shape[1])
+        lowest_R = layer_M[sets_RM.byte().argmax(dim=-1)]
+        found = torch.empty(len(sets_RM), 2, dtype=torch.float64, device=sets.device)
+        per_row = MAPS * max(weights[0].nbytes for weights in self.observation.attention.values())
+        for lowest in lowest_R.unique():  # passes begin at the lowest layer of their set
+            mine = (lowest_R == lowest).nonzero().squeeze(-1)
+            found[mine] = by_rows(self._outcomes, per_row, rows_R[mine], sets_RM[mine], budget=NEAR)
+        drop, flipped = found.unflatten(0, sets.shape[:2]).unbind(dim=-1)
+        return drop, flipped
+
+    def _outcomes(self, rows: Tensor, sets: Tensor) -> Tensor:
+        changes = [
+            Intervention("outputs", _replacing(off, self.means[layer]), [layer])
+            for layer, off in zip(self.observation.attention, sets.split(self.sizes, dim=-1), strict=True)
+            if off.any()
+        ]
+        classes = logits_of_classes(self.observation.network, self.observation.logits_under(rows, *changes))
+        predicted = self.observation.predicted[rows]
+        drop, flipped = self.lead[rows] - lead(classes, predicted), classes.argmax(dim=-1) != predicted
+        return torch.stack([self._per_text(each.double(), rows) for each in (drop, flipped)], dim=-1)
+
+    def _per_text(self, values: Tensor, rows: Tensor) -> Tensor:
+        """Return one number for each of R texts: values ``(R,)``, or the mean of ``(R, T)`` over tagged tokens."""
+        if values.ndim == 1:
+            return values
+        counts = self.observation.deciding[rows]
+        return torch.where(counts, values, 0).sum(dim=-1) / counts.sum(dim=-1)
+
+    def random_sets(self, chosen: Tensor, draws: int, seed: int) -> Tensor:
+        """Return random sets with as many heads of each layer as the chosen ones ``(B, M)`` have, bool ``(B, draws, M)``."""
+        order = random_order(seed, self.observation.ids, draws, torch.ones_like(chosen))
+        parts = zip(order.split(self.sizes, dim=-1), chosen.split(self.sizes, dim=-1), strict=True)
+        return torch.cat([highest(keys, own.sum(dim=-1).unsqueeze(-1)) for keys, own in parts], dim=-1)
+
+
+def _replacing(off_RN: Tensor, mean_ND: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda computed, _mask: torch.where(off_RN[:, :, None, None], mean_ND.to(computed).unsqueeze(1), computed)
