@@ -1,21 +1,22 @@
-"""An estimate of how long training and evidence will take, from the first batches."""
+"""An estimate of how long training and evidence will take, from the batches so far."""
 
 from typing import Any
 
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Callback, LightningModule, Trainer
 
+from attest.callbacks.progress import epochs_counted
 from attest.core.forecast import Forecast
 
 
 class FirstBatches(Callback):
-    """A callback that prints once in training, and once on the test split, how long this part of the run will still take."""
+    """A callback that prints how long training or evidence will still take: once beside a bar, else every half minute."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._forecast = Forecast()
+        self._forecast = Forecast(renewed=trainer.progress_bar_callback is None)
 
     def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._forecast, self._tokens = Forecast(), 0
+        self._forecast, self._tokens = Forecast(renewed=trainer.progress_bar_callback is None), 0
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
@@ -23,7 +24,9 @@ class FirstBatches(Callback):
         epochs = (trainer.max_epochs or 0) - trainer.current_epoch
         each = trainer.num_training_batches
         if self._forecast.due() and epochs > 0 and isinstance(each, int):
-            self._say("Training goes on for at most", (epochs * each - batch_idx - 1) / self._forecast.batches)
+            place = f"{epochs_counted(trainer)}, batch {batch_idx + 1} of {each}"
+            times = (epochs * each - batch_idx - 1) / self._forecast.batches
+            self._say(f"{place}: training goes on for at most", times, "; evidence follows")
 
     def on_test_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0

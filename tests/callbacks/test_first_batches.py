@@ -1,4 +1,4 @@
-"""How long it will take is said once, when some batches are over, and only where something is left."""
+"""How long it will take is said every half minute, when some batches are over, and only where something is left."""
 
 from types import SimpleNamespace
 
@@ -18,8 +18,8 @@ def clock(monkeypatch):
     return now
 
 
-def train(clock, batches, each, epochs=3):
-    trainer = SimpleNamespace(max_epochs=epochs, current_epoch=0, num_training_batches=100)
+def train(clock, batches, each, epochs=3, bar=None):
+    trainer = SimpleNamespace(max_epochs=epochs, current_epoch=0, num_training_batches=100, progress_bar_callback=bar)
     callback = FirstBatches()
     callback.on_train_start(trainer, None)
     for batch in range(batches):
@@ -29,7 +29,14 @@ def train(clock, batches, each, epochs=3):
 
 def test_training_is_judged_by_the_batches_until_then(clock, capsys):
     train(clock, batches=20, each=2.5)
-    assert capsys.readouterr().out == "Training goes on for at most about 12 min, judging by the first 5 batches.\n"
+    said = "Epoch 1/3, batch {0} of 100: training goes on for at most about 12 min"
+    judged = ", judging by the first {0} batches"
+    assert capsys.readouterr().out.splitlines() == [f"{said}{judged}; evidence follows.".format(done) for done in (5, 17)]
+
+
+def test_beside_a_bar_it_is_said_once(clock, capsys):
+    train(clock, batches=99, each=2.5, bar=object())
+    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 @pytest.mark.parametrize(("each", "epochs"), [(0.01, 3), (2.5, None), (2.5, -1)])
@@ -40,7 +47,7 @@ def test_nothing_is_said_of_what_is_quick_or_has_no_limit(clock, capsys, each, e
 
 def test_evidence_is_judged_by_tokens_of_all_processes(clock, capsys):
     texts = SimpleNamespace(sizes=np.array([10] * 20 + [100] * 4))
-    trainer = SimpleNamespace(test_dataloaders=SimpleNamespace(dataset=texts), world_size=2)
+    trainer = SimpleNamespace(test_dataloaders=SimpleNamespace(dataset=texts), world_size=2, progress_bar_callback=None)
     callback = FirstBatches()
     callback.on_test_start(trainer, None)
     for batch in range(8):

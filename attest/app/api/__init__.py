@@ -1,1 +1,7 @@
 """The public Python functions ``attest.trial``, ``attest.train`` and ``attest.open_run``, and the objects that they return."""
+
+import warnings
+
+from tqdm import TqdmWarning
+
+warnings.filterwarnings("ignore", category=TqdmWarning)  # that a notebook has no ipywidgets: the bar of a trial needs none

@@ -5,6 +5,7 @@ Legend: B batch, T tokens, K tags.
 """
 
 import inspect
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
@@ -17,9 +18,9 @@ import pandas as pd
 import torch
 import yaml
 from rich.console import Console
-from rich.progress import Progress
 from torch import Tensor, distributed, nn
 from torch.nn.utils.rnn import pad_sequence
+from tqdm.std import tqdm  # tqdm.auto asks for ipywidgets in a notebook
 
 from attest.app.api.batches import Batch, attended, batch_of, in_batches, text_of, texts_of
 from attest.app.api.explanations import given_in
@@ -51,6 +52,7 @@ from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, wri
 from attest.runs.versions import environment, peak_memory
 
 AnyTurns = Turns | TurnsOfRanks
+BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 GROWTH = 1.5
 """The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
 
@@ -243,16 +245,15 @@ class Measuring:
         shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._within_budget(batches, turns.processes), key=work_of, reverse=True)
         works = [work_of(batch) for batch in ordered]
-        forecast = Forecast(least=1)  # a batch is many passes, and its work is known by its texts' lengths
+        forecast = Forecast(least=1, renewed=not shown)  # a batch is many passes, and its work is known by its texts' lengths
         before, mine = dict(self.seconds), []
-        with Progress(console=console, transient=True, disable=not shown) as bar:
-            task = bar.add_task("", total=sum(works))
+        with tqdm(total=sum(works), disable=not shown, leave=False, bar_format=BAR) as bar:
 
             def measure(batch: Batch) -> None:
                 kept = {name: len(rows) for name, rows in self._parts.items()}
                 try:
                     for name in self._measure(batch, everyone):
-                        bar.update(task, description=name)
+                        bar.set_description_str(name)
                 except BaseException:
                     for name, rows in self._parts.items():
                         del rows[kept.get(name, 0) :]
@@ -263,12 +264,12 @@ class Measuring:
                 give_back_freed_memory()
                 mine.append(ordered[place])
                 coming = ordered[place + turns.processes :]  # the others are as far with theirs
-                bar.update(task, completed=sum(works[: place + turns.processes]))
+                bar.update(sum(works[: place + turns.processes]) - bar.n)
                 if forecast.due() and progress:
                     spent = {name: seconds - before.get(name, 0.0) for name, seconds in self.seconds.items()}
                     left = self._seconds_left(spent, forecast.seconds, mine, coming, everyone)
                     if left is not None and (told := forecast.remaining(left / turns.processes)):
-                        console.print(f"Evidence goes on for {told}.")
+                        bar.write(f"Evidence goes on for {told}.", file=sys.stderr)
 
     def _seconds_left(
         self, spent: Mapping[str, float], elapsed: float, done: Sequence[Batch], coming: Sequence[Batch], everyone: Tensor

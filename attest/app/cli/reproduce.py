@@ -158,7 +158,7 @@ def _carry_out(request: Request, plan: Plan) -> int:
     log, missing = request.results / "workflow.log", plan.missing
     print(f"{len(missing)} of {len(plan.jobs)} runs are missing. Snakemake's log: {log}", flush=True)
     write_json(_configuration(request), workflow_configuration(request, plan))
-    watched = [Watched(job.shown(request.root), job.log, RunFolder(job.folder).summary) for job in missing]
+    watched = [Watched(job.named(request.root), job.log, RunFolder(job.folder).summary) for job in missing]
     began = time.monotonic()
     outcome = carry_out(command_of(request), log, watched)
     failed = plan.missing

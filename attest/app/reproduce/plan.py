@@ -1,5 +1,6 @@
 """The plan of the runs of published tables: their folders, their commands and their order."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -64,6 +65,10 @@ class Job:
     def shown(self, root: Path) -> str:
         """Return the path of the run folder, relative to the folder of all runs."""
         return str(self.folder.relative_to(root)) if self.folder.is_relative_to(root) else str(self.folder)
+
+    def named(self, root: Path) -> str:
+        """Return the path of the run folder in words: ``sst jw-bilstm-additive-softmax seed 1``."""
+        return " ".join(re.sub(r"^seed(\d+)$", r"seed \1", part) for part in Path(self.shown(root)).parts)
 
 
 @dataclass

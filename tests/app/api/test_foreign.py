@@ -1,7 +1,9 @@
 """A model of transformers on trial, from texts to the report."""
 
+import warnings
 from copy import deepcopy
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -345,3 +347,11 @@ def test_a_trial_of_one_batch_or_more_says_after_the_first_how_long_it_goes_on(m
     said = capsys.readouterr().err
     assert "Evidence goes on for about" in said
     assert said.replace("\n", " ").endswith("judging by the first batch. ")
+
+
+def test_a_notebook_without_ipywidgets_has_a_bar_and_no_warning(model, tokenizer, capsys, monkeypatch):
+    monkeypatch.setattr("attest.app.api.measuring.Console", lambda stderr: SimpleNamespace(is_terminal=False, is_jupyter=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        attest.trial(model, TEXTS, {"E2": {"permutations": 1}}, tokenizer=tokenizer, batch_size=2)
+    assert "E2" in capsys.readouterr().err

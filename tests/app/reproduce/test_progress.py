@@ -1,25 +1,48 @@
 """What is printed of the jobs of a workflow while it runs."""
 
 import os
+from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+
+from attest.app.reproduce import progress as module
+from attest.app.reproduce.plan import Job
 from attest.app.reproduce.progress import Progress, Watched
 
 
-def test_a_job_is_named_when_it_begins_and_when_it_ends(tmp_path, capsys):
-    jobs = [Watched(name, tmp_path / f"{name}.log", tmp_path / f"{name}.done") for name in ("first", "second")]
+@pytest.fixture
+def clock(monkeypatch):
+    """Shows the seconds that it is set to."""
+    now = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now.seconds)
+    return now
+
+
+def test_a_job_is_a_line_with_the_time_that_is_left_judged_by_those_that_have_ended(tmp_path, capsys, clock):
+    jobs = [Watched(name, tmp_path / f"{name}.log", tmp_path / f"{name}.done") for name in ("first", "second", "third")]
     progress = Progress(jobs)
     progress.look()
     assert capsys.readouterr().out == ""
     jobs[0].log.write_text("Training\n")
     progress.look()
     progress.look()
-    assert capsys.readouterr().out == "1 of 2 begins: first\n"
+    assert capsys.readouterr().out == "1 of 3 · first\n"
+    clock.seconds = 180.0
     jobs[0].done.write_text("{}")
     jobs[1].log.write_text("Training\n")
-    jobs[1].done.write_text("{}")
     progress.look()
-    said = ["2 of 2 begins: second", "1 of 2 done: first, after 0 s", "2 of 2 done: second, after 0 s"]
-    assert capsys.readouterr().out.splitlines() == said
+    assert capsys.readouterr().out == "2 of 3 · second · 6 min left\n"
+    clock.seconds = 240.0
+    jobs[1].done.write_text("{}")
+    jobs[2].done.write_text("{}")
+    progress.look()
+    assert capsys.readouterr().out.startswith("3 of 3 · third"), "its beginning and its end in one look"
+
+
+def test_a_run_is_named_in_words():
+    folder = Path("runs/sst/jw-bilstm-additive-softmax/seed1/adversarial/unfrozen-kl-1e-3")
+    assert Job(folder, ()).named(Path("runs")) == "sst jw-bilstm-additive-softmax seed 1 adversarial unfrozen-kl-1e-3"
 
 
 def test_files_of_an_earlier_attempt_are_no_news(tmp_path, capsys):
@@ -32,7 +55,7 @@ def test_files_of_an_earlier_attempt_are_no_news(tmp_path, capsys):
     assert capsys.readouterr().out == ""
     job.done.unlink()
     progress.look()
-    assert capsys.readouterr().out == "1 of 1 begins: run\n"
+    assert capsys.readouterr().out == "1 of 1 · run\n"
     job.done.write_text("now")
     progress.look()
-    assert capsys.readouterr().out == "1 of 1 done: run, after 0 s\n"
+    assert capsys.readouterr().out == ""
