@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -116,6 +117,18 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
     return list(dict.fromkeys(name for found in chosen.values() for name in found))
 
 
+def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
+    """Return the first few keys of each experiment, and of the scores."""
+    place: Counter[str] = Counter()
+    kept = []
+    for key in keys:
+        experiment = key.partition("/")[0]
+        place[experiment] += 1
+        if place[experiment] <= of_each:
+            kept.append(key)
+    return kept
+
+
 def _matches(name: str, pattern: str) -> bool:
     parts, wanted = name.split("/"), pattern.split("/")
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
@@ -190,7 +203,7 @@ Tested = dict[int, TextsOfRun]
 
 def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
     """Return the warnings that a reader needs before comparing these numbers of settings; empty if there are none."""
-    return [note for note in (other_texts(settings), other_orders(settings, keys)) if note]
+    return [note for note in (other_texts(settings), other_orders(keys)) if note]
 
 
 def other_texts(settings: Sequence[Setting]) -> str | None:
@@ -216,20 +229,14 @@ def _differ(first: Tested, second: Tested) -> bool:
     return any(differing) if shared else all(differing)
 
 
-def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
+def other_orders(keys: Sequence[str]) -> str | None:
     """Return a warning if orders of erasure were measured on different texts, as in older runs; None if they were not."""
     older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
-
-    def left_out(setting: Setting, key: str) -> str:
-        counts = [summary.get(f"{key}/nan") for _, summary in sorted(setting.summaries.items())]
-        return ", ".join("–" if count is None else f"{count:.0f}" for count in counts)
-
-    counts = [f"{each.name}: {' and '.join(left_out(each, key) for key in older)}" for each in settings]
     return (
         f"{' and '.join(f'“{label_of(key)}”' for key in older)} are means over different texts, those that flip in the order, "
-        f"and cannot be compared. Texts left out by each, by seed: {'; '.join(counts)}."
+        "and cannot be compared."
     )
 
 

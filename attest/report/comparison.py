@@ -4,7 +4,7 @@ intervals, and which decisions differ in a paired test.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, islice
 from pathlib import Path
@@ -72,6 +72,17 @@ Differing = dict[str, list[str]]
 def choices_apart(settings: Sequence[Setting]) -> Differing:
     """Return the choices of corpus, model and the like that differ between settings, with their values."""
     return _differing([_choices(setting) for setting in settings])
+
+
+def named_by_choices(settings: Sequence[Setting]) -> list[Setting]:
+    """Return the settings, each named by its choices that others do not share: ``bilstm · sparsemax``.
+
+    Settings whose choices are the same keep the names of their folders.
+    """
+    apart = choices_apart(settings)
+    chosen = [[value for name, value in _choices(each).items() if name in apart] for each in settings]
+    names = [" · ".join(value for value in values if value not in ("no", NOT_SET)) or "base" for values in chosen]
+    return [replace(each, name=name) if names.count(name) == 1 else each for each, name in zip(settings, names, strict=True)]
 
 
 def settings_apart(settings: Sequence[Setting]) -> Differing:
@@ -186,7 +197,12 @@ def conclusions(
     """
     if len(settings) == 1:
         return [Conclusion(f"This is one setting with {len(settings[0].runs)} seeds.", "Nothing but the seed differs.")]
-    return [_on_settings(settings), *([_on_numbers(settings, keys)] if same_texts else []), *_on_decisions(decided)]
+    return [
+        _on_settings(settings),
+        *_on_verdicts(settings),
+        *([_on_numbers(settings, keys)] if same_texts else []),
+        *_on_decisions(decided),
+    ]
 
 
 def _on_settings(settings: Sequence[Setting]) -> Conclusion:
@@ -203,6 +219,24 @@ def _on_settings(settings: Sequence[Setting]) -> Conclusion:
         shown.append(f"{name}: {', '.join([*values[:SHOWN], *more])}")
     figures = "; ".join(shown)
     return Conclusion(f"The {len(settings)} settings {said}.", f"{figures[:1].upper()}{figures[1:]}." if figures else "")
+
+
+def _on_verdicts(settings: Sequence[Setting]) -> Iterator[Conclusion]:
+    """Say which settings have which verdict about tokens; nothing if one of the runs has none."""
+    found: dict[str, list[str]] = {}
+    for setting in settings:
+        by_answer: dict[str, list[str]] = {}
+        for seed, summary in setting.summaries.items():
+            answer = summary.get("verdict", {}).get("tokens", {}).get("answer")
+            if answer is None:
+                return
+            by_answer.setdefault(answer, []).append(str(seed))
+        for answer, seeds in by_answer.items():
+            which = f" ({'seeds' if len(seeds) > 1 else 'seed'} {', '.join(seeds)})" if len(by_answer) > 1 else ""
+            found.setdefault(answer, []).append(f"{setting.name}{which}")
+    said = "Verdicts differ" if len(found) > 1 else f"The verdict of all is: {next(iter(found))}"
+    told = "; ".join(f"{answer}: {', '.join(names)}" for answer, names in found.items())
+    yield Conclusion(f"{said}.", f"{told[:1].upper()}{told[1:]}.")
 
 
 def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
@@ -256,15 +290,17 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
         path: the path of the page.
         runs: two or more runs; runs that differ only in their seed are one setting.
     """
-    settings = settings_of(runs)
+    folders = settings_of(runs)
+    settings = named_by_choices(folders)
     keys = shared_keys(settings)
     compared, note = decisions(settings), other_texts(settings)
     differing = [each.key for each in apart(settings, keys)] if note is None else []
     page = {
         "settings": settings,
+        "folders": [each.name for each in folders],
         "conclusions": conclusions(settings, keys, compared, note is None),
         "other_texts": note,
-        "other_orders": other_orders(settings, keys),
+        "other_orders": other_orders(keys),
         "links": {
             each.name: [(seed, link_between(path, run.report)) for seed, run in sorted(each.runs.items())] for each in settings
         },

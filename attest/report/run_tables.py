@@ -1,4 +1,4 @@
-"""Write tables over many runs, one row for each setting, as LaTeX, Markdown or CSV."""
+"""Write tables over many runs as LaTeX, Markdown or CSV: a row a setting, or a row a measure where there are many measures."""
 
 import csv
 import io
@@ -25,23 +25,24 @@ FORMULA = ("=", "+", "-", "@")
 COLUMNS = ("setting", "measure", "mean", "std", "seeds")
 
 
-PAGE = 100
+PAGE = 144
 """The number of characters in a line of a page."""
-WHO = ("Setting", "Seeds")
-"""The headings of the columns that identify the runs of a row."""
+WHO, WHAT = ("Setting", "Seeds"), ("Measure",)
+"""The headings of the columns that say what a row is about: the runs of a setting, or a measure."""
 Columns = list[list[str]]
-"""Columns of a table: each has its heading and then one cell for each setting."""
+"""Columns of a table: each has its heading and then one cell for each row."""
 
 
 def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
     """Return the settings as Markdown tables, followed by the notes on their comparison.
 
     Args:
-        settings: the settings, one for each row.
-        keys: the keys of the numbers, one for each column.
+        width: the characters in a line; columns that do not fit go into another table below. Settings are the rows; measures
+            are if the tables have fewer lines then, and a list below names the settings.
     """
-    tables = [markdown_table(list(zip(*part, strict=True)), padded=True) for part in _parts(_columns(settings, keys), width)]
-    return "\n\n".join(tables) + "\n" + "".join(f"\n{note}\n" for note in notes(settings, keys))
+    tables, legend = _tables(settings, keys, width)
+    parts = [markdown_table(list(zip(*table, strict=True)), padded=True) for table in tables]
+    return "\n\n".join([*parts, *(["\n".join(legend)] if legend else []), *notes(settings, keys)]) + "\n"
 
 
 def markdown_table(rows: Sequence[Sequence[str]], padded: bool = False) -> str:
@@ -59,15 +60,36 @@ def _escaped(cell: str) -> str:
 
 def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
     """Return the settings as LaTeX tables with the rules of booktabs, followed by notes on their comparison as comments."""
-    tables = [_latex(part) for part in _parts(_columns(settings, keys), width)]
-    return "\n".join([*tables, *(f"% {note.translate(LATEX)}" for note in notes(settings, keys)), ""])
+    tables, legend = _tables(settings, keys, width)
+    told = [f"% {line.translate(LATEX)}" for line in (*legend, *notes(settings, keys))]
+    return "\n".join([*map(_latex, tables), *told, ""])
 
 
-def _parts(columns: Columns, width: int) -> list[Columns]:
-    """Split the columns into tables that fit a page, each with the first two columns; a column that is too wide is alone."""
-    who, parts = columns[: len(WHO)], [columns[: len(WHO)]]
-    for column in columns[len(WHO) :]:
-        if len(parts[-1]) > len(who) and _wide([*parts[-1], column]) > width:
+def _tables(settings: Sequence[Setting], keys: Sequence[str], width: int) -> tuple[list[Columns], list[str]]:
+    """Return the tables with fewer lines, of settings as rows or of measures, and the lines that name numbered settings."""
+    names = [one_line(each.name) for each in settings]
+    seeds = [", ".join(map(str, sorted(each.runs))) for each in settings]
+    measures = [one_line(label_of(key)) for key in keys]
+    cells = [[cell(each.over_seeds(key)) for each in settings] for key in keys]
+    by_setting = [[WHO[0], *names], [WHO[1], *seeds], *([name, *row] for name, row in zip(measures, cells, strict=True))]
+    numbered = ([str(place), *column] for place, column in enumerate(zip(*cells, strict=True), start=1))
+    tables, others = _parts(by_setting, len(WHO), width), _parts([[WHAT[0], *measures], *numbered], len(WHAT), width)
+    legend = [
+        f"{place}. {name}, seed{'s' * (',' in seed)} {seed}"
+        for place, (name, seed) in enumerate(zip(names, seeds, strict=True), start=1)
+    ]
+    return (tables, []) if _lines(tables) <= _lines(others) + len(legend) else (others, legend)
+
+
+def _lines(tables: Sequence[Columns]) -> int:
+    return sum(len(table[0]) for table in tables)
+
+
+def _parts(columns: Columns, first: int, width: int) -> list[Columns]:
+    """Split the columns into tables that fit a page, each with the ``first`` columns; a column that is too wide is alone."""
+    who, parts = columns[:first], [columns[:first]]
+    for column in columns[first:]:
+        if len(parts[-1]) > first and _wide([*parts[-1], column]) > width:
             parts.append(list(who))
         parts[-1] = [*parts[-1], column]
     return parts
@@ -77,16 +99,11 @@ def _wide(columns: Columns) -> int:
     return sum(max(len(_escaped(cell)) for cell in column) + len(" | ") for column in columns) + len("|")
 
 
-def _columns(settings: Sequence[Setting], keys: Sequence[str]) -> Columns:
-    names = [WHO[0], *(one_line(each.name) for each in settings)]
-    seeds = [WHO[1], *(", ".join(map(str, sorted(each.runs))) for each in settings)]
-    return [names, seeds, *([one_line(label_of(key)), *(cell(each.over_seeds(key)) for each in settings)] for key in keys)]
-
-
 def _latex(columns: Columns) -> str:
     cells = ([text.replace("–", "--").translate(LATEX) for text in row] for row in zip(*columns, strict=True))
     head, *lines = (" & ".join(row) + r" \\" for row in cells)
-    kinds = "ll" + "r" * (len(columns) - len(WHO))
+    who = len(WHO if columns[0][0] == WHO[0] else WHAT)
+    kinds = "l" * who + "r" * (len(columns) - who)
     return "\n".join(
         [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
     )
@@ -125,7 +142,7 @@ FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str], int], str]] = {
 SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 """The format of a file, by its suffix."""
 BEGINNINGS = {
-    "markdown": re.compile(rf"\|  \| |\| {WHO[0]} *\| {WHO[1]}"),
+    "markdown": re.compile(rf"\|  \| |\| {WHO[0]} *\| {WHO[1]}|\| {WHAT[0]} *\| 1 "),
     "latex": re.compile(r"\\begin\{tabular\}\{ll?r"),
     "csv": re.compile(",".join(COLUMNS)),
 }

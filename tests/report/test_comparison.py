@@ -44,8 +44,9 @@ def test_the_page_shows_every_setting_and_leads_to_every_report(page):
 
 
 def test_the_page_begins_with_what_differs(page, snapshot):
-    settings, numbers, decided = re.findall("<strong>(.*?)</strong>", page.read_text())
+    settings, verdict, numbers, decided = re.findall("<strong>(.*?)</strong>", page.read_text())
     assert settings == snapshot, "both are copies of one run"
+    assert verdict == snapshot
     assert re.fullmatch(r"None of \d+ numbers differs by more than its intervals.", numbers)
     assert decided == snapshot
 

@@ -4,7 +4,7 @@ import pytest
 
 from attest.core.measures import Paired
 from attest.report.collection import Pairing, settings_of
-from attest.report.comparison import Decision, apart, conclusions
+from attest.report.comparison import Decision, apart, conclusions, named_by_choices
 from attest.runs.identity import find_runs
 from tests.report.made import made_run
 
@@ -116,3 +116,25 @@ def test_of_several_pairs_the_p_values_are_corrected(tmp_path, p_value, count):
     assert last.said == f"{count} of 2 pairs of runs differ in their decisions by more than chance."
     assert last.figures.startswith("With seed 1, ")
     assert last.figures.endswith(f"(p = {2 * p_value}, corrected for 2 tests).")
+
+
+def test_settings_are_named_by_the_choices_that_others_do_not_share(tmp_path):
+    for name, projection in (("a", "softmax"), ("b", "sparsemax")):
+        made_run(tmp_path / "mine" / name / "seed0", {ACCURACY: 0.5}, model="cnn", projection=projection)
+    found = settings_of(find_runs([tmp_path]))
+    assert [each.name for each in named_by_choices(found)] == ["softmax", "sparsemax"]
+    made_run(tmp_path / "mine" / "c" / "seed0", {ACCURACY: 0.5}, model="cnn", projection="softmax")
+    found = settings_of(find_runs([tmp_path]))
+    assert [each.name for each in named_by_choices(found)] == ["a", "sparsemax", "c"], "two names would be the same"
+
+
+def test_verdicts_are_told_by_setting_and_by_seed_where_seeds_differ(tmp_path, snapshot):
+    for name, answers in (("a", ("no", "no")), ("b", ("no", "cannot tell"))):
+        for seed, answer in enumerate(answers):
+            summary = {ACCURACY: 0.5, "verdict": {"tokens": {"answer": answer}}}
+            made_run(tmp_path / "mine" / name / f"seed{seed}", summary)
+    found = settings_of(find_runs([tmp_path]))
+    assert conclusions(found, [ACCURACY], [], True)[1] == snapshot
+    made_run(tmp_path / "mine" / "c" / "seed0", {ACCURACY: 0.5})
+    found = settings_of(find_runs([tmp_path]))
+    assert "erdict" not in conclusions(found, [ACCURACY], [], True)[1].said, "one of them has none"

@@ -10,7 +10,7 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.core.errors import AttestError
-from attest.report.collection import in_order, settings_of, shared_keys
+from attest.report.collection import in_order, leading, settings_of, shared_keys
 from attest.report.run_tables import as_csv, as_latex, as_markdown, as_text
 from attest.report.summary import label_of
 from attest.runs.folder import read_json
@@ -69,14 +69,26 @@ def test_markdown_has_a_row_a_setting(settings, snapshot):
 
 @pytest.mark.parametrize("width", [60, 90])
 def test_a_table_that_is_wider_than_a_page_goes_on_below_with_all_its_columns(settings, width):
-    keys = shared_keys(settings)
-    lines = as_markdown(settings, keys, width).splitlines()
+    keys, many = shared_keys(settings)[:4], settings * 30
+    lines = as_markdown(many, keys, width).splitlines()
     tables = [line for line in lines if line.startswith("|")]
     heads = [line for line in tables if line.startswith("| Setting")]
     assert [cell.strip() for head in heads for cell in head.split("|")[3:-1]] == [label_of(key) for key in keys]
     assert all(len(line) <= width or line.count(" | ") == 2 for line in tables), "a column that is too wide stands alone"
-    assert 1 < len(heads) < len(keys)
-    assert as_latex(settings, keys, width).count(r"\begin{tabular}{llr") == len(heads)
+    assert 1 < len(heads) <= len(keys)
+    assert as_latex(many, keys, width).count(r"\begin{tabular}{llr") == len(heads)
+
+
+def test_measures_are_the_rows_where_that_makes_fewer_lines(settings, snapshot):
+    keys = leading(shared_keys(settings))
+    five = [replace(settings[0], name=f"setting {place}") for place in range(5)]
+    lines = as_markdown(five, keys).splitlines()
+    assert [line.split("|")[1].strip() for line in lines[2 : 2 + len(keys)]] == [label_of(key) for key in keys]
+    assert [head.strip() for head in lines[0].split("|")[1:-1]] == ["Measure", *"12345"]
+    assert lines[3 + len(keys) :] == snapshot
+    assert as_latex(five, keys).startswith(r"\begin{tabular}{lrrrrr}")
+    assert len(lines) <= 40
+    assert leading(["test/accuracy", "E1/a", "E1/b", "E2/a", "E1/c"], 2) == ["test/accuracy", "E1/a", "E1/b", "E2/a"]
 
 
 def test_a_sweep_is_in_the_order_of_its_numbers(several, tmp_path):
@@ -131,5 +143,9 @@ def test_the_command_prints_or_writes(several, tmp_path, capsys):
     out = tmp_path / "table.csv"
     assert main(["table", str(several), "--format", "csv", "--columns", "test/accuracy", "--out", str(out)]) == 0
     assert out.read_text().count("\n") == 3
+    page = tmp_path / "table.md"
+    for _ in range(2):
+        assert main(["table", str(several), "--width", "60", "--out", str(page)]) == 0, "a table of Attest may be written over"
+    assert page.read_text().startswith("| Measure")
     assert main(["table", str(tmp_path)]) == 2
     assert "holds no finished run" in capsys.readouterr().err

@@ -1,6 +1,7 @@
-"""``attest table``: many runs as one table, a row a setting, mean ± standard deviation over seeds.
+"""``attest table``: many runs as one table, mean ± standard deviation over seeds.
 
-A sweep is sorted by its numbers. If a line is too short for all columns, the table continues below.
+A sweep is sorted by its numbers. Settings are the rows, or measures where that makes fewer lines. Without --columns a table
+has the first three measures of each experiment, a CSV all that the report shows.
 
 attest table runs/sst
 attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --columns "test/*" "E1/tau_*_inputs"
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from attest.app.cli.main import CommandParser, kind_of, require_own
 from attest.core.errors import AttestError
-from attest.report.collection import notes, settings_of, shared_keys
+from attest.report.collection import leading, notes, settings_of, shared_keys
 from attest.report.run_tables import BEGINNINGS, FORMATS, PAGE, SUFFIXES
 from attest.runs.folder import write_text
 from attest.runs.identity import find_runs
@@ -25,6 +26,8 @@ def main(arguments: list[str]) -> int:
     chosen = _format(typed.format, typed.out)
     settings = settings_of(find_runs(typed.runs))
     keys = shared_keys(settings, typed.columns)
+    if not typed.columns and chosen != "csv":
+        keys = leading(keys)
     width = typed.width or (PAGE if typed.out is not None else shutil.get_terminal_size((PAGE, 1)).columns)
     table = FORMATS[chosen](settings, keys, width)
     if typed.out is None:
@@ -61,7 +64,7 @@ def _parser() -> CommandParser:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="numbers of summary.json in the order of the columns, with * for any part; by default those of the verdict",
+        help="numbers of summary.json with * for any part; by default the first three of each experiment",
     )
     parser.add_argument(
         "--width", type=int, help=f"characters of a line; by default the width of the terminal, {PAGE} in a file"
