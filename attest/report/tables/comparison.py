@@ -34,13 +34,7 @@ CLAIM_VERDICTS = (HOLDS, UNTESTED, MEAN_ALONE, PERHAPS, PERHAPS_NOT, CONTRADICTE
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules by which numbers and claims are judged.
-
-    Args:
-        fixed: the day on which the rules were fixed, ``YYYY-MM-DD``.
-        known: the results that were known by then.
-        numbers, claims: the rules for numbers and for claims, as printed.
-    """
+    """The rules by which numbers and claims are judged."""
 
     fixed: str
     known: str
@@ -123,10 +117,7 @@ def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], a
     """Judge a claim by ``RULES.claims``.
 
     Args:
-        expect: ``less``, ``greater`` or ``equal``: how left compares with right.
-        difference: left minus right, for at least one seed.
         p_values: the one-sided p over texts of each seed with evidence; empty if texts cannot be paired.
-        allowed: the margin of ``equal``.
     """
     if expect == "equal":
         return _within(difference, 0.0, allowed, (HOLDS, PERHAPS, PERHAPS_NOT, CONTRADICTED))

@@ -82,7 +82,6 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
 
     Args:
         numbers: the numbers with a published value and finished runs; grey: published for another setting.
-        title: the title of the figure.
     """
     figure = Figure(figsize=(8, 1.2 + 0.22 * len(numbers)), layout="constrained")
     axes = figure.subplots()
@@ -106,13 +105,7 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
 
 
 def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> Figure:
-    """Draw quantities against the values of a sweep, with a panel for each corpus and row, and the std over seeds as bars.
-
-    Args:
-        numbers: the numbers of sweeps.
-        columns: the names of the quantities.
-        label: the label of the values, which are drawn at equal distances.
-    """
+    """Draw quantities against the values of a sweep, with a panel for each corpus and row, and the std over seeds as bars."""
     panels = list(numbers.dropna(subset="at").groupby(["data", "row"], sort=False))
     figure = Figure(figsize=(max(5.0, 4.2 * len(panels)), 3.2), layout="constrained")
     row_of_axes = np.ravel(figure.subplots(1, len(panels), squeeze=False, sharey=True))
@@ -134,8 +127,6 @@ def one_against_another(numbers: pd.DataFrame, x: str, y: str, gained: str | Non
     """Draw one quantity against another, with a point for each row and value of its sweep and a panel for each corpus.
 
     Args:
-        numbers: the numbers; rows without a sweep are single points.
-        x, y: the columns on the two axes.
         gained: the axis that is gained at the cost of the other; if given, the knee of each sweep is circled.
     """
     corpora = list(numbers.groupby("data", sort=False))

@@ -51,13 +51,7 @@ KEPT_ALONE = (
 
 
 def table_page(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
-    """Return the page of one table, without its figures.
-
-    Args:
-        table: the table.
-        numbers, claims: the results of ``table_numbers`` and ``table_claims``.
-        origin: the result of ``provenance``.
-    """
+    """Return the page of one table, without its figures."""
     parts = [
         f"# {table.name}: {table.title}",
         f"{table.paper}. Ours: mean ± standard deviation over seeds, on the test split.",
@@ -214,10 +208,6 @@ def _setting(source: Publication, table: PublishedTable) -> str:
 def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> dict[str, Any]:
     """Return the origin of a table: its command, its runs with their hours, and the versions of the software.
 
-    Args:
-        folders: the folders of finished runs.
-        command: the command that made the table.
-        settings: the settings of all its runs that its file does not state.
     Returns:
         ``command``; ``settings``; ``runs``, how many; ``hours`` of the runs that were never stopped; ``untimed``, how many
         runs were stopped; ``older``, how many runs are older than the rules; ``stopped``, the result of ``stopped_early``;

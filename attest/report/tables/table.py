@@ -152,10 +152,6 @@ class PairedTest:
     """The result of a paired test, kept so that another rule can judge it when the evidence is gone.
 
     Args:
-        test: ``McNemar`` or ``Wilcoxon``.
-        expect: the direction tested: left ``less`` or ``greater`` than right.
-        pairs: the number of texts with both numbers defined.
-        above, below: the number of these texts in which left is greater, and in which it is less.
         statistic: for Wilcoxon the sum of the ranks of positive differences, for McNemar ``above``; NaN if none differ.
         p: the one-sided p; NaN for fewer than two texts, 1 if none differ.
     """
@@ -175,12 +171,7 @@ def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
 
 
 def paired_test(pairs: pd.DataFrame, expect: str) -> PairedTest:
-    """Test decisions (only values 0 and 1) by McNemar's exact test, other values by Wilcoxon's signed-rank test.
-
-    Args:
-        pairs: the result of ``in_pairs``.
-        expect: ``less`` or ``greater``.
-    """
+    """Test decisions (only values 0 and 1) by McNemar's exact test, other values by Wilcoxon's signed-rank test."""
     decisions = bool(pairs.isin((0.0, 1.0)).all(axis=None))
     left, right = (pairs[side].to_numpy(bool if decisions else float) for side in ("left", "right"))
     found = (mcnemar if decisions else signed_rank)(left, right, expect)
@@ -208,10 +199,8 @@ class NumberOverSeeds:
     """One number of a table over the seeds of its runs, and whether it was read now or kept from an earlier time.
 
     Args:
-        ours: the number over seeds.
         absent: the reason why there is no number; empty if there is one.
         keep: the entry that keeps the number, read from evidence; None if summaries hold the number.
-        gone: whether the evidence is gone, so that the number is a kept one.
     """
 
     ours: OverSeeds
@@ -224,9 +213,7 @@ def table_numbers(table: PublishedTable, folders: Folders, kept: KeptNumbers = N
     """Return every number of a table.
 
     Args:
-        table: the table.
         folders: the folders of every place of the table; a place without finished runs has no seeds.
-        kept: the entries that were read from evidence when it was there.
     Returns:
         One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``,
         ``std`` (over seeds), ``low`` and ``high`` (of the 90 % interval), ``seeds`` (how many), ``absent`` (why there are
@@ -285,12 +272,7 @@ def over_seeds(runs: Mapping[int, Path], column: PublishedColumn) -> dict[int, f
 
 
 def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: PublishedColumn) -> dict[int, float]:
-    """Return the correlation of a quantity with the values of a sweep, for every seed with a run at each value.
-
-    Args:
-        runs: the folders of the runs, by value of the sweep and by seed.
-        column: the quantity, whose ``along`` names the correlation.
-    """
+    """Return the correlation of a quantity with the values of a sweep, for every seed with a run at each value."""
     from scipy.stats import kendalltau, pearsonr  # slow, and only sweeps need it
 
     by_value = {at: over_seeds(by_seed, column) for at, by_seed in runs.items()}
@@ -302,12 +284,7 @@ def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Publish
 
 
 def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> str:
-    """Say why a number is absent: undefined if all its runs are there for some seed, else not run; empty if it has values.
-
-    Args:
-        values: one value for each seed that has one.
-        runs: the folders by seed, for every place that a value needs.
-    """
+    """Say why a number is absent: undefined if all its runs are there for some seed, else not run; empty if it has values."""
     if values:
         return ""
     return UNDEFINED if set.intersection(*map(set, runs)) else NOT_RUN
