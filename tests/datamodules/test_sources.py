@@ -74,20 +74,11 @@ def test_a_corpus_that_cannot_be_read_has_a_row_in_the_check(folder):
     assert "sst/train.parquet" in row[-1]
 
 
-@pytest.mark.parametrize(
-    ("texts", "difference"),
-    [
-        (["a", "b", "c"], None),
-        (["c", "a", "b"], "the known 3 instances in another order, so splits cut at random differ"),
-        (["a", "b"], "2 instances instead of 3"),
-        (["a", "b", "d"], "3 instances as expected, but not all of the same content"),
-        (["a", "b", "c "], "3 instances as expected, but not all of the same content"),
-    ],
-)
-def test_a_difference_of_content_is_said_in_words(texts, difference):
+@pytest.mark.parametrize("texts", [["a", "b", "c"], ["c", "a", "b"], ["a", "b"], ["a", "b", "d"], ["a", "b", "c "]])
+def test_a_difference_of_content_is_said_in_words(texts, snapshot):
     known = Fingerprint.of(pa.table({"text": ["a", "b", "c"], "label": [0, 1, 0]}))
     table = pa.table({"text": texts, "label": [{"a": 0, "b": 1, "c": 0}.get(text, 0) for text in texts]})
-    assert Fingerprint.of(table).difference(known) == difference
+    assert Fingerprint.of(table).difference(known) == snapshot
 
 
 def test_a_fingerprint_knows_content_alone(tmp_path):

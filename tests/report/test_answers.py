@@ -197,27 +197,10 @@ WON = "E14/win_comprehensiveness"
 
 
 @pytest.mark.parametrize(
-    ("won", "sentence"),
-    [
-        (
-            {"attention": 0.48, "delete": 0.74},
-            "Erasing the tokens that it ranks first moves the prediction further than as many random ones in 48 % "
-            "(attention), 74 % (delete) of the comparisons. The operators disagree, so none is to be believed alone.",
-        ),
-        (
-            {"attention": 0.8, "delete": 0.82, "mask": 0.6},
-            "Erasing the tokens that it ranks first moves the prediction further than as many random ones in 80 % "
-            "(attention), 82 % (delete), 60 % (mask) of the comparisons. The operators agree.",
-        ),
-        (
-            {"attention": 0.8},
-            "Erasing the tokens that it ranks first moves the prediction further than as many random ones in 80 % (attention) "
-            "of the comparisons. Other operators were not asked.",
-        ),
-    ],
+    "won", [{"attention": 0.48, "delete": 0.74}, {"attention": 0.8, "delete": 0.82, "mask": 0.6}, {"attention": 0.8}]
 )
-def test_erasure_gets_a_verdict_only_where_its_operators_agree(won, sentence):
-    assert said({f"{WON}_{operator}": share for operator, share in won.items()}, "E14") == sentence
+def test_erasure_gets_a_verdict_only_where_its_operators_agree(won, snapshot):
+    assert said({f"{WON}_{operator}": share for operator, share in won.items()}, "E14") == snapshot
 
 
 def test_readings_are_held_against_attention_by_the_harsher_operator():

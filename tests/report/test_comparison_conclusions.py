@@ -95,18 +95,10 @@ def test_one_setting_is_not_compared(tmp_path, snapshot):
     assert only.said == snapshot
 
 
-@pytest.mark.parametrize(
-    ("p_value", "favours", "expected"),
-    [
-        (0.049, 1, "a decides better by more than chance."),
-        (0.049, -1, "b decides better by more than chance."),
-        (0.05, 1, "Neither is shown to decide better."),
-    ],
-)
-def test_of_one_pair_of_runs_the_test_says_which_decides_better(tmp_path, p_value, favours, expected):
+@pytest.mark.parametrize(("p_value", "favours"), [(0.049, 1), (0.049, -1), (0.05, 1)])
+def test_of_one_pair_of_runs_the_test_says_which_decides_better(tmp_path, p_value, favours, snapshot):
     last = conclusions(settings(tmp_path, {}, {}), [], [decision(p_value, favours)], True)[-1]
-    assert last.said == expected
-    assert last.figures == f"With seed 0, a alone is better on 30 of 100 texts, b alone on 10 (p = {p_value})."
+    assert (last.said, last.figures) == snapshot
 
 
 @pytest.mark.parametrize(("p_value", "count"), [(0.02, 1), (0.03, 0)])

@@ -11,6 +11,7 @@ from attest.report.tables.table import instance_values, measured
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.published_tables import PublishedColumn
 from tests.app.test_layers import SMALL_TRANSFORMER
+from tests.conftest import without_places
 
 BASE = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--experiments"))
 
@@ -77,14 +78,9 @@ def test_shuffling_is_evidence_on_the_base_and_what_is_there_is_not_done_again(r
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["DATA=planted", "MODEL=bilstm"], "MODEL=bilstm has no self-attention; expected a Transformer"),
-        (["MODEL=tagger"], "MODEL=tagger tags; expected a Transformer that classifies"),
-        (["MODEL=transformer-dr", "ATTACK=shufle"], "ATTACK=shufle is not known; expected one of: adversarial, opposite"),
-    ],
+    "arguments", [["DATA=planted", "MODEL=bilstm"], ["MODEL=tagger"], ["MODEL=transformer-dr", "ATTACK=shufle"]]
 )
-def test_what_cannot_be_attacked_is_named_before_anything_is_trained(arguments, said, tmp_path, capsys):
+def test_what_cannot_be_attacked_is_named_before_anything_is_trained(arguments, tmp_path, capsys, snapshot):
     assert main(["keys", *arguments, f"--run.root={tmp_path}"]) == 2
-    assert said in capsys.readouterr().err
+    assert without_places(capsys.readouterr().err) == snapshot
     assert list(tmp_path.iterdir()) == []

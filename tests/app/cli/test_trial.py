@@ -187,17 +187,10 @@ def test_an_architecture_out_of_reach(tmp_path, tokenizer, reviews, capsys):
     assert "LongformerForSequenceClassification is not supported" in said
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("text,label\n", "has no rows"),
-        ("text,label\na film,great\n", "the data have the labels great, and the model the classes bad, good"),
-        ("text,label\n,good\n", "has 1 bad row of 1: missing text"),
-    ],
-)
-def test_data_that_do_not_fit(folder, tmp_path, capsys, content, said):
+@pytest.mark.parametrize("content", ["text,label\n", "text,label\na film,great\n", "text,label\n,good\n"])
+def test_data_that_do_not_fit(folder, tmp_path, capsys, content, snapshot):
     (tmp_path / "data.csv").write_text(content)
-    assert said in refused(capsys, "--model", folder, "--data", tmp_path / "data.csv")
+    assert without_places(refused(capsys, "--model", folder, "--data", tmp_path / "data.csv")) == snapshot
 
 
 def test_numbers_are_read_by_the_range_of_the_whole_file(tmp_path, tokenizer, capsys):
@@ -326,15 +319,13 @@ def test_a_language_model_is_asked_by_a_prompt(speaker, reviews, tmp_path, capsy
 
 
 @pytest.mark.parametrize(
-    ("prompt", "labels", "said"),
-    [
-        ("Review:", "bad= bad,good= good", r"the prompt 'Review:' contains {text} 0 times"),
-        ("{text}", "bad,good", "--labels has 'bad' without an answer"),
-        ("{text}", "poor= poor,good= good", "the data have the labels bad, and the model the classes poor, good"),
-    ],
+    ("prompt", "labels"), [("Review:", "bad= bad,good= good"), ("{text}", "bad,good"), ("{text}", "poor= poor,good= good")]
 )
-def test_a_prompt_that_cannot_be_asked_is_refused_in_a_sentence(speaker, reviews, capsys, prompt, labels, said):
-    assert said in refused(capsys, "--model", speaker, "--data", reviews, "--prompt", prompt, "--labels", labels)
+def test_a_prompt_that_cannot_be_asked_is_refused_in_a_sentence(speaker, reviews, capsys, prompt, labels, snapshot):
+    assert (
+        without_places(refused(capsys, "--model", speaker, "--data", reviews, "--prompt", prompt, "--labels", labels))
+        == snapshot
+    )
 
 
 def test_a_language_model_without_a_prompt_is_told_of_it(speaker, reviews, capsys, snapshot):
