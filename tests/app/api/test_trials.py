@@ -253,7 +253,7 @@ def test_what_cannot_be_tried_gets_a_sentence(model, data, options, refusal):
 
 
 def test_a_module_that_reads_no_tokens_is_named_with_what_it_said():
-    with pytest.raises(attest.AttestError, match="Linear cannot read token ids int64 .* expected forward.tokens, mask."):
+    with pytest.raises(attest.AttestError, match=r"Linear cannot read token ids int64 .* expected forward\(tokens, mask\)\."):
         attest.trial(nn.Linear(2, 2), TEXTS, ["E2"], encode=encode, progress=False)
 
 
