@@ -18,12 +18,10 @@ import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
 from attest.datamodules.corpus import SPLITS, Corpus, Documents, Sampling
-from attest.datamodules.notice import some
 from attest.datamodules.vocabulary import Vocabulary
 
 PREPROCESSING = 1
 """Counts up when the same source gives other tokens than before."""
-WORDS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class DataRecord:
             return
         what = "; ".join(self._difference(split, found) for split in differing) or "the vocabulary is another one"
         raise AttestError(
-            f"the data differ from those of {whose}: {what}{self._words_that_differ(found)}; expected the same texts and "
+            f"the data differ from those of {whose}: {what}; expected the same texts and "
             "labels. Put the old data back. Or train on the new data: type the command that trained it with FORCE=1, or "
             "with --run.root=<another folder> to keep both."
         )
@@ -117,17 +115,6 @@ class DataRecord:
         then, now = self.counts[split], found.counts[split]
         how = f"{now:,} texts instead of {then:,}" if now != then else f"{now:,} texts as before, but not the same ones"
         return f"the {split} split{f' ({source})' if source else ''} has {how}"
-
-    def _words_that_differ(self, found: "DataRecord") -> str:
-        gone, new = sorted(set(self.words) - set(found.words)), sorted(set(found.words) - set(self.words))
-        said = [
-            f"{name} {some([*map(repr, words)], few=WORDS_SHOWN)}"
-            for name, words in (("without", gone), ("with the new", new))
-            if words
-        ]
-        same_tools = (self.preprocessing, self.tokenising) == (found.preprocessing, found.tokenising)
-        tools = "" if same_tools else " (texts are cut into words by other code or settings now)"
-        return f" (its vocabulary is {' and '.join(said)}){tools}" if said else tools
 
 
 def fingerprint_of(documents: Documents) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from scipy.stats import false_discovery_control
 from torch import Tensor
 
 from attest.core.measures import signed_rank, top_k_overlap
@@ -282,19 +283,6 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
     )
 
 
-def benjamini_hochberg(p_values: Sequence[float]) -> np.ndarray:
-    """Return p-values corrected as Benjamini and Hochberg (1995) do: of claims below a level this share may be chance.
-
-    It is the least of :math:`p_{(j)} m / j` over all j from its own rank on, and at most 1.
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p)
-    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
-    corrected = np.empty_like(p)
-    corrected[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
-    return corrected
-
-
 def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each reading: its mean lead over attention, and whether that is chance, by a paired test over texts.
 
@@ -315,7 +303,7 @@ def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
         }
     )
     bonferroni = (found["p"] * len(found)).clip(upper=1)
-    return found.assign(bonferroni=bonferroni, benjamini_hochberg=benjamini_hochberg(found["p"]))
+    return found.assign(bonferroni=bonferroni, benjamini_hochberg=false_discovery_control(found["p"]))
 
 
 def survival_lines(rows: pd.DataFrame) -> list[Line]:

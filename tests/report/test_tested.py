@@ -4,14 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.report.readings import benjamini_hochberg, leads_over_attention, readings_of_run
-
-
-def test_benjamini_and_hochberg_by_hand():
-    p = [0.04, 0.01, 0.5, 0.03]
-    assert benjamini_hochberg(p).tolist() == pytest.approx([0.04 * 4 / 3, 0.04, 0.5, 0.04 * 4 / 3])
-    assert benjamini_hochberg([0.9, 0.8]).tolist() == pytest.approx([0.9, 0.9])
-    assert benjamini_hochberg([]).tolist() == []
+from attest.report.readings import leads_over_attention, readings_of_run
 
 
 def table(texts=12):

@@ -110,7 +110,7 @@ class Outcome:
         return path
 
     def push_to_hub(self, repo: str, *, create_pr: bool = False) -> str:
-        """Put the section about the attention, and its metadata, into the card of a model on the Hugging Face Hub.
+        """Put the section about the attention into the card of a model on the Hugging Face Hub.
 
         The rest of the card stays as it is. This needs a network, and a login that may write there (``hf auth login``).
 

@@ -105,7 +105,6 @@ def _run(arguments: list[str]) -> int:
         return 0
     end_with_first_rank()
     try:
-        _require_working_folder()
         name, *rest = arguments
         if name not in COMMANDS:
             raise unknown_choice("The command", name, COMMANDS, "attest {}")
@@ -151,16 +150,6 @@ def overview() -> str:
     )
 
 
-def _require_working_folder() -> None:
-    """Refuse to start in a folder that was removed, in which libraries fail without a clear message."""
-    try:
-        Path.cwd()
-    except FileNotFoundError as error:
-        raise AttestError("the working folder has been removed; expected one that is there. Type: cd <folder>") from error
-
-
-NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'", re.DOTALL)
-KINDS = {"int": "a whole number", "float": "a number"}
 TRUST = "a module whose classes the run may name, if you know its code, which is run; may be given several times"
 
 
@@ -183,8 +172,6 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise an AttestError for the mistake that argparse found."""
-        if match := NO_NUMBER.fullmatch(message):
-            raise AttestError(f"{match[1]} is {match[3]}; expected {KINDS[match[2]]}. Name another.")
         usage = " ".join(self.format_usage().split()).removeprefix("usage: ")
         raise AttestError(f"{message}; expected: {usage}")
 

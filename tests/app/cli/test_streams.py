@@ -61,18 +61,6 @@ def test_signs_that_a_terminal_lacks_are_replaced(tmp_path):
     assert len(done.stdout.splitlines()) == 20_000
 
 
-def test_a_working_folder_that_has_been_removed_is_named(tmp_path, monkeypatch, capsys):
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    assert main(["table", "runs"]) == 2
-    assert (
-        capsys.readouterr().err
-        == "attest: the working folder has been removed; expected one that is there. Type: cd <folder>\n"
-    )
-    assert main(["--help"]) == 0
-
-
 def test_streams_that_are_not_the_process_s_own_stay(capsys):
     ours = sys.stdout
     assert main(["--version"]) == 0
