@@ -1,13 +1,15 @@
-"""Attention beside ten other readings, on models and corpora side by side: writes docs/results/bench.md.
+"""Attention beside other readings, on models and corpora side by side: writes docs/results/bench.md, a group a command.
 
-python -m benchmarks.readings --models <folder> --pretrained minilm=<folder of a fine-tuned classifier of SST>
+python -m benchmarks.readings --models <folder> --only sst
 
-A small BiLSTM is trained on planted texts and on SST, unless --models has it already: about a quarter of an hour in all.
+The groups are planted, sst and 20news (small BiLSTMs, trained in a minute or two unless --models has them already), minilm
+(--pretrained <folder of a MiniLM fine-tuned on SST>) and decoder (--pretrained <folder of a causal language model>). What was
+measured lies in docs/results/bench, and the page is made of all of it.
 """
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +27,8 @@ from attest.report.run_tables import markdown_table
 from attest.runs.folder import write_text
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "bench.md"
-COMMAND = "python -m benchmarks.readings --models <folder>"
+MEASURED = PAGE.with_suffix("")
+COMMAND = "python -m benchmarks.readings --models <folder> --only"
 QUIETLY = ("--trainer.enable_progress_bar=false", "--run.processes=1")
 SMALL = [
     "--model.init_args.network.init_args.encoder.init_args.embedding_size=64",
@@ -40,35 +43,47 @@ BRIEFLY = {
         "--trainer.max_epochs=8",
     ],
     "sst": [*SMALL, "--trainer.max_epochs=2"],
+    "20news": [*SMALL, "--trainer.max_epochs=8"],
 }
 """How long the BiLSTMs are trained: long enough to decide, and not until they decide best."""
-ASKED = [name for name in READINGS if name not in ("random", "attention")]
+GROUPS = (*BRIEFLY, "minilm", "decoder")
 TRUTH = ("precision", "auprc")
 SURVIVAL_TITLES = {"attention": "beaten, not attended", "deleted": "beaten, deleted"}
 
 
-def trials(models: Path, pretrained: dict[str, str], texts: int) -> Iterator[tuple[str, attest.Trial]]:
-    """Yield each setting and its trial."""
-    for data, briefly in BRIEFLY.items():
-        run = attest.train(data, "bilstm", root=models, experiments="none", logger="csv", arguments=[*QUIETLY, *briefly])
-        yield f"BiLSTM, {data}", _tried(run.model, [*run.split("test")], texts)
+PROMPT, ANSWERS = "Review: {text}\nThe film is", {"negative": " bad", "positive": " good"}
+CHEAP = ("norm", "contribution", "gradient-input", "lrp")
+"""The readings of a decoder: those that take a pass or two."""
+
+
+def tried(group: str, models: Path, pretrained: str, texts: int) -> tuple[str, attest.Trial]:
+    """Return a title of the group and its trial."""
+    asked: dict[str, object] = {"texts": texts}
+    if group in BRIEFLY:
+        arguments = [*QUIETLY, *BRIEFLY[group]]
+        run = attest.train(group, "bilstm", root=models, experiments="none", logger="csv", arguments=arguments)
+        return f"BiLSTM, {group}", _tried(run.model, [*run.split("test")], asked, _with_named(run.model, run))
     corpus = labelled("sst", "test", texts)
-    for name, folder in pretrained.items():
-        yield f"{name}, sst", _tried(folder, corpus.texts, texts)
+    if group == "minilm":
+        return "MiniLM fine-tuned on SST, SST", _tried(pretrained, corpus.texts, asked, None)
+    from attest.models.pretrained.loading import load
+
+    model, tokenizer = load(pretrained, prompted=True)
+    how = {"tokenizer": tokenizer, "prompt": PROMPT, "answers": ANSWERS}
+    return f"{Path(pretrained).name}, prompted, SST", _tried(model, corpus.texts, asked | {"sets": 10}, CHEAP, **how)
 
 
-def _tried(model: object, data: Sequence[object], texts: int) -> attest.Trial:
-    """Return a trial of all readings that suit the model; those that read a text hundreds of times among them."""
-    names = [name for name in ASKED if READINGS[name].by_name]
-    tried = attest.trial(model, data, {"E15": {"texts": texts}}, readings=[*_suited(model, data), *names], progress=False)
-    return tried
-
-
-def _suited(model: object, data: Sequence[object]) -> list[str]:
-    """Return the readings that a trial of one text finds, by name."""
-    first = data[:1] if isinstance(data[0], str) else [{name: data[0][name][:2] for name in ("token_ids", "mask")}]
+def _with_named(model: object, run: attest.Run) -> list[str]:
+    """Return the readings that suit a model of ours, with those that are computed by name alone."""
+    batch = next(iter(run.split("test")))
+    first = [{name: batch[name][:2] for name in ("token_ids", "mask")}]
     table = attest.trial(model, first, {"E15": {"sets": 1}}, progress=False).table("E15")
-    return [name for name in ASKED if f"win_comprehensiveness_{column_of(name)}" in table]
+    suited = [name for name in READINGS if f"win_comprehensiveness_{column_of(name)}" in table]
+    return [name for name in suited if name not in ("random", "attention")] + [n for n in READINGS if READINGS[n].by_name]
+
+
+def _tried(model: object, data: Sequence[object], asked: dict, readings: Sequence[str] | None, **how: object) -> attest.Trial:
+    return attest.trial(model, data, {"E15": asked}, readings=readings, progress=False, **how)
 
 
 def rows_of(trial: attest.Trial) -> pd.DataFrame:
@@ -101,48 +116,88 @@ def _interval(column: pd.Series) -> str:
     return f"{number(column.mean())} ± {number(half)}"
 
 
-def page(settings: dict[str, pd.DataFrame], machine: str) -> str:
-    """Return the page as Markdown."""
+def page(settings: dict[str, pd.DataFrame]) -> str:
+    """Return the page as Markdown, from the rows of each group by its title."""
     parts = [
-        "# Attention beside ten other readings",
-        f"E15 on {len(settings)} models. Made by `{COMMAND}`; {machine}. Samples are small: read the intervals (95 %, over "
-        "texts), not the digits.",
-        "Beaten: share of 20 random sets of as many tokens that move the prediction less, when nothing attends to the tokens, "
+        "# Attention beside other readings",
+        *_in_words(settings),
+        "Beaten: share of random sets of as many tokens that move the prediction less, when nothing attends to the tokens, "
         "or when they are deleted; 0.5 is chance. Truth, on planted texts whose decision hangs on it: precision of as many "
         "tokens as decide, and average precision. p: Wilcoxon's signed-rank test over texts against attention (of "
         "Transformers, attention rollout), of the mean of both ways to erase, corrected for all readings of the table by "
-        "Bonferroni and by Benjamini and Hochberg. Seconds a text: one core.",
+        "Bonferroni and by Benjamini and Hochberg. ±: 95 % over texts. Seconds a text: one core that others use, too. Samples "
+        "are small: read the intervals, not the digits. CoNLL-2000 has no table: E15 asks about one decision of a text, and a "
+        "tagger makes one for every word.",
     ]
     for name, rows in settings.items():
+        better, worse = _certain(rows)
         shown = rows.assign(**{by: rows[by].map(lambda p: "–" if np.isnan(p) else number(p)) for by in TESTS.values()})
         columns = [each for each in ("reading", *SURVIVAL_TITLES, *TRUTH, *TESTS.values(), "seconds") if each in shown]
         titles = SURVIVAL_TITLES | {"auprc": "average precision", "seconds": "seconds a text"}
         titles |= {by: title for title, by in TESTS.items()}
         body = shown[columns].fillna("–").astype(str).to_numpy().tolist()
-        certain = rows["benjamini_hochberg"] < LEVEL
-        better, worse = (rows.loc[certain & side, "reading"].tolist() for side in (rows["lead"] > 0, rows["lead"] < 0))
         parts += [
             f"## {name}",
-            f"{rows['texts'].max()} texts. Better than attention by more than chance (BH): {', '.join(better) or 'none'}. "
-            f"Worse: {', '.join(worse) or 'none'}.",
+            f"{rows['texts'].max()} texts; `{COMMAND} {rows['group'].iloc[0]}`. Better than attention by more than chance "
+            f"(BH): {', '.join(better) or 'none'}. Worse: {', '.join(worse) or 'none'}.",
             markdown_table([[titles.get(column, column) for column in columns], *body]),
         ]
     return "\n\n".join(parts) + "\n"
 
 
+def _certain(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the readings that are better than attention, and those that are worse, by more than chance."""
+    certain = rows["benjamini_hochberg"] < LEVEL
+    better, worse = (rows.loc[certain & side, "reading"].tolist() for side in (rows["lead"] > 0, rows["lead"] < 0))
+    return better, worse
+
+
+def _in_words(settings: dict[str, pd.DataFrame]) -> list[str]:
+    """Return what agrees on all models and what does not."""
+    sides = {name: _certain(rows) for name, rows in settings.items()}
+    every = dict.fromkeys(reading for rows in settings.values() for reading in rows["reading"])
+    readings = {each: [name for name, rows in settings.items() if each in {*rows["reading"]}] for each in every}
+    lines = []
+    for reading, where in readings.items():
+        better = [name for name in where if reading in sides[name][0]]
+        worse = [name for name in where if reading in sides[name][1]]
+        if better or worse:
+            found = (
+                f"better on {len(better)}, worse on {len(worse)}, not told apart on {len(where) - len(better) - len(worse)}"
+            )
+            lines.append((len(better) - len(worse), f"* **{reading}**: {found} of {len(where)}"))
+    lines.sort(key=lambda line: -line[0])
+    firsts = [f"{rows['reading'].iloc[0]} ({name})" for name, rows in settings.items()]
+    return [
+        f"E15 on {len(settings)} models. In short, against attention, by more than chance:",
+        "\n".join(line for _, line in lines) or "* No reading is told apart from attention.",
+        f"First of its table: {'; '.join(firsts)}. {_agrees(sides)}",
+    ]
+
+
+def _agrees(sides: dict[str, tuple[list[str], list[str]]]) -> str:
+    better, worse = ({each for of_model in sides.values() for each in of_model[place]} for place in (0, 1))
+    if not better & worse:
+        return "No reading is better on one model and worse on another."
+    both = ", ".join(sorted(better & worse))
+    return f"Better on one model and worse on another: {both}. So no ranking of readings carries over: ask your own model."
+
+
 def main() -> None:
-    """Try all settings and write the page."""
+    """Try a group and write the page from all that was tried."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, required=True, help="where trained models are kept")
-    parser.add_argument("--pretrained", action="append", default=[], help="name=folder of a classifier of SST")
+    parser.add_argument("--only", choices=GROUPS, help="the group of rows; without it the page is written from what is there")
+    parser.add_argument("--pretrained", default="", help="a folder of a model")
     parser.add_argument("--texts", type=int, default=24)
     typed = parser.parse_args()
     torch.set_num_threads(1)
-    settings = {}
-    for name, trial in trials(typed.models, dict(each.split("=", 1) for each in typed.pretrained), typed.texts):
-        settings[name] = rows_of(trial)
-        print(name, settings[name].to_string(), flush=True)
-        write_text(PAGE, page(settings, f"torch {torch.__version__}, one thread"))
+    if typed.only:
+        title, trial = tried(typed.only, typed.models, typed.pretrained, typed.texts)
+        MEASURED.mkdir(exist_ok=True)
+        rows_of(trial).assign(title=title, group=typed.only).to_csv(MEASURED / f"{typed.only}.csv", index=False)
+    found = [pd.read_csv(path) for group in GROUPS if (path := MEASURED / f"{group}.csv").exists()]
+    write_text(PAGE, page({rows["title"].iloc[0]: rows for rows in found}))
 
 
 if __name__ == "__main__":

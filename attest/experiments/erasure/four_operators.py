@@ -26,7 +26,7 @@ from attest.experiments.erasure.outcomes import (
     scored,
     sizes,
 )
-from attest.experiments.erasure.read_anew import soft_scores, tau_randomised
+from attest.experiments.erasure.read_anew import controlled_soft_scores, soft_scores, tau_randomised
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import (
     ANY,
@@ -85,8 +85,9 @@ def erasure(
         that the explanation beats; ``violation_<operator>``, share of draws in which the prediction rises without the first
         token. Of
         ``attention``: ``lowest_<either>``, ``highest_<either>`` and ``naopc_<either>``, its place between them. Also
-        ``soft_<either>`` (Zhao & Aletras 2023), ``eraser_<either>`` and ``ferret_<either>``, as those libraries count, and
-        ``tau_randomised_<part>``, τ-b of the attention with itself as parts of the network are made anew.
+        ``soft_<either>`` (Zhao & Aletras 2023); ``soft_controlled_<either>``, where every explanation keeps the same amount,
+        and ``soft_even_<either>``, where all tokens are kept alike; ``eraser_<either>`` and ``ferret_<either>``, as those
+        libraries count; and ``tau_randomised_<part>``, τ-b of the attention with itself as parts of the network are made anew.
     """
     several = observation.several
     read = in_sample(seed, observation.ids, everyone, texts) & several & (observation.lengths <= longest_quadratic())
@@ -159,8 +160,12 @@ def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
 
 
 def _read_anew(observation: Observation, seed: int) -> Columns:
-    soft = soft_scores(observation, observation.explanation, seed).double()
-    columns = {f"soft_{kind}": soft[:, place] for place, kind in enumerate(KINDS)}
+    found = {
+        "soft": soft_scores(observation, observation.explanation, seed),
+        "soft_controlled": controlled_soft_scores(observation, observation.explanation, seed),
+        "soft_even": controlled_soft_scores(observation, torch.ones_like(observation.explanation), seed),
+    }
+    columns = {f"{name}_{kind}": rows.double()[:, place] for name, rows in found.items() for place, kind in enumerate(KINDS)}
     ferret = _ferret(observation, seed)
     columns |= {f"ferret_{kind}": ferret[:, place] for place, kind in enumerate(KINDS)}
     return columns | {f"tau_randomised_{part}": tau for part, tau in tau_randomised(observation, seed).items()}
@@ -233,7 +238,16 @@ SPEC = Spec(
         Column("violation_<operator>", SHARE, "share of draws whose prediction rises without the top token"),
         *FALLS[3:],
         Column("naopc_<either>", ANY, "where the explanation lies between the two: 0 at the least, 1 at the most"),
-        Column("soft_<either>", ANY, "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better"),
+        Column(
+            "soft_<either>",
+            ANY,
+            "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better. An explanation with larger shares "
+            "keeps more: compare those of different explanations by the next",
+        ),
+        Column("soft_controlled_<either>", ANY, "the same where every explanation keeps 10, 30, 50, 70 and 90 %; their mean"),
+        Column(
+            "soft_even_<either>", ANY, "the same if all tokens are kept alike: more than this is better than nothing known"
+        ),
         Column("eraser_<either>", FALL, "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %"),
         Column("ferret_<either>", FALL, "as ferret counts: tokens deleted, every k up to the whole text"),
         Column(

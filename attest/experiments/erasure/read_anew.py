@@ -31,14 +31,52 @@ def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Ten
         explanation: float ``(B, T)``, at least 0.
         seed: with an instance's id it fixes what is dropped.
     """
-    before = observation.confidence
     explanation = explanation.masked_fill(~observation.ranked, 0)
     share = explanation / explanation.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(explanation.dtype).tiny)
-    draws = _uniforms(seed, observation)
+    return _soft(observation, share, share, seed)
+
+
+AMOUNTS = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""The shares of elements that are kept, π."""
+PAIRS = tuple(zip(AMOUNTS, reversed(AMOUNTS), strict=True))
+"""What is kept, and what is dropped."""
+LEAST = 1e-6
+"""What is added to an importance, over its largest, so that tokens without any are kept alike once all others are."""
+
+
+def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
+    r"""Return soft scores ``(B, 2)`` where what is kept differs and how much is kept does not, mean over ``AMOUNTS``.
+
+    As ``soft_scores``, but the probabilities are scaled so that their mean over the ranked tokens of a text is π, for every
+    explanation: :math:`p_i = \min(1, c \, a_i)`. For comprehensiveness the elements that are dropped are scaled so, to
+    :math:`1 - \pi`. Huang & Chan (2026) ask for the same expected amount; that it is reached by this scale, and these π,
+    are our choice.
+    """
+    explanation = explanation.masked_fill(~observation.ranked, 0)
+    scaled = {mean: _of_mean(explanation, observation.ranked, mean) for mean in AMOUNTS}
+    return torch.stack([_soft(observation, scaled[rest], scaled[kept], seed) for kept, rest in PAIRS]).mean(dim=0)
+
+
+def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
+    """Return importance ``(B, T)`` times the number with which its mean over ranked tokens, cut at 1, is as told."""
+    least = LEAST * importance.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(importance.dtype).tiny)
+    exact = torch.where(ranked, importance + least, 0).double()
+    values = exact.sort(dim=-1, descending=True).values
+    place = torch.arange(values.shape[-1], device=values.device)
+    rest = values.flip(-1).cumsum(dim=-1).flip(-1)  # of what is not cut, if so many as ``place`` are
+    scales = (mean * ranked.sum(dim=-1, keepdim=True) - place) / rest.clamp(min=torch.finfo(torch.float64).tiny)
+    fits = (scales * values <= 1) & (rest > 0)
+    first = fits.byte().argmax(dim=-1, keepdim=True)
+    return (exact * scales.gather(-1, first)).clamp(max=1).to(importance)
+
+
+def _soft(observation: Observation, dropped: Tensor, kept: Tensor, seed: int) -> Tensor:
+    """Return soft comprehensiveness and sufficiency, ``(B, 2)``, by the probabilities of dropped and kept elements."""
+    before, draws = observation.confidence, _uniforms(seed, observation)
     always = _beside(observation.mask & ~observation.ranked, draws)
     outcomes = (
-        reading_embedded(observation, observation.embedded.detach() * (kept | always))
-        for kept in (draws >= _beside(share, draws), draws < _beside(share, draws), torch.zeros_like(draws, dtype=torch.bool))
+        reading_embedded(observation, observation.embedded.detach() * (left | always))
+        for left in (draws >= _beside(dropped, draws), draws < _beside(kept, draws), torch.zeros_like(draws, dtype=torch.bool))
     )
     falls = [(before - observation.left_of_prediction(each)).clamp(min=0) for each in outcomes]
     rest = falls[2]  # 1 - S₀

@@ -9,7 +9,7 @@ import torch
 
 from attest.experiments import observe
 from attest.experiments.erasure import Background, erasure
-from attest.experiments.erasure.read_anew import soft_scores, tau_randomised
+from attest.experiments.erasure.read_anew import AMOUNTS, _of_mean, controlled_soft_scores, soft_scores, tau_randomised
 from attest.models.networks import Average, PoolingClassifier
 from attest.models.networks.transformer import TransformerClassifier
 from tests.experiments.networks import DeepDecoder, Given, observation_of, pooling_classifier, ragged_batch
@@ -131,6 +131,42 @@ def test_soft_scores_at_both_ends():
     known = ~scores[:, 0].isnan()
     assert known.any()
     np.testing.assert_allclose(scores[known], 1.0, atol=1e-9)  # all is dropped, or all is kept
+
+
+@pytest.mark.parametrize("mean", AMOUNTS)
+def test_every_explanation_keeps_the_same_amount(mean):
+    """Scaled and cut at 1, as found by bisection; tokens without importance are kept alike once all others are."""
+    torch.manual_seed(0)
+    ranked = torch.arange(8) < torch.tensor([8, 5, 3, 1]).unsqueeze(-1)
+    importance = torch.rand(4, 8).double() ** 4
+    importance[0, 2:] = 0
+    found = _of_mean(importance, ranked, mean)
+    np.testing.assert_allclose((found * ranked).sum(dim=-1) / ranked.sum(dim=-1), mean, atol=1e-12)
+    for row, count in enumerate([8, 5, 3, 1]):
+        weights = importance[row, :count].numpy() + 1e-6 * importance[row].max().item()
+        low, high = 0.0, 1e12
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.minimum(1, middle * weights).mean() < mean else (low, middle)
+        np.testing.assert_allclose(found[row, :count], np.minimum(1, low * weights), rtol=1e-6)
+    assert (found * ~ranked == 0).all()
+
+
+def test_controlled_soft_scores_do_not_see_how_large_shares_are():
+    """All tokens alike: published, everything is kept, or as much as the largest; controlled, as much as is said."""
+    observation = observation_of(pooling_classifier(), [12] * 20)
+    explanation, flat = observation.attention, observation.attention + observation.attention.amax()
+    kept = [_of_mean(each, observation.ranked, 0.3).mean(dim=-1) for each in (explanation, flat)]
+    torch.testing.assert_close(kept[0], kept[1])
+    even, larger = (controlled_soft_scores(observation, torch.full_like(explanation, size), 0) for size in (0.1, 1.0))
+    torch.testing.assert_close(even, larger, equal_nan=True)
+    known = ~even.isnan().any(dim=-1)
+    assert known.any()
+    assert (even[known, 1] < soft_scores(observation, torch.ones_like(explanation), 0)[known, 1]).all()
+    columns = erasure(observation, observation.ids, texts=20, sets=2)
+    torch.testing.assert_close(columns["soft_even_sufficiency"], even[:, 1].double(), equal_nan=True)
+    controlled = controlled_soft_scores(observation, explanation, 0).double()
+    torch.testing.assert_close(columns["soft_controlled_comprehensiveness"], controlled[:, 0], equal_nan=True)
 
 
 def test_parts_made_anew_from_the_top():
