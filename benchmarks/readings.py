@@ -3,8 +3,8 @@
 python -m benchmarks.readings --models <folder> --only sst
 
 The groups are planted, sst and 20news (small BiLSTMs, trained in a minute or two unless --models has them already), minilm
-(--pretrained <folder of a MiniLM fine-tuned on SST>) and decoder (--pretrained <folder of a causal language model>). What was
-measured lies in docs/results/bench, and the page is made of all of it.
+(--pretrained <folder of a MiniLM fine-tuned on SST>) and decoder, a small Llama trained in a minute. What was measured lies in
+docs/results/bench, and the page is made of all of it.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from torch import nn
 
 import attest
 from attest.core.measures.comparison import LEVEL
@@ -51,32 +52,51 @@ TRUTH = ("precision", "auprc")
 SURVIVAL_TITLES = {"attention": "beaten, not attended", "deleted": "beaten, deleted"}
 
 
-PROMPT, ANSWERS = "Review: {text}\nThe film is", {"negative": " bad", "positive": " good"}
-CHEAP = ("norm", "contribution", "gradient-input", "lrp")
-"""The readings of a decoder: those that take a pass or two."""
+FEWER = {"minilm": 10}
+"""Random sets of each size, where they are not 20."""
+AFFORDED = ("norm", "contribution", "value-zeroing", "gradient-input", "lrp", "leave-one-out")
+"""The readings of MiniLM that take at most as many passes as a text has tokens."""
 
 
 def tried(group: str, models: Path, pretrained: str, texts: int) -> tuple[str, attest.Trial]:
     """Return a title of the group and its trial."""
     asked: dict[str, object] = {"texts": texts}
-    if group in BRIEFLY:
-        arguments = [*QUIETLY, *BRIEFLY[group]]
-        run = attest.train(group, "bilstm", root=models, experiments="none", logger="csv", arguments=arguments)
-        return f"BiLSTM, {group}", _tried(run.model, [*run.split("test")], asked, _with_named(run.model, run))
-    corpus = labelled("sst", "test", texts)
     if group == "minilm":
-        return "MiniLM fine-tuned on SST, SST", _tried(pretrained, corpus.texts, asked, None)
-    from attest.models.pretrained.loading import load
+        return "MiniLM fine-tuned on SST", _tried(
+            pretrained, labelled("sst", "test", texts).texts, asked | {"sets": FEWER["minilm"]}, AFFORDED
+        )
+    data = group if group in BRIEFLY else "sst"
+    run = attest.train(data, "bilstm", root=models, experiments="none", logger="csv", arguments=[*QUIETLY, *BRIEFLY[data]])
+    tested = [*run.split("test")]
+    model = run.model if group in BRIEFLY else _decoder([*run.split("train")], tested)
+    title = f"BiLSTM, {group}" if group in BRIEFLY else "Llama of 2 layers, trained on SST alone"
+    return title, _tried(model, tested, asked, _with_named(model, tested))
 
-    model, tokenizer = load(pretrained, prompted=True)
-    how = {"tokenizer": tokenizer, "prompt": PROMPT, "answers": ANSWERS}
-    return f"{Path(pretrained).name}, prompted, SST", _tried(model, corpus.texts, asked | {"sets": 10}, CHEAP, **how)
+
+def _decoder(train: Sequence[dict], test: Sequence[dict], epochs: int = 3) -> nn.Module:
+    """Return a small Llama that has learned to classify from nothing, by batches of token ids."""
+    from transformers import LlamaConfig, LlamaForSequenceClassification
+
+    torch.manual_seed(0)
+    words = 1 + max(int(batch["token_ids"].max()) for batch in [*train, *test])
+    config = LlamaConfig(
+        vocab_size=words, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+        max_position_embeddings=128, pad_token_id=0, num_labels=2,
+    )  # fmt: skip
+    model = LlamaForSequenceClassification(config).train()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    for _ in range(epochs):
+        for batch in train:
+            told = {"input_ids": batch["token_ids"], "attention_mask": batch["mask"].long(), "labels": batch["label"].long()}
+            model(**told).loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return model.eval()
 
 
-def _with_named(model: object, run: attest.Run) -> list[str]:
-    """Return the readings that suit a model of ours, with those that are computed by name alone."""
-    batch = next(iter(run.split("test")))
-    first = [{name: batch[name][:2] for name in ("token_ids", "mask")}]
+def _with_named(model: object, batches: Sequence[dict]) -> list[str]:
+    """Return the readings that suit a model, with those that are computed by name alone."""
+    first = [{name: batches[0][name][:2] for name in ("token_ids", "mask")}]
     table = attest.trial(model, first, {"E15": {"sets": 1}}, progress=False).table("E15")
     suited = [name for name in READINGS if f"win_comprehensiveness_{column_of(name)}" in table]
     return [name for name in suited if name not in ("random", "attention")] + [n for n in READINGS if READINGS[n].by_name]
@@ -138,7 +158,7 @@ def page(settings: dict[str, pd.DataFrame]) -> str:
         body = shown[columns].fillna("–").astype(str).to_numpy().tolist()
         parts += [
             f"## {name}",
-            f"{rows['texts'].max()} texts; `{COMMAND} {rows['group'].iloc[0]}`. Better than attention by more than chance "
+            f"{rows['texts'].max()} texts, {FEWER.get(rows['group'].iloc[0], 20)} random sets; `{COMMAND} {rows['group'].iloc[0]}`. Better than attention by more than chance "
             f"(BH): {', '.join(better) or 'none'}. Worse: {', '.join(worse) or 'none'}.",
             markdown_table([[titles.get(column, column) for column in columns], *body]),
         ]

@@ -24,7 +24,7 @@ from attest.core.version import __version__
 from attest.experiments.registry import EXPERIMENTS, askable, measures
 from attest.experiments.stopping import ALL, reading_order
 from attest.report.answer import error
-from attest.report.findings import Findings, pools
+from attest.report.findings import SHOWN_AS, Findings, pools
 from attest.runs.belonging import require_together
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, columns_in, read_table
 
@@ -121,7 +121,10 @@ def finished(folder: RunFolder) -> RunFolder:
 
 def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
     """Return the answer of a run or of a trial to one question, as it stands in ``summary.json``."""
-    verdict = Findings(folder).summary.get(VERDICT)
+    found = Findings(folder)
+    verdict = found.summary.get(VERDICT)
+    if not verdict and found.explanation not in SHOWN_AS:
+        raise AttestError(no_verdict_on(found.explanation))
     if not verdict:
         raise AttestError(
             f"{folder.summary} has no verdict; expected one, which every new evidence writes. For a run type: attest evidence "
@@ -134,6 +137,14 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
         )
     answer: dict[str, Any] = verdict[question]
     return answer
+
+
+def no_verdict_on(reading: str) -> str:
+    """Return a sentence on why there is no verdict on a reading other than attention, and on what to ask in its place."""
+    return (
+        f"There is no verdict on {reading}: its rule was fitted, and its errors were counted, on attention alone. Ask E14 "
+        f"whether its first tokens beat random ones, or E15, without reading={reading!r}, whether it is better than attention."
+    )
 
 
 def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:

@@ -31,12 +31,12 @@ TEXTS_COMPARED = 100
 HOW = "For example: explanations={'shap': values}, where values has a list of numbers for each text, one a token or one a word"
 
 
-def require_one_decision(batches: Sequence[Batch], of_others: bool) -> None:
-    """Refuse explanations for what is no text of tokens with one decision."""
+def require_one_decision(option: str, batches: Sequence[Batch], of_others: bool) -> None:
+    """Refuse ``explanations`` or ``rationales``, an option, for what is no text of tokens with one decision."""
     if of_others or any(batch["token_ids"].ndim != 2 for batch in batches):
         raise AttestError(
-            "explanations= holds one number a token of a text, and this model decides of words, labels, choices, answers or "
-            "sentences; expected a model that decides of a text. Leave explanations out."
+            f"{option}= says of each token of a text what it has to do with one decision, and this model makes several, of "
+            f"words, labels, choices, answers or sentences; expected a model that decides of a text. Leave {option} out."
         )
 
 

@@ -69,14 +69,16 @@ def _annotators(place: int, row: Any, units: Units, text: Any) -> list[np.ndarra
     """Return the marks of each annotator of a text."""
     if row is None or (isinstance(row, float) and np.isnan(row)) or (isinstance(row, list | tuple) and not len(row)):
         return []
-    if isinstance(row, str) or (isinstance(row, tuple | list) and all(isinstance(part, str) for part in row)):
-        return [_starred(place, [row] if isinstance(row, str) else [*row], text)]
+    if _is_text(row):
+        return [_starred(place, row, text)]
     if not isinstance(row, list | tuple):
         raise _other(place, row)
+    if all(_is_text(each) for each in row):  # of several annotators
+        return [_starred(place, each, text) for each in row]
     if isinstance(row[0], list) and row[0] and all(isinstance(each, Mapping | tuple) for each in row[0]):
         row = [span for group in row for span in group]  # groups of evidence
     if all(isinstance(each, Mapping | tuple) for each in row):
-        return [_spans(place, row, units)]
+        return [_spans(place, row, units, text)]
     several = [each for each in row if len(each)] if all(isinstance(each, list) for each in row) else [row]
     for marks in several:
         if any(isinstance(mark, list | str) or mark not in (0, 1) for mark in marks):
@@ -84,13 +86,24 @@ def _annotators(place: int, row: Any, units: Units, text: Any) -> list[np.ndarra
     return [np.array(marks, dtype=np.float64) for marks in several]
 
 
-def _spans(place: int, spans: Sequence[Any], units: Units) -> np.ndarray:
-    """Return the marks of spans of words, or of tokens that are not special where words are not known."""
+def _is_text(row: Any) -> bool:
+    """Return whether a rationale is a text with stars, or the two texts of a pair."""
+    return isinstance(row, str) or (isinstance(row, list | tuple) and bool(row) and all(isinstance(part, str) for part in row))
+
+
+def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndarray:
+    """Return the marks of spans of words, or of tokens that are not special where words are not known.
+
+    Places in a pair go on from the first text to the second, unless a span says by ``docid`` in which it lies, as ERASER's do.
+    """
     count = units.places.get("word", units.places["token but the special ones"])[1]
     marks = np.zeros(count)
     for span in spans:
         found = [span.get("start_token"), span.get("end_token")] if isinstance(span, Mapping) else [*span]
         start, end = [int(each) if isinstance(each, Integral) else -1 for each in found] if len(found) == 2 else (-1, -1)
+        if isinstance(text, tuple) and isinstance(span, Mapping) and span.get("docid") is not None and start >= 0:
+            before = _words_before(place, str(span["docid"]), text)
+            start, end = start + before, end + before
         if not 0 <= start < end <= count:
             raise AttestError(
                 f"the rationale of text {place} has the span {found}, and the text has {count} words; expected the "
@@ -100,8 +113,21 @@ def _spans(place: int, spans: Sequence[Any], units: Units) -> np.ndarray:
     return marks
 
 
-def _starred(place: int, parts: Sequence[str], text: Any) -> np.ndarray:
+def _words_before(place: int, docid: str, pair: tuple[str, ...]) -> int:
+    """Return how many words of a pair stand before the text that ERASER calls so."""
+    ends = {"premise": 0, "hypothesis": len(pair[0].split())}
+    found = [words for end, words in ends.items() if docid.endswith(end)]
+    if not found:
+        raise AttestError(
+            f"the rationale of text {place} has a span in the document {docid!r}; expected names that end in premise or "
+            "hypothesis, the first and the second text of the pair. Or leave docid out, and count on from the first text."
+        )
+    return found[0]
+
+
+def _starred(place: int, row: Any, text: Any) -> np.ndarray:
     """Return the marks of words that have a star on either side: ``a *fine* film``."""
+    parts = [row] if isinstance(row, str) else [*row]
     words = [word for part in parts for word in part.split()]
     texts = [] if text is None else [text] if isinstance(text, str) else text
     plain_words = [word for part in texts for word in part.split()]

@@ -57,6 +57,8 @@ from attest.experiments.verdict import needed
 from attest.models.contract import STEPS, require_itself, require_steps
 from attest.models.prediction import says_number
 from attest.report.explained import ExplainedText
+from attest.report.findings import CALIBRATED
+from attest.report.gate import no_verdict_on
 from attest.report.page import write_report
 from attest.runs.folder import UNFINISHED, RunFolder, write_text
 from attest.runs.identity import table_of
@@ -262,10 +264,10 @@ def trial(
             batches, scores = spans.scores_of(spans.asked_about(network, batches, read.items, encode), right)
         given_numbers: dict[str, str] = {}
         if explanations is not None:
-            require_one_decision(batches, tags or several or chooses or marks)
+            require_one_decision("explanations", batches, tags or several or chooses or marks)
             batches, given_numbers = with_explanations(batches, explanations, read, encode)
         if rationales is not None:
-            require_one_decision(batches, tags or several or chooses or marks)
+            require_one_decision("rationales", batches, tags or several or chooses or marks)
             batches = with_marks(batches, rationales, read, encode)
         inside = not getattr(network, "pools_by_attention", True)
         on = device_of(network)
@@ -285,6 +287,9 @@ def trial(
         if windowed is not None:
             require_suited(measures, windowed)
             about = {"window": window, "stride": stride, "pooled": pooled, "remarks": [tell_of_windows(windowed, batches)]}
+        if reading is not None and reading not in CALIBRATED:
+            about["remarks"] = [*about.get("remarks", ()), no_verdict_on(reading)]
+            say(about["remarks"][-1])
         with in_evaluation_mode(network):
             batches, scores = asked_of(network, batches, batch_size) if several else (batches, scores)
         kind = TaggedMeasuring if tags else NumberMeasuring if number else Measuring

@@ -142,6 +142,14 @@ READINGS: dict[str, Reading] = {
 """In the order in which they are listed."""
 
 
+REFUSED = {
+    "deeplift": "deeplift is not computed: captum's DeepLIFT follows activations that are modules, and attention's softmax "
+    "and the gates of an LSTM are none, so that its numbers do not add up to the change of the prediction. Use "
+    "integrated-gradients, which are undefined where they do not add up, or give numbers of your own as explanations."
+}
+"""Readings that people ask for and that would be wrong, and why."""
+
+
 def reading_of(name: str, observation: Observation) -> Reading:
     """Return a reading by its name, of the network or one that somebody gave.
 
@@ -150,6 +158,8 @@ def reading_of(name: str, observation: Observation) -> Reading:
     """
     if (given := observation.given.get(name)) is not None:
         return Reading(name, name, lambda seen: seen.given[name].values, given.signed)
+    if name in REFUSED:
+        raise AttestError(REFUSED[name])
     if name not in READINGS:
         known = ", ".join([*READINGS, *observation.given])
         raise AttestError(f"the reading {name!r} is not known; expected one of {known}.")

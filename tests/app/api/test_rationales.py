@@ -52,6 +52,24 @@ def test_annotators_and_texts_that_nobody_read(model, tokenizer, capsys):
     assert found[0][:5].tolist() == [[0, 0], [0, 1], [1, 0], [0, 0], [0, 0]]
     assert found[1].isnan().all()
     assert found[3][:, 1].isnan().all()
+
+
+def test_marks_of_a_pair_are_those_of_both_texts(model, tokenizer, refusal):
+    """As e-SNLI has them, of several annotators too; ERASER says by the name of a document where a span lies."""
+    pairs, encode = [("a fine film.", "very dully")], Encoder(model, tokenizer)
+    once = [0, 0, 1, 0, 0, 0, 0, 1, 1, 0]
+    assert held(encode, pairs, [("a *fine* film.", "very *dully*")])[0][:10, 0].tolist() == once
+    of_two = held(encode, pairs, [[("a *fine* film.", "very *dully*"), ["a fine *film.*", "*very* dully"]]])[0]
+    assert of_two[:10].T.tolist() == [once, [0, 0, 0, 1, 1, 0, 1, 0, 0, 0]]
+    spans = [(1, 2, "7_premise"), (1, 2, "7_hypothesis")]
+    groups = [[{"start_token": start, "end_token": end, "docid": docid}] for start, end, docid in spans]
+    assert held(encode, pairs, [groups])[0][:10, 0].tolist() == once
+    assert held(encode, pairs, [[(1, 2), (4, 5)]])[0][:10, 0].tolist() == once
+    with refusal():
+        held(encode, pairs, [[{"start_token": 1, "end_token": 2, "docid": "7"}]])
+
+
+def test_stars_of_a_single_pair(model, tokenizer):
     pairs = [("a fine film", "very dully")]
     assert held(Encoder(model, tokenizer), pairs, [("a *fine* film", "very *dully*")])[0][:9, 0].tolist() == [
         0, 0, 1, 0, 0, 0, 1, 1, 0

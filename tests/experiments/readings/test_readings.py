@@ -184,6 +184,8 @@ def test_networks_get_the_readings_that_suit_them(refusal):
         reading_of("margin", deep)
     with refusal():
         reading_of("alpha", deep)
+    with refusal():
+        reading_of("deeplift", deep)
 
 
 @pytest.mark.parametrize("network", [pooling_classifier(), FourSteps(pooling_classifier()), transformer()])
