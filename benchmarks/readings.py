@@ -156,10 +156,11 @@ def page(settings: dict[str, pd.DataFrame]) -> str:
         titles = SURVIVAL_TITLES | {"auprc": "average precision", "seconds": "seconds a text"}
         titles |= {by: title for title, by in TESTS.items()}
         body = shown[columns].fillna("–").astype(str).to_numpy().tolist()
+        group = rows["group"].iloc[0]
         parts += [
             f"## {name}",
-            f"{rows['texts'].max()} texts, {FEWER.get(rows['group'].iloc[0], 20)} random sets; `{COMMAND} {rows['group'].iloc[0]}`. Better than attention by more than chance "
-            f"(BH): {', '.join(better) or 'none'}. Worse: {', '.join(worse) or 'none'}.",
+            f"{rows['texts'].max()} texts, {FEWER.get(group, 20)} random sets; `{COMMAND} {group}`. Better than attention by more "
+            f"than chance (BH): {', '.join(better) or 'none'}. Worse: {', '.join(worse) or 'none'}.",
             markdown_table([[titles.get(column, column) for column in columns], *body]),
         ]
     return "\n\n".join(parts) + "\n"
