@@ -159,8 +159,8 @@ def page(settings: dict[str, pd.DataFrame]) -> str:
         group = rows["group"].iloc[0]
         parts += [
             f"## {name}",
-            f"{rows['texts'].max()} texts, {FEWER.get(group, 20)} random sets; `{COMMAND} {group}`. Better than attention by more "
-            f"than chance (BH): {', '.join(better) or 'none'}. Worse: {', '.join(worse) or 'none'}.",
+            f"{rows['texts'].max()} texts, {FEWER.get(group, 20)} random sets; `{COMMAND} {group}`. Better than attention by "
+            f"more than chance (BH): {', '.join(better) or 'none'}. Worse: {', '.join(worse) or 'none'}.",
             markdown_table([[titles.get(column, column) for column in columns], *body]),
         ]
     return "\n\n".join(parts) + "\n"
