@@ -168,7 +168,7 @@ class Evidence(Callback):
             raise AttestError(
                 f"{self.id} ({type(self).__name__}) needs a LightningModule that offers {missing[0]}(batch), and "
                 f"{type(pl_module).__name__} does not; expected a method that returns an observation of the batch. "
-                "docs/your-own-trainer.md shows how to define it."
+                "“Your own Trainer” in the documentation shows how to define it."
             )
         if not {*missing} <= {*OBSERVED}:
             raise AttestError(

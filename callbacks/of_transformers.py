@@ -56,7 +56,8 @@ class OfTransformers:
             found = ", ".join(map(str, batch)) if isinstance(batch, Mapping) else type(batch).__name__
             raise AttestError(
                 f"a batch has no input_ids and attention_mask ({found}), and the module does not say how it is read; expected "
-                "what a tokenizer gives, or a module that offers observe_layers(batch). docs/your-own-trainer.md shows how."
+                "what a tokenizer gives, or a module that offers observe_layers(batch). “Your own Trainer” in the "
+                "documentation shows how."
             )
         tokens, mask = batch["input_ids"], batch["attention_mask"].bool()
         if "token_type_ids" in batch and self.network.segments > 1:

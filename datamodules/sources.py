@@ -154,8 +154,8 @@ def out_of_reach(what: str, where: str) -> AttestError:
     """Return the error for a corpus that is not on this machine and cannot be downloaded."""
     return AttestError(
         f"{what} is not on this machine, and {where} cannot be reached; expected a network or a local copy. Put its files in "
-        f"a folder, as docs/data.md says, and type: export {DATA_VARIABLE}=<that folder>; or train without any download: make "
-        "train DATA=planted"
+        f"a folder, as “Your own corpus” in the documentation says, and type: export {DATA_VARIABLE}=<that folder>; or train "
+        "without any download: make train DATA=planted"
     )
 
 

@@ -1,6 +1,7 @@
 """All experiments by id: every module below ``attest.experiments`` that holds a ``SPEC``, or several as ``SPECS``, is found.
 
-Adding an experiment takes its file here, one line of configuration and one test; docs/your-own-experiment.md has an example.
+Adding an experiment takes its file here, one line of configuration and one test; “Your own experiment” in the
+documentation has an example.
 """
 
 import inspect

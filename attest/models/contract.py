@@ -24,7 +24,7 @@ STEPS = {
     "project": ("(scores, mask)", "attention (B, T)"),
     "decode": ("(hidden, weights)", "logits (B, C)"),
 }
-GUIDE = "docs/your-own-model.md shows a network that works"
+GUIDE = "“Your own model” in the documentation shows a network that works"
 ROWS_SHOWN = 5
 _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
 """Networks whose attention has been looked at, and whether there was padding then."""

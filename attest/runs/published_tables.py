@@ -234,7 +234,9 @@ def read_published(file: Path) -> PublishedTable:
         as_typed = yaml.load(bounded(file.read_text(encoding="utf-8")), AS_TYPED)  # 0.900 keeps its digits
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise AttestError(f"{file} cannot be read as YAML ({reason}); expected what docs/reproduce.md describes.") from error
+        raise AttestError(
+            f"{file} cannot be read as YAML ({reason}); expected what “Your own table” in the documentation describes."
+        ) from error
     return parse_published(file.stem, as_typed, file)
 
 
@@ -243,7 +245,9 @@ def parse_published(name: str, given: Mapping[str, Any], file: Path) -> Publishe
     try:
         return _parse_table(name, given)
     except (TypeError, KeyError, ValueError, AttributeError, AttestError) as error:
-        raise AttestError(f"{file} is not well formed: {error}; expected what docs/reproduce.md describes.") from error
+        raise AttestError(
+            f"{file} is not well formed: {error}; expected what “Your own table” in the documentation describes."
+        ) from error
 
 
 def _parse_table(name: str, given: Mapping[str, Any]) -> PublishedTable:

@@ -86,6 +86,20 @@ def test_every_relative_link_names_a_file_that_is_there():
     assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
 
 
+def test_nobody_who_installed_the_package_is_sent_to_a_page_of_the_repository():
+    """A page is named by its title; that of the judges is written there in a checkout alone."""
+    product = [
+        file for room in ("attest", "callbacks", "datamodules", "lightning_modules") for file in (ROOT / room).rglob("*.py")
+    ]
+    sent = {file.name for file in product if re.search(r"\bdocs/", file.read_text(encoding="utf-8"))}
+    assert sent <= {"judges.py"}
+    titles = re.findall(r"“([^”\n]{,40})” in the documentation", "".join(file.read_text(encoding="utf-8") for file in product))
+    named = re.findall(r"- (.*?): .*\.md", (ROOT / "mkdocs.yml").read_text())
+    named += [page.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for page in PAGES]
+    assert len(titles) >= 7
+    assert {*titles} <= {*named}
+
+
 def test_every_page_stands_in_the_navigation():
     def pages(entry) -> list[str]:
         if isinstance(entry, str):
@@ -107,5 +121,9 @@ def test_the_site_is_built_without_a_warning_and_asks_nobody(tmp_path):
     assert "WARNING" not in built.stderr
     page = (tmp_path / "index.html").read_text()
     assert re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?://', page) == []
-    api = (tmp_path / "api" / "index.html").read_text()
+    assert "var __index = " in (tmp_path / "search" / "search_index.js").read_text(), (
+        "a page opened as a file may fetch nothing"
+    )
+    assert (tmp_path / re.search(r'<script src="(.*?iframe-worker.js)">', page)[1]).is_file()
+    api = (tmp_path / "api.html").read_text()
     assert all(f"attest.{name}" in api for name in ("observe", "trial", "train", "open_run"))

@@ -3,7 +3,7 @@
     attest gate runs/sst/jw-bilstm-additive-softmax/seed0 --require "tokens=yes|in part"
     attest gate trial-of-mine --require "states=yes" --require "E2/tvd_median>0.1" --require "test/accuracy>=0.8" --json
 
-A requirement is an answer of the verdict, or a measure with a bound; docs/evidence-columns.md lists the measures. Put it in
+A requirement is an answer of the verdict, or a measure with a bound; summary.json of the run lists the measures. Put it in
 quotes, because a shell takes > for a file. The texts count as drawn from all texts like them. A bound passes if the whole
 confidence interval of the mean over all these lies on its right side, fails if the whole interval lies on its wrong side, and
 is undecided between. A pass is wrong in at most 5 of 100 cases, and so is a fail, also where evidence was gathered with

@@ -15,7 +15,7 @@ from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
 from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, PretrainedNetwork
 
-GUIDE = "docs/your-own-model.md shows one that works"
+GUIDE = "“Your own model” in the documentation shows one that works"
 MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask: ~mask, lambda mask: mask.long())
 """What a module may expect: True at real tokens, True at padding, 1 at real tokens."""
 

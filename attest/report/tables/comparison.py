@@ -1,6 +1,7 @@
 """Compare our numbers with published ones, and one row with another, by the rules in ``RULES``, which are printed below each
-table. Every judgement rests on one test: does the mean over seeds lie above a value? The page docs/reproduce.md says when each
-rule was fixed and which results were known by then; a table says how many of its runs are older than the rules.
+table. Every judgement rests on one test: does the mean over seeds lie above a value? “Published tables” in the
+documentation says when each rule was fixed and which results were known by then. A table says how many of its
+runs are older than the rules.
 """
 
 import math
