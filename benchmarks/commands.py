@@ -43,7 +43,6 @@ COMMANDS = {
     "a typing mistake: fit --data.init_args.protocol=jw-papr": Timed(("fit", "DATA=sst", "--data.init_args.protocol=jw-papr")),
     "a typing mistake: fit PROTOCOL=jw-papr": Timed(("fit", "DATA=sst", "PROTOCOL=jw-papr")),
     "doctor": Timed(("doctor",)),
-    "data --check sst": Timed(("data", "--check", "sst"), ("cache/counts.json", "cache/corpora")),
     "explain --help": Timed(("explain", "--help")),
     "table": Timed(("table", ROOT)),
     "report, nothing drawn": Timed(("report", RUN), ("run/figures", "run/report.html")),

@@ -50,7 +50,7 @@ KNOWN = (INSTANCES, MAPS, TAGGED, *EXPERIMENTS)
 DESCRIPTION = (
     "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files "
     "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
-    "trained run, `attest data --check` counts the corpora."
+    "trained run."
 )
 
 

@@ -6,14 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from attest.app.cli.data import checked, main
 from attest.datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule
 from attest.datamodules import imdb as imdb_recipe
 from attest.datamodules import newsgroups as newsgroups_recipe
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
-from attest.datamodules.published import UNEXPLAINED
 from attest.datamodules.stored import StoredDataModule, split_at_random
 from attest.datamodules.vocabulary import BOUNDARIES, SPECIALS
+from benchmarks.counts import UNEXPLAINED, checked, main
 
 pytestmark = pytest.mark.corpora
 MODULES = {"sst": SstDataModule, "imdb": ImdbDataModule, "20news": NewsgroupsDataModule, "conll2000": Conll2000DataModule}
@@ -160,7 +159,7 @@ def test_every_published_count_is_equal_or_explained(name):
 
 
 def test_check_prints_a_table_of_the_corpora_named(capsys):
-    assert main(["--check", "sst"]) == 0
+    assert main(["sst"]) == 0
     printed = capsys.readouterr().out
     assert "16175" in printed
     assert "imdb" not in printed

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import ClassLabel, Dataset, Features, List, Value
 
-from attest.app.cli.data import checked
 from attest.core.errors import AttestError
 from attest.datamodules import (
     AgNewsDataModule,
@@ -27,6 +26,7 @@ from attest.datamodules import (
 from attest.datamodules.conll2000 import TAGS
 from attest.datamodules.newsgroups import fetched, stripped
 from attest.datamodules.sources import Fingerprint
+from benchmarks.counts import checked
 
 IMDB = {"text": ["Good film", "Bad film"] * 40, "label": [1, 0] * 40}
 

@@ -66,7 +66,6 @@ COMMANDS = {
         "attest.app.cli.sources", 'say which sentences an answer comes from: --model <folder> --context doc.txt --question "…"'
     ),
     "judges": Command("attest.app.cli.judges", "try the experiments on attention that is right or wrong by construction"),
-    "data": Command("attest.app.cli.data", "count the corpora and compare with the published counts: --check"),
     "doctor": Command("attest.app.cli.doctor", "list what is installed, and what would stop a run"),
 }
 

@@ -12,7 +12,6 @@ from attest.app.cli.main import main
         (["table", "runs", "--format=word"], "invalid choice: 'word' (choose from 'markdown', 'latex', 'csv')"),
         (["explain", "--text=fine"], "the following arguments are required: --run; expected: attest explain"),
         (["explain", "--ckpt=a.ckpt", "--text=fine"], "are required: --run; expected: attest explain"),
-        (["data", "imdb"], "the following arguments are required: --check"),
         (["doctor", "--all"], "unrecognized arguments: --all; expected: attest doctor"),
     ],
 )

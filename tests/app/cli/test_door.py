@@ -50,7 +50,7 @@ def test_the_help_has_a_line_for_every_command(words, capsys):
 def test_an_unknown_command_is_answered_with_all_of_them(capsys):
     assert main(["verdict"]) == 2
     said = capsys.readouterr().err
-    assert "The command=verdict is not known; expected one of: adversarial, card, controls, data" in said
+    assert "The command=verdict is not known; expected one of: adversarial, card, controls, doctor" in said
 
 
 STARTED = {
@@ -81,7 +81,6 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
         ["fit", "MODLE=cnn"],
         ["explain", "--run", "nowhere"],
         ["evidence"],
-        ["data", "--check", "x"],
         ["adversarial", "DATA=sstt"],
         ["adversarial", "LAMBDA=x"],
         ["controls", "MODLE=cnn"],
@@ -95,7 +94,6 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
     ask = (
         "explain",
         "evidence",
-        "data",
         "doctor",
         "adversarial",
         "controls",

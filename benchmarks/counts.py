@@ -1,12 +1,20 @@
-"""The counts that papers publish about their corpora, and the reasons why some of our counts differ."""
+"""Our counts of every corpus beside the published ones, and why some differ.
 
-from collections.abc import Callable
+python -m benchmarks.counts             # all corpora
+python -m benchmarks.counts sst imdb
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
+from attest.core.errors import AttestError
 from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.labelled import STORED_CORPORA
 
 JW, ME, YA = "Jain & Wallace 2019", "Meister et al. 2021", "Yang 2020"
 CODE = "Jain & Wallace's code"
@@ -121,3 +129,42 @@ CLAIMS = (
     PublishedCount("conll2000", "plain", "train", "8042", YA, texts("train")),
     PublishedCount("conll2000", "plain", "test", "2012", YA, texts("test")),
 )
+HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")
+OUT_OF_REACH = "not checked"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table of counts; return 1 if a difference is unexplained or a corpus is missing."""
+    parser = argparse.ArgumentParser("python -m benchmarks.counts")
+    parser.add_argument("corpora", nargs="*", default=[], help="all of them if none is named")
+    names = parser.parse_args(arguments).corpora or list(STORED_CORPORA)
+    rows = [row for name in names for row in checked(name)]
+    print(aligned([HEADER, *rows]))
+    return int(any(row[-1] == UNEXPLAINED or row[-3] == OUT_OF_REACH for row in rows))
+
+
+def checked(name: str) -> list[tuple[str, ...]]:
+    """Return the rows of the table of counts for one corpus; one row with the reason if the corpus cannot be read."""
+    claims = [claim for claim in CLAIMS if claim.corpus == name]
+    try:
+        protocols = dict.fromkeys(claim.protocol for claim in claims)
+        corpora = {protocol: STORED_CORPORA[name](protocol=protocol).corpus for protocol in protocols}
+        return [_row(claim, claim.count(corpora[claim.protocol])) for claim in claims]
+    except AttestError as error:
+        return [(name, "", "", "", OUT_OF_REACH, "", str(error))]
+
+
+def _row(claim: PublishedCount, counted: str) -> tuple[str, ...]:
+    known = (claim.corpus, claim.protocol, claim.quantity, claim.published)
+    return (*known, counted, claim.source, claim.verdict(counted))
+
+
+def aligned(rows: Iterable[tuple[str, ...]]) -> str:
+    """Return the rows of a table as lines of text, in which each column is as wide as its longest cell."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

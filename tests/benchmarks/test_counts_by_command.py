@@ -1,10 +1,10 @@
-"""``attest data --check`` prints our counts beside the published ones, and says why a corpus cannot be counted."""
+"""``python -m benchmarks.counts`` prints our counts beside the published ones, and says why a corpus cannot be counted."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from attest.app.cli import data
+from benchmarks.counts import checked
 
 REVIEWS = tuple(f"A {judgement} film . " * times for times in range(10, 50) for judgement in ("bad", "good"))
 """The published protocols leave out rare words, and the shortest and longest texts."""
@@ -26,12 +26,12 @@ def write(path, texts):
 
 
 def test_every_claim_has_a_row_and_what_differs_is_said(corpus, capsys):
-    assert len(data.checked("imdb")) > 1
+    assert len(checked("imdb")) > 1
     assert "holds 80 instances instead of 25,000" in capsys.readouterr().out
 
 
 def test_what_cannot_be_read_is_named(corpus):
     (corpus / "test.parquet").write_bytes(b"PAR1")
-    assert [row[-3] for row in data.checked("imdb")] == ["not checked"]
+    assert [row[-3] for row in checked("imdb")] == ["not checked"]
     write(corpus / "test.parquet", REVIEWS)
-    assert len(data.checked("imdb")) > 1
+    assert len(checked("imdb")) > 1
