@@ -52,6 +52,8 @@ TRUTH = ("precision", "auprc")
 SURVIVAL_TITLES = {"attention": "beaten, not attended", "deleted": "beaten, deleted"}
 
 
+NAMED = ("planted", "sst")
+"""The groups with KernelSHAP and LIME, which read a text 256 times each."""
 FEWER = {"minilm": 10}
 """Random sets of each size, where they are not 20."""
 AFFORDED = ("norm", "contribution", "value-zeroing", "gradient-input", "lrp", "leave-one-out")
@@ -70,7 +72,7 @@ def tried(group: str, models: Path, pretrained: str, texts: int) -> tuple[str, a
     tested = [*run.split("test")]
     model = run.model if group in BRIEFLY else _decoder([*run.split("train")], tested)
     title = f"BiLSTM, {group}" if group in BRIEFLY else "Llama of 2 layers, trained on SST alone"
-    return title, _tried(model, tested, asked, _with_named(model, tested))
+    return title, _tried(model, tested, asked, _suited(model, tested, named=group in NAMED))
 
 
 def _decoder(train: Sequence[dict], test: Sequence[dict], epochs: int = 3) -> nn.Module:
@@ -94,12 +96,13 @@ def _decoder(train: Sequence[dict], test: Sequence[dict], epochs: int = 3) -> nn
     return model.eval()
 
 
-def _with_named(model: object, batches: Sequence[dict]) -> list[str]:
-    """Return the readings that suit a model, with those that are computed by name alone."""
+def _suited(model: object, batches: Sequence[dict], named: bool) -> list[str]:
+    """Return the readings that suit a model, and those that are computed by name alone if they are wanted."""
     first = [{name: batches[0][name][:2] for name in ("token_ids", "mask")}]
     table = attest.trial(model, first, {"E15": {"sets": 1}}, progress=False).table("E15")
     suited = [name for name in READINGS if f"win_comprehensiveness_{column_of(name)}" in table]
-    return [name for name in suited if name not in ("random", "attention")] + [n for n in READINGS if READINGS[n].by_name]
+    asked = [name for name in suited if name not in ("random", "attention")]
+    return [*asked, *(name for name in READINGS if READINGS[name].by_name and named)]
 
 
 def _tried(model: object, data: Sequence[object], asked: dict, readings: Sequence[str] | None, **how: object) -> attest.Trial:

@@ -46,12 +46,12 @@ def sinks_of(observation: LayerObservation) -> dict[str, Tensor]:
     """
     mask = observation.mask
     others = ~torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device) & mask.unsqueeze(-1) & mask.unsqueeze(1)
-    sinks = {}
+    sinks, values = {}, observation.values()
     for layer, weights in observation.attention.items():
         seen = others.unsqueeze(1) & (weights > 0)  # a weight of 0 is one that the mask forbids
         count = seen.sum(dim=2)
         received = weights.where(seen, 0).sum(dim=2) / count.clamp(min=1)
-        lengths = observation.values(layer).norm(dim=-1).masked_fill(~mask.unsqueeze(1), torch.nan)
+        lengths = values[layer].norm(dim=-1).masked_fill(~mask.unsqueeze(1), torch.nan)
         short = lengths <= SHORT * lengths.nanmedian(dim=-1, keepdim=True).values
         sinks[layer] = (received >= RECEIVED) & short & (count >= ROWS)
     return sinks

@@ -120,11 +120,18 @@ class LayerObservation:
             return self._forward(rows)()
 
     @torch.no_grad()
-    def values(self, layer: str) -> Tensor:
-        """Return what the heads of a layer average, ``(B, N, T, D)``: what they hand on where a token attends to itself alone.
+    def values(self) -> dict[str, Tensor]:
+        """Return what the heads of each layer average, ``(B, N, T, D)``, of a network that shows the outputs of its heads.
 
-        Of a network that shows the outputs of its heads.
+        Where only its softmaxes are seen, it is what a head hands on where every token attends to itself alone.
         """
+        if not getattr(unwrapped(self.network), "shows_values", True):
+            return {layer: self._of_itself(layer) for layer in self.attention}
+        with recorded(self.network, "values") as found:
+            self.logits_under(torch.arange(len(self.ids), device=self.ids.device))
+        return {layer: found[layer] for layer in self.attention}
+
+    def _of_itself(self, layer: str) -> Tensor:
         found: list[Tensor] = []
 
         def look(outputs: Tensor, _mask: Tensor) -> Tensor:

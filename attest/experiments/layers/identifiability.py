@@ -36,7 +36,7 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
         decoder all this is about the deciding token's row and the tokens that it may attend to, and there is the same with
         ``_without_sink`` before the layer: sinks of a head keep their weight, and the others' are made to sum to 1. Where
         sinks can be measured, the shares of heads that have one: ``sinks`` anywhere; ``sinks_first``, at the first token;
-        ``sinks_special``, at another special one; ``sinks_other``, at another token; by layer, too.
+        ``sinks_special``, at another special one, if they are known; ``sinks_other``, at another token; by layer, too.
     """
     values = _head_outputs(observation)
     sinks = sinks_of(observation) if shows_sinks(observation.network) else {}
@@ -58,8 +58,9 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
 def _where_sinks_are(observation: LayerObservation, sinks: Mapping[str, Tensor]) -> dict[str, Tensor]:
     first = torch.zeros_like(observation.mask)
     first[:, 0] = True
-    special = torch.zeros_like(first) if observation.special is None else observation.special & ~first
-    places = {"sinks": first | True, "sinks_first": first, "sinks_special": special, "sinks_other": ~(first | special)}
+    places = {"sinks": first | True, "sinks_first": first, "sinks_other": ~first}
+    if observation.special is not None:
+        places |= {"sinks_special": observation.special & ~first, "sinks_other": ~(observation.special | first)}
     columns = {}
     for suffix, layers in observation.scopes.items():
         of_heads = torch.cat([sinks[layer] for layer in layers], dim=1)

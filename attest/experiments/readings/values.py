@@ -111,8 +111,9 @@ def _terms(observation: Observation) -> Iterator[tuple[str, Tensor, Tensor, nn.M
     """Yield each layer with its weights, its values, and the module that reads its heads."""
     network = cast(nn.Module, observation.network)
     seen = observe_layers(network, observation.ids, observation.tokens, observation.mask)
+    values, readers = seen.values(), readers_of(observation)
     for layer, weights in seen.attention.items():
-        yield layer, weights, seen.values(layer), readers_of(observation)[layer]
+        yield layer, weights, values[layer], readers[layer]
 
 
 def _outputs_of(layers: list[str]) -> tuple[dict[str, Tensor], list[Intervention]]:
@@ -167,11 +168,11 @@ def readers_of(observation: Observation) -> dict[str, nn.Module]:
     with intervene(network, *look), hooked(network.modules(), compare):
         network(tokens, mask)
     seen = observe_layers(network, None, tokens, mask)
+    values = seen.values() if readers else {}
     return {
         layer: reader
         for layer, reader in readers.items()
-        if _is_linear(reader, _side_by_side(outputs[layer]))
-        and _close(seen.attention[layer] @ seen.values(layer), outputs[layer])
+        if _is_linear(reader, _side_by_side(outputs[layer])) and _close(seen.attention[layer] @ values[layer], outputs[layer])
     }
 
 
