@@ -79,6 +79,10 @@ def _shows_values(observation: Observation) -> bool:
     return shown and len(values.readers_of(observation)) == len(attending(cast(nn.Module, observation.network)))
 
 
+def _adds_up(observation: Observation) -> bool:
+    return _shows_values(observation) and values.adds_up(observation)
+
+
 def _has_norms(observation: Observation) -> bool:
     return _pools(observation) or _shows_values(observation)
 
@@ -110,6 +114,7 @@ def random_reading(observation: Observation, seed: int = 0) -> Tensor:
 POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a linear decoder"
 BLOCKS = "attention that pools, or a list of layers that pass hidden states on, each with one attention of its own"
 READ_BY_ONE = "attention between tokens whose heads, weights times values, are read side by side by one linear module"
+ADDED = f"{READ_BY_ONE}, whose output is added to what enters the layer, in the open"
 POOLS_OR_READ = f"attention that pools, or {READ_BY_ONE}"
 CROSSES = "a decoder that attends to the text of an encoder"
 LAYER_NORMS = "attention between tokens and layer norms, or RMS norms"
@@ -129,6 +134,7 @@ READINGS: dict[str, Reading] = {
         Reading("integrated-gradients", "Integrated gradients", formulas.integrated_gradients, signed=True),
         Reading("leave-one-out", "Leave-one-out", leave_one_out_inputs),
         Reading("value-zeroing", "Value zeroing", _value_zeroing, needs=BLOCKS, suits=_zeroes_values),
+        Reading("alti", "ALTI", values.alti, needs=ADDED, suits=_adds_up),
         Reading("contribution", "Contribution weights", values.contributions, needs=READ_BY_ONE, suits=_shows_values),
         Reading("rollout", "Attention rollout", formulas.rollout, needs=LAYERS, suits=_rolls_out),
         Reading("cross-attention", "Cross-attention", formulas.rollout, needs=CROSSES, suits=_crosses),

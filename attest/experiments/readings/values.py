@@ -95,6 +95,99 @@ def contributions(observation: Observation) -> Tensor:
     return _rolled_out(observation, _contributions_in_layer).abs()
 
 
+@torch.no_grad()
+def alti(observation: Observation) -> Tensor:
+    r"""Return ALTI, how close each token's part of an attention block is to the whole (Ferrando et al. 2022), ``(B, T)``.
+
+    With :math:`T_{ij}` what token j adds to token i, its own residual connection and, where one follows, the layer norm with
+    its deviation held, and :math:`y_i` the block's output, it is :math:`\lVert y_i \rVert_1 - \lVert y_i - T_{ij} \rVert_1`,
+    at least 0, rows scaled to sum 1. The matrices of the layers are multiplied: the residual is in them.
+    """
+    network = cast(nn.Module, observation.network)
+    with entering(blocks_of(observation)) as inputs:
+        network(observation.tokens, observation.mask)
+    matrices = []
+    for layer, weights, values, reader in _terms(observation):
+        written, bias = _written(values, reader)
+        hidden = inputs[layer]
+        whole = hidden + torch.einsum("bnij,bjnh->bih", weights, written) + bias
+        norm = _norms_after(observation)[layer]
+        text, row = observation.mask.nonzero().unbind(dim=-1)
+        of_rows = partial(_alti_of_rows, weights, written, hidden, whole, norm)
+        matrix = torch.zeros_like(weights[:, 0])
+        matrix[text, row] = by_rows(of_rows, 4 * written[0].nbytes, text, row)
+        matrices.append(matrix)
+    reading = where_rollout_begins(observation).unsqueeze(1)
+    for matrix in reversed(matrices):
+        reading = reading.to(matrix) @ matrix
+    return reading.squeeze(1)
+
+
+def _alti_of_rows(
+    weights: Tensor, written: Tensor, hidden: Tensor, whole: Tensor, norm: nn.LayerNorm | None, text: Tensor, row: Tensor
+) -> Tensor:
+    """Return rows of a layer's matrix, ``(R, T)``, each of one token of one text."""
+    parts = torch.einsum("rnj,rjnh->rjh", weights[text, :, row], written[text])
+    places = torch.arange(len(row), device=row.device)
+    parts[places, row] += hidden[text, row]
+    sums = whole[text, row]
+    if norm is not None:
+        deviation = (sums.var(dim=-1, correction=0) + norm.eps).sqrt()[:, None, None]
+        centred = (parts - parts.mean(dim=-1, keepdim=True)) / deviation
+        parts, sums = centred if norm.weight is None else centred * norm.weight, norm(sums)
+    left = (sums.unsqueeze(1) - parts).abs().sum(dim=-1)
+    return _of_sum_1((sums.abs().sum(dim=-1, keepdim=True) - left).clamp(min=0) * (weights[text, :, row] > 0).any(dim=1))
+
+
+@cached_per_batch
+@torch.no_grad()
+def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
+    """Return, by layer, the layer norm through which the sum of what enters and what is read off the heads goes on.
+
+    None where the sum itself goes on to the end of the layer. A layer in which neither is seen is left out.
+    """
+    network, tokens, mask = cast(nn.Module, observation.network), observation.tokens[:1], observation.mask[:1]
+    readers, blocks = readers_of(observation), blocks_of(observation)
+    seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+
+    def note(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+        given, handed_on = inputs[0] if inputs else None, output[0] if isinstance(output, tuple) else output
+        if isinstance(given, Tensor) and isinstance(handed_on, Tensor) and given.ndim == handed_on.ndim == 3:
+            seen[module] = given, handed_on
+
+    with hooked(network.modules(), note):
+        network(tokens, mask)
+    found: dict[str, nn.LayerNorm | None] = {}
+    for layer, reader in readers.items():
+        if not {reader, blocks.get(layer)} <= seen.keys():
+            continue
+        inner = {each: seen[each] for each in blocks[layer].modules() if each in seen and each is not blocks[layer]}
+        hidden, end = seen[blocks[layer]]
+        added = [output for _, output in inner.values() if output.shape == hidden.shape]
+        whole = hidden + seen[reader][1]
+
+        def goes_on(total: Tensor, part: Tensor, added: list[Tensor] = added) -> bool:
+            return total.shape == part.shape and any(_close(part + each, total) for each in added)
+
+        norms = {
+            each: output for each, (given, output) in inner.items() if isinstance(each, nn.LayerNorm) and _same(given, whole)
+        }
+        if goes_on(end, whole):
+            found[layer] = None
+        elif after := [norm for norm, output in norms.items() if any(goes_on(given, output) for given, _ in inner.values())]:
+            found[layer] = after[0]
+    return found
+
+
+def adds_up(observation: Observation) -> bool:
+    """Return whether all layers add what is read off the heads to what enters them, in the open."""
+    return len(_norms_after(observation)) == len(attending(cast(nn.Module, observation.network)))
+
+
+def _same(given: Tensor, expected: Tensor) -> bool:
+    return given.shape == expected.shape and _close(given, expected)
+
+
 InLayer = Callable[..., Tensor]
 """Takes weights ``(B, N, T, T)``, values ``(B, N, T, D)`` and ``reader``, which reads the heads, to ``(B, 1 or N, T, T)``."""
 
@@ -127,10 +220,16 @@ def _outputs_of(layers: list[str]) -> tuple[dict[str, Tensor], list[Intervention
     return outputs, [Intervention("outputs", partial(note, layer), [layer]) for layer in layers]
 
 
-def _norms_in_layer(weights: Tensor, values: Tensor, reader: nn.Module) -> Tensor:
-    heads = torch.eye(weights.shape[1]).to(values)
+def _written(values: Tensor, reader: nn.Module) -> tuple[Tensor, Tensor]:
+    """Return what each head's value is read as, ``(B, T, N, H)``, and what is read off nothing."""
+    heads = torch.eye(values.shape[1]).to(values)
     apart = torch.einsum("bntd,nm->bntmd", values, heads).flatten(3).contiguous()  # a head alone, 0 beside it
-    written = (reader(apart) - reader(torch.zeros_like(apart[:1, :1, :1]))).double().transpose(1, 2)
+    bias = reader(torch.zeros_like(apart[:1, :1, :1]))
+    return (reader(apart) - bias).transpose(1, 2), bias.squeeze(1)
+
+
+def _norms_in_layer(weights: Tensor, values: Tensor, reader: nn.Module) -> Tensor:
+    written = _written(values, reader)[0].double()
     products = (written @ written.mT).to(weights)  # (B, T, N, N): no vector for every pair of tokens is needed
     squares = (weights * torch.einsum("bmij,bjnm->bnij", weights, products)).sum(dim=1, keepdim=True)
     return _of_sum_1(squares.clamp(min=0).sqrt())

@@ -173,6 +173,7 @@ def test_networks_get_the_readings_that_suit_them(refusal):
         "lrp",
         "cross-attention",
         "contribution",
+        "alti",
     }
     assert {each.name for each in suited_readings(layered)} == SHIPPED - {
         "attention",

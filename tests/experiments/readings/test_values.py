@@ -8,6 +8,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from attest.experiments import observe
 from attest.experiments.readings import reading_of, suited_readings
+from attest.experiments.readings.values import _norms_after
 from attest.models.pretrained.network import PretrainedNetwork
 from tests.models.pretrained.tiny import batch, tiny
 
@@ -98,6 +99,31 @@ def contributions(kind, model, ids):
 
 
 @torch.no_grad()
+def alti(kind, model, ids):
+    layers, _, reader = PARTS[kind]
+    states = model(input_ids=ids[None], output_hidden_states=True).hidden_states
+    matrices = []
+    for place, (weights, values, read) in enumerate(inside(kind, model, ids)):
+        heads, size = weights.shape[:2]
+        layer = within(model, layers)[place]
+        hidden, bias = states[place][0].double(), within(layer, reader).bias
+        norm = layer.attention.output.LayerNorm if "bert" in kind else None
+        matrix = torch.zeros(size, size).double()
+        for i in range(size):
+            parts = [sum(weights[h, i, j] * values[h, j] @ read[h] for h in range(heads)) for j in range(size)]
+            parts[i] = parts[i] + hidden[i]
+            whole = sum(parts) if bias is None else sum(parts) + bias.double()
+            if norm is not None:
+                deviation = (whole.var(correction=0) + norm.eps).sqrt()
+                parts = [norm.weight.double() * (part - part.mean()) / deviation for part in parts]
+                whole = norm(whole.float()).double()
+            for j in range(size):
+                matrix[i, j] = max(0.0, whole.abs().sum() - (whole - parts[j]).abs().sum()) if weights[:, i, j].any() else 0.0
+        matrices.append(matrix / matrix.sum(dim=-1, keepdim=True))
+    return rolled_out(kind, matrices, half=False)
+
+
+@torch.no_grad()
 def zeroed(kind, model, ids):
     """In each layer the whole model is run with the value of a token 0 there, and the layer's outputs are compared."""
     layers, value, _ = PARTS[kind]
@@ -126,7 +152,9 @@ def zeroed(kind, model, ids):
 
 
 @pytest.mark.parametrize(
-    ("name", "loop"), [("norm", norms), ("contribution", contributions), ("value-zeroing", zeroed)], ids=lambda each: str(each)
+    ("name", "loop"),
+    [("norm", norms), ("contribution", contributions), ("alti", alti), ("value-zeroing", zeroed)],
+    ids=lambda each: str(each),
 )
 def test_a_reading_of_somebody_elses_model_is_that_of_a_plain_loop(tried, name, loop):
     kind, model, observation = tried
@@ -140,6 +168,13 @@ def test_a_reading_of_somebody_elses_model_is_that_of_a_plain_loop(tried, name, 
     assert not [layer for layer in layers if "forward" in vars(layer)], "a layer keeps another forward"
 
 
+def test_a_norm_is_part_of_the_residual_connection_where_the_layer_goes_on_from_it():
+    """ModernBERT's first layer reads what enters it as it is, as BERT's do, and goes on from the sum, as BERT's do not."""
+    for kind, expected in {"modernbert": [type(None)] * 2, "bert": [torch.nn.LayerNorm] * 2, "gemma2": []}.items():
+        observation = observe(PretrainedNetwork(tiny(kind), 0).eval(), None, *batch())
+        assert [type(norm) for norm in _norms_after(observation).values()] == expected, kind
+
+
 def test_what_a_model_does_not_show_is_refused_in_a_sentence(refusal):
     shared = observe(PretrainedNetwork(tiny("albert"), 0), None, *batch())
     assert {"norm", "contribution"} < {each.name for each in suited_readings(shared)}
@@ -149,7 +184,7 @@ def test_what_a_model_does_not_show_is_refused_in_a_sentence(refusal):
     for layer in network.model.model.layers:
         layer.self_attn.o_proj = torch.nn.Sequential(layer.self_attn.o_proj, torch.nn.Tanh())
     gated = observe(network, None, *batch())
-    for name in ("norm", "contribution"):
+    for name in ("norm", "contribution", "alti"):
         with refusal():
             reading_of(name, gated)
     assert "value-zeroing" in {each.name for each in suited_readings(gated)}
