@@ -54,6 +54,7 @@ SURVIVAL_TITLES = {"attention": "beaten, not attended", "deleted": "beaten, dele
 
 NAMED = ("planted", "sst")
 """The groups with KernelSHAP and LIME, which read a text 256 times each."""
+SHORT = 10
 FEWER = {"minilm": 10}
 """Random sets of each size, where they are not 20."""
 AFFORDED = ("norm", "contribution", "value-zeroing", "gradient-input", "lrp", "leave-one-out")
@@ -64,9 +65,9 @@ def tried(group: str, models: Path, pretrained: str, texts: int) -> tuple[str, a
     """Return a title of the group and its trial."""
     asked: dict[str, object] = {"texts": texts}
     if group == "minilm":
-        return "MiniLM fine-tuned on SST", _tried(
-            pretrained, labelled("sst", "test", texts).texts, asked | {"sets": FEWER["minilm"]}, AFFORDED
-        )
+        short = [text for text in labelled("sst", "test", 400).texts if len(text.split()) <= SHORT][:texts]
+        title = f"MiniLM fine-tuned on SST, sentences of at most {SHORT} words"
+        return title, _tried(pretrained, short, asked | {"sets": FEWER["minilm"]}, AFFORDED)
     data = group if group in BRIEFLY else "sst"
     run = attest.train(data, "bilstm", root=models, experiments="none", logger="csv", arguments=[*QUIETLY, *BRIEFLY[data]])
     tested = [*run.split("test")]
@@ -129,7 +130,10 @@ def rows_of(trial: attest.Trial) -> pd.DataFrame:
             "order": float(table[first + name].mean() + table[second + name].mean()),
         }
         rows.append(row)
-    return pd.DataFrame(rows).sort_values("order", ascending=False, ignore_index=True)
+    found = pd.DataFrame(rows).sort_values("order", ascending=False, ignore_index=True)
+    certain = found["benjamini_hochberg"] < LEVEL
+    sides = np.select([certain & (found["lead"] > 0), certain & (found["lead"] < 0)], ["better", "worse"], "not told apart")
+    return found.assign(beside_attention=sides).drop(columns=["order", "lead", "p"])
 
 
 def _interval(column: pd.Series) -> str:
@@ -171,8 +175,7 @@ def page(settings: dict[str, pd.DataFrame]) -> str:
 
 def _certain(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Return the readings that are better than attention, and those that are worse, by more than chance."""
-    certain = rows["benjamini_hochberg"] < LEVEL
-    better, worse = (rows.loc[certain & side, "reading"].tolist() for side in (rows["lead"] > 0, rows["lead"] < 0))
+    better, worse = (rows.loc[rows["beside_attention"] == side, "reading"].tolist() for side in ("better", "worse"))
     return better, worse
 
 
@@ -186,10 +189,8 @@ def _in_words(settings: dict[str, pd.DataFrame]) -> list[str]:
         better = [name for name in where if reading in sides[name][0]]
         worse = [name for name in where if reading in sides[name][1]]
         if better or worse:
-            found = (
-                f"better on {len(better)}, worse on {len(worse)}, not told apart on {len(where) - len(better) - len(worse)}"
-            )
-            lines.append((len(better) - len(worse), f"* **{reading}**: {found} of {len(where)}"))
+            found = [f"{said} on {len(models)}" for said, models in (("better", better), ("worse", worse)) if models]
+            lines.append((len(better) - len(worse), f"* **{reading}**: {', '.join(found)} of {len(where)}"))
     lines.sort(key=lambda line: -line[0])
     firsts = [f"{rows['reading'].iloc[0]} ({name})" for name, rows in settings.items()]
     return [
