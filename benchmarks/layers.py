@@ -175,7 +175,7 @@ class Plain:
         keys = random_bits(SEED, self.seen.ids, torch.tensor(draw))
         drawn = {layer: random_bits(SEED, keys, torch.tensor(place)) for place, layer in enumerate(self.layers)}
         return {
-            layer: _order(self.seen, self.seen.attention[layer], drawn[layer], SEED, sink_kept=False) for layer in self.layers
+            layer: _order(self.seen, self.seen.attention[layer], drawn[layer], SEED, None) for layer in self.layers
         }
 
     def _shuffles(self, draw: int) -> Tensor:
