@@ -79,5 +79,8 @@ lock: $(READY)  ## write the versions that are installed now into constraints.tx
 	@{ echo "# Versions that the tests have passed with: pip install -c constraints.txt -e '.[dev]'. Renew with: make lock"; \
 	   $(BIN)/pip freeze --exclude-editable | sed 's/+cpu$$//'; } > constraints.txt.new && mv constraints.txt.new constraints.txt
 
-clean:  ## remove the virtual environment and caches; runs stay
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .grimp_cache .snakemake mutants site
+clean:  ## remove all that was made here but runs/ and results/, and say what lies elsewhere
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .grimp_cache .import_linter_cache .snakemake mutants site \
+	  build dist wandb lightning_logs *.egg-info .coverage
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
+	@echo "Left: runs/ and results/ here; corpora that were prepared, in $${ATTEST_CACHE:-~/.cache/attest}"

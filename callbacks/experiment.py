@@ -203,6 +203,8 @@ class Erasure(Explaining):
         texts: how many test texts are also read anew.
         sets: random sets of each size.
         beam_texts: how many of a batch get limits by beam search, where none are exact.
+        erase_by: some of the four operators.
+        extras: False leaves soft scores, ferret's numbers and parameters made anew out, most of the cost.
         options: ``explanation``, as in ``Explaining``, and the schedule.
     """
 
@@ -214,10 +216,15 @@ class Erasure(Explaining):
         texts: int | None = None,
         sets: int | None = None,
         beam_texts: int | None = None,
+        erase_by: list[str] | None = None,
+        extras: bool | None = None,
         every_n_epochs: int = 0,
         **options: Any,
     ) -> None:
-        super().__init__(texts=texts, sets=sets, beam_texts=beam_texts, every_n_epochs=every_n_epochs, **options)
+        super().__init__(
+            texts=texts, sets=sets, beam_texts=beam_texts, erase_by=erase_by, extras=extras, every_n_epochs=every_n_epochs,
+            **options,
+        )  # fmt: skip
 
 
 class SideBySide(Evidence):

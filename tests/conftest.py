@@ -3,9 +3,13 @@
 import os
 import tempfile
 
-os.environ.update(HF_HUB_OFFLINE="1", WANDB_MODE="offline", WANDB_SILENT="true", WANDB_DATA_DIR=tempfile.mkdtemp())
+os.environ.update(
+    HF_HUB_OFFLINE="1", WANDB_MODE="offline", WANDB_SILENT="true", WANDB_DATA_DIR=tempfile.mkdtemp(prefix="attest-tests-")
+)
 
+import atexit
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -18,6 +22,12 @@ from attest.app.cli.main import main
 from attest.core.errors import AttestError
 from attest.runs.folder import RunFolder
 from tests.cheap import draw_nothing
+
+PLACE, OWNER = os.environ["WANDB_DATA_DIR"], os.getpid()
+"""The folder of all temporary files of a session, and the process that removes it: copies of it end without tidying up."""
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", os.path.dirname(PLACE))  # pytest itself keeps the folders of three sessions
+os.environ["TMPDIR"] = tempfile.tempdir = PLACE
+atexit.register(lambda: os.getpid() == OWNER and shutil.rmtree(PLACE, ignore_errors=True))
 
 hypothesis.settings.register_profile("same every time", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("same every time")

@@ -11,6 +11,7 @@ from pytorch_lightning import LightningModule
 from torch.nn import functional
 
 from attest.app.configured import ConfiguredRun
+from attest.callbacks import Erasure
 from attest.core.places import configs_folder
 from attest.runs.asked import AskedRun
 from attest.runs.choices import choice_arguments
@@ -141,6 +142,21 @@ def test_every_recipe_and_scoring_composes(recipe, scoring):
     model = "question-bilstm" if recipe in OF_QUESTIONS else "bilstm"
     run = compose(MODEL=model, RECIPE=recipe, SCORING=scoring).run
     assert (run.recipe, run.scoring, run.model) == (recipe, scoring, model)
+
+
+@pytest.mark.parametrize("experiments", sorted(path.stem for path in (configs_folder() / "experiments").glob("*.yaml")))
+def test_every_choice_of_experiments_composes(experiments):
+    chosen = compose(MODEL="bilstm", RECIPE="jw", EXPERIMENTS=experiments)
+    asked = yaml.safe_load((configs_folder() / "experiments" / f"{experiments}.yaml").read_text())
+    assert {name for name, each in chosen.experiments.items() if each} == {
+        name for name, each in asked["experiments"].items() if each
+    }
+
+
+def test_what_a_choice_of_experiments_says_reaches_the_experiment():
+    given = compose(MODEL="bilstm", RECIPE="jw", EXPERIMENTS="verdict").experiments["E14"].init_args
+    options = Erasure(**given.as_dict()).options
+    assert (options["texts"], options["erase_by"], options["extras"]) == (40, ["attention", "delete"], False)
 
 
 @pytest.mark.parametrize("model", MODELS)

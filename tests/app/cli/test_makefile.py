@@ -29,3 +29,10 @@ def test_every_word_is_passed_on(typed, passed_on):
     apart = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     said = subprocess.run(command, cwd=ROOT, env=apart, capture_output=True, text=True, check=True).stdout
     assert said.splitlines()[-1].strip().endswith(passed_on)
+
+
+def test_clean_removes_all_that_is_ignored_but_results():
+    ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
+    kept = {"runs", "results", "node_modules", *(line for line in ignored if line.startswith("docs/results/"))}
+    recipe = (ROOT / "Makefile").read_text().partition("\nclean:")[2].replace("$(VENV)", ".venv").split()
+    assert [name for name in ignored if name not in kept and name not in recipe] == []
