@@ -1,6 +1,7 @@
 """Heads of a Transformer by look and by write against what switching them off costs (E17).
 
-    python -m benchmarks.heads                  # a three-layer BERT, trained on words with a sign, three seeds
+    python -m benchmarks.heads bert             # three layers, trained on words with a sign, three seeds
+    python -m benchmarks.heads deberta          # the same with DeBERTa-v2's disentangled attention
     python -m benchmarks.heads runs/trial       # the heads of a trial that has E17, over its texts
 
 A text of the toy has one to four words that speak for or against, and words before them that turn them round; the sum of signs
@@ -15,7 +16,13 @@ import pandas as pd
 import torch
 from scipy.stats import kendalltau
 from torch import Tensor
-from transformers import BertConfig, BertForSequenceClassification
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    DebertaV2Config,
+    DebertaV2ForSequenceClassification,
+    PreTrainedModel,
+)
 
 import attest
 from attest.experiments.layers.heads import HEAD
@@ -44,13 +51,20 @@ def texts(count: int, generator: torch.Generator) -> tuple[Tensor, Tensor, dict[
     return tokens, (total[kept] > 0).long(), places
 
 
-def trained(seed: int) -> BertForSequenceClassification:
-    """Return a BERT of three layers with four heads each that has learned the toy."""
+SIZES = {"hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 128}
+PLAIN = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "vocab_size": WORDS, "max_position_embeddings": 32}
+DISENTANGLED = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "share_att_key": True, "position_buckets": 16}
+MODELS = {
+    "bert": lambda: BertForSequenceClassification(BertConfig(**SIZES, **PLAIN)),
+    "deberta": lambda: DebertaV2ForSequenceClassification(DebertaV2Config(**SIZES, **PLAIN, **DISENTANGLED)),
+}
+
+
+def trained(kind: str, seed: int) -> PreTrainedModel:
+    """Return a Transformer of three layers with four heads each that has learned the toy."""
     torch.manual_seed(seed)
     tokens, classes, _ = texts(TRAINING, torch.Generator().manual_seed(seed))
-    sizes = {"hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 128}
-    none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    model = BertForSequenceClassification(BertConfig(vocab_size=WORDS, max_position_embeddings=32, **sizes, **none))
+    model = MODELS[kind]()
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
     for _ in range(EPOCHS):
         for rows in torch.randperm(len(tokens)).split(64):
@@ -65,9 +79,9 @@ def rates(table: pd.DataFrame, names: list[str], kind: str) -> np.ndarray:
     return table[[f"{kind}_{name}" for name in names]].to_numpy(float)
 
 
-def toy(seed: int) -> str:
+def toy(kind: str, seed: int) -> str:
     """Return what E17 says of one seed of the toy."""
-    model = trained(seed)
+    model = trained(kind, seed)
     tokens, classes, places = texts(TEST, torch.Generator().manual_seed(100 + seed))
     batches = [
         {"token_ids": part, "mask": torch.ones_like(part, dtype=torch.bool), "label": labels}
@@ -78,7 +92,7 @@ def toy(seed: int) -> str:
     table, names = tried.table("E17"), heads_of(tried.table("E17"))
     flips = rates(table, names, "flipped").mean(0)
     orders = {"look": rates(table, names, "look").mean(0), "write": np.abs(rates(table, names, "write")).mean(0)}
-    lines = [f"seed {seed}: accuracy {tried.summary['test/accuracy']:.3f}"]
+    lines = [f"{kind}, seed {seed}: accuracy {tried.summary['test/accuracy']:.3f}"]
     for kind, order in orders.items():
         first = [names[place] for place in np.argsort(-order)[:TOP]]
         heads = [tuple(int(part.strip("layerhd")) for part in name.split("_")) for name in first]
@@ -123,5 +137,6 @@ def of_trial(folder: Path) -> str:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for line in [of_trial(Path(each)) for each in sys.argv[1:]] or (toy(seed) for seed in range(3)):
-        print(line, flush=True)
+    for typed in sys.argv[1:]:
+        for line in (toy(typed, seed) for seed in range(3)) if typed in MODELS else [of_trial(Path(typed))]:
+            print(line, flush=True)

@@ -41,7 +41,7 @@ def test_the_planted_words_are_found_in_every_text(planted):
     assert found.scores["tau"]["leave-one-out"] == pytest.approx(1)
 
 
-def test_heads_learn_from_other_answers_alone(planted, refusal):
+def test_heads_learn_from_other_answers_alone(planted, refusal, tmp_path):
     found = [
         asked(planted, text, answer="good", units=words(text), truth=[text.split().index(SPAN.split()[0])], ablations=0)
         for text in planted.texts[:16:2]
@@ -54,6 +54,8 @@ def test_heads_learn_from_other_answers_alone(planted, refusal):
     assert learned.scores.loc["learned heads"].notna().all()
     assert [*learned.scores.index] == [*last.scores.index, "learned heads"]
     assert learned.learning_from(others[:2]).scores.index.is_unique
+    learned.write_page(tmp_path / "page.html")
+    assert "with weights that were fitted to the sources of other answers" in (tmp_path / "page.html").read_text()
     for wrong in ([], found):
         with refusal():
             last.learning_from(wrong)
