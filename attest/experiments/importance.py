@@ -18,10 +18,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from attest.core.measures import movement
-from attest.core.memory import NEAR, by_rows, rows_at_once
-from attest.models.contract import decided
-from attest.models.observation import Network, Observation, by_texts, cached_per_batch, skips_long_texts
+from attest.core.memory import by_rows
+from attest.models.observation import Observation, by_texts, cached_per_batch, skips_long_texts
 from attest.models.prediction import predictions_of
+from attest.models.variants import ACTIVATIONS, moved_together, read_each
 
 
 @cached_per_batch
@@ -73,8 +73,8 @@ def _normalised_norms(gradient: Tensor, mask: Tensor) -> Tensor:
     return norms / torch.where(total > 0, total, 1.0)
 
 
-ACTIVATIONS = 8
-"""Tensors as large as the hidden states, or as what is read off them, that may be alive at once."""
+COPIES = 8
+"""Of the token ids of a text, that may be alive at once for each of its variants."""
 WEIGHTS_A_PAIR = 12
 """Numbers that are alive for each pair of tokens while attention is projected without one of them."""
 
@@ -144,29 +144,16 @@ def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple
 
 def _by_encoding(observation: Observation) -> Tensor:
     """Return the predictions without each token by any network, ``(B, T, K)``: each shortened text is read from its start."""
-    hidden, size = observation.hidden[0], observation.reach
-    attention_maps = 4 * hidden.shape[0] ** 2 * hidden.element_size()
-    per_variant = observation.embedded[0].nbytes + ACTIVATIONS * hidden.nbytes + attention_maps
-    positions = rows_at_once(per_variant, NEAR)  # a row of a very long text may not fit whole
+    texts, removed = observation.mask[:, : observation.reach].nonzero(as_tuple=True)
 
-    def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
-        starts = range(0, size, positions)
-        ranges = [range(start, min(start + positions, size)) for start in starts]
-        return torch.cat([_predictions_of_variants(observation.network, tokens, mask, each) for each in ranges], dim=1)
+    def of_variants(rows: Tensor, place: Tensor) -> Tensor:
+        kept = observation.mask[rows].scatter(-1, place.unsqueeze(-1), False)
+        return read_each(observation, rows, *moved_together(observation.tokens[rows], kept))
 
-    return by_rows(of_rows, per_variant * min(size, positions), observation.tokens, observation.mask, budget=NEAR)
-
-
-@torch.no_grad()
-def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
-    """Return the predictions for texts without each of V positions, ``(B, V, K)``; a text of one token keeps its token."""
-    position = torch.arange(mask.shape[-1] - 1, device=mask.device)
-    kept_positions = position + (position >= torch.tensor(removed, device=mask.device).unsqueeze(-1))
-    shortened, kept = (rows[:, kept_positions].transpose(0, 1).flatten(0, 1) for rows in (tokens, mask))
-    (empty,) = (~kept.any(dim=-1)).nonzero(as_tuple=True)
-    shortened[empty, 0], kept[empty, 0] = tokens[empty % len(tokens), 0], True
-    logits = decided(network, network.encode(shortened, kept), kept)
-    return predictions_of(network, logits).unflatten(0, (len(removed), -1)).transpose(0, 1)
+    found = by_rows(of_variants, COPIES * observation.tokens[0].nbytes, texts, removed)
+    outcomes = found.new_zeros(*observation.mask[:, : observation.reach].shape, found.shape[-1])
+    outcomes[texts, removed] = found
+    return outcomes
 
 
 def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:

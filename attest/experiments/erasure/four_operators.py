@@ -14,7 +14,7 @@ from attest.core.measures.numbers import percent
 from attest.core.memory import longest_quadratic
 from attest.core.rounding import compared, rounding
 from attest.experiments.erasure.limits import beam_limits, exact_limits, has_exact_limits
-from attest.experiments.erasure.operators import Background, Operator, attends_within, attention, delete, operators
+from attest.experiments.erasure.operators import Background, Operator, attention, delete, operators
 from attest.experiments.erasure.outcomes import (
     Columns,
     area,
@@ -43,6 +43,7 @@ from attest.experiments.spec import (
     moved,
 )
 from attest.models.observation import Observation
+from attest.models.variants import attends_within
 
 KINDS = ("comprehensiveness", "sufficiency")
 OPERATORS = ("attention", "delete", "mask", "resample")

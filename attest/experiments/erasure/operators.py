@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attest.core.errors import AttestError
-from attest.core.memory import by_rows
 from attest.core.randomness import random_uniforms, stream
-from attest.experiments.importance import ACTIVATIONS
-from attest.models.contract import decided
 from attest.models.observation import Observation
 from attest.models.prediction import predictions_of
+from attest.models.variants import attends_within, beside, moved_together, read_each
 
 
 @dataclass(frozen=True)
@@ -93,12 +91,6 @@ def operators(background: Background | None = None, seed: int = 0, draws: int = 
     return always | {"resample": tuple(drawn)}
 
 
-def attends_within(network: object) -> bool:
-    """Return whether tokens of the network attend to one another."""
-    parts = network.modules() if isinstance(network, nn.Module) else [network]
-    return any(getattr(part, "attends_within", False) for part in parts)
-
-
 def is_pooled_linearly(observation: Observation) -> bool:
     """Return whether erasing attention only takes terms out of a weighted mean of the tokens' own logits."""
     alone = observation.class_logits is not None and not attends_within(observation.network)
@@ -126,12 +118,6 @@ def delete(observation: Observation, kept: Tensor) -> Tensor:
     return _read(observation, *moved_together(tokens, kept))
 
 
-def moved_together(tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """Return tokens ``(N, …, T, …)`` and kept, bool ``(N, …, T)``, with the kept tokens of each text moved to the front."""
-    order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
-    return tokens.gather(kept.ndim - 1, _beside(order, tokens).expand(tokens.shape)), kept.gather(-1, order)
-
-
 def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
     """Return the predicted class's probability with the unknown token for each erased token, or for each word of a sentence.
 
@@ -144,7 +130,7 @@ def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
 def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
     """Return the predicted class's probability with tokens of the corpus for erased ones; each place always gets the same."""
     drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
-    return _read_with(observation, kept, _beside(drawn, observation.tokens.unsqueeze(1)))
+    return _read_with(observation, kept, beside(drawn, observation.tokens.unsqueeze(1)))
 
 
 @torch.no_grad()
@@ -161,7 +147,7 @@ def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor
     real = mask if tokens.ndim == 3 else tokens != 0  # a sentence has fewer words than others, and no mask of its own
     if hasattr(observation.network, "written_over"):  # what else stands in the ids of its tokens stays there
         others = observation.network.written_over(tokens, others)
-    written = torch.where(~_beside(kept, tokens) & real, others, tokens)
+    written = torch.where(~beside(kept, tokens) & real, others, tokens)
     return _read(observation, written, mask.expand(-1, kept.shape[1], -1))
 
 
@@ -174,43 +160,10 @@ def _read(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool
     in_place = in_place and getattr(observation.network, "reads_in_decode", False)
     rows = torch.arange(len(tokens), device=tokens.device)[:, None, None].expand(*kept.shape[:2], 1)
     asked = torch.arange(kept.shape[-1], device=kept.device) >= observation.reach
-    written = torch.cat([rows, kept, (tokens * _beside(kept | asked | in_place, tokens)).flatten(2)], dim=-1).flatten(0, 1)
+    written = torch.cat([rows, kept, (tokens * beside(kept | asked | in_place, tokens)).flatten(2)], dim=-1).flatten(0, 1)
     different, again = written.unique(dim=0, return_inverse=True)
     kept = different[:, 1 : 1 + kept.shape[-1]].bool()
     tokens = different[:, 1 + kept.shape[-1] :].unflatten(-1, tokens.shape[2:])
-    read = read_each(observation, tokens, kept, in_place)[again].unflatten(0, (len(rows), -1))
+    read = read_each(observation, different[:, 0], tokens, kept, in_place)[again].unflatten(0, (len(rows), -1))
     something = kept.any(dim=-1)[again].unflatten(0, (len(rows), -1))
     return observation.left_of_prediction(read).where(something, bias_alone(observation).unsqueeze(-1))
-
-
-def _beside(kept: Tensor, tokens: Tensor) -> Tensor:
-    return kept.view(*kept.shape, *(1,) * (tokens.ndim - kept.ndim))
-
-
-@torch.no_grad()
-def read_each(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
-    """Return the predictions for texts ``(N, T, …)`` of which some tokens are kept; texts of like length share a pass.
-
-    Args:
-        observation: of the batch that the texts come from.
-        tokens: int64 ``(N, T, …)``, with the questions of the texts where there are any.
-        kept: bool ``(N, T)``.
-        in_place: whether tokens that are not kept are embedded all the same.
-    Returns:
-        ``(N, K)``, as ``predictions_of`` has them; arbitrary where nothing is kept.
-    """
-    network = observation.network
-    last = kept.shape[-1] - kept.flip(-1).to(torch.uint8).argmax(dim=-1)
-    order = last.argsort()
-
-    def of_rows(rows: Tensor) -> Tensor:
-        size = min(int(last[rows].max()), observation.reach)
-        texts, left = (observation.narrowed(each[rows], size).clone() for each in (tokens, kept))
-        left[:, 0] |= ~left.any(dim=-1)  # networks read no empty text
-        hidden = network.encode(texts, torch.ones_like(left) if in_place else left)
-        return predictions_of(network, decided(network, hidden, left))
-
-    hidden = observation.hidden[0]
-    maps = 4 * hidden.shape[0] ** 2 * hidden.element_size() if attends_within(network) else 0
-    per_text = observation.embedded[0].nbytes + ACTIVATIONS * hidden.nbytes + maps
-    return by_rows(of_rows, per_text, order)[order.argsort()]

@@ -17,6 +17,7 @@ from attest.core.randomness import random_uniforms, stream
 from attest.models.contract import decided
 from attest.models.observation import Network, Observation, tables_of
 from attest.models.prediction import predictions_of
+from attest.models.variants import untouched
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
@@ -114,7 +115,8 @@ def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) 
 
     with hooked(tables_of(network), replace):
         hidden = network.encode(tokens, mask)
-    return decided(network, hidden, mask)
+    with untouched(network):
+        return decided(network, hidden, mask)
 
 
 @contextmanager

@@ -17,11 +17,12 @@ from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
 from attest.experiments.erasure.read_anew import hooked, logits_of, reading_embedded
 from attest.experiments.erasure_until_flip import attention_gradient
-from attest.experiments.importance import ACTIVATIONS, gradients_through_attention
+from attest.experiments.importance import gradients_through_attention
 from attest.experiments.layers.rollout import read_from_layers, where_rollout_begins
 from attest.models.layers_observed import observe_layers
 from attest.models.observation import Observation, cached_per_batch
 from attest.models.prediction import logits_of_classes, predictions_of
+from attest.models.variants import ACTIVATIONS
 
 
 def norm_weighted(observation: Observation) -> Tensor:
@@ -111,16 +112,24 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
 
     @torch.enable_grad()
     def of_points(rows: Tensor, point: Tensor) -> Tensor:
-        at_point = (point.view(-1, *(1,) * (embedded.ndim - 1)) * embedded[rows]).requires_grad_()
+        size = min(int(observation.lengths[rows].max()), observation.reach)
+        tokens, mask, inputs = (
+            observation.narrowed(each[rows], size) for each in (observation.tokens, observation.mask, embedded)
+        )
+        at_point = (point.view(-1, *(1,) * (inputs.ndim - 1)) * inputs).requires_grad_()
         with torch.backends.cudnn.flags(enabled=False):
-            logits = logits_of(observation.network, observation.tokens[rows], observation.mask[rows], at_point)
+            logits = logits_of(observation.network, tokens, mask, at_point)
             predicted = predictions_of(observation.network, logits).gather(-1, observation.predicted[rows].unsqueeze(-1))
             (gradient,) = torch.autograd.grad(predicted.sum(), at_point)
-        return (gradient * embedded[rows]).flatten(2).sum(dim=-1)
+        slopes = (gradient * inputs).flatten(2).sum(dim=-1)
+        left_out = slopes.new_zeros(len(rows), observation.reach - size)
+        return torch.cat([slopes[:, :size], left_out, slopes[:, size:]], dim=1)
 
     per_point = embedded[0].nbytes * 4 + ACTIVATIONS * observation.hidden[0].nbytes * 2
-    slopes = by_rows(of_points, per_point, texts.repeat_interleave(steps), points.repeat(len(texts)))
-    return (slopes.unflatten(0, (-1, steps)) * shares[:, None]).sum(dim=1)
+    order = observation.lengths[texts].argsort(descending=True, stable=True)  # those of like length share a pass
+    slopes = by_rows(of_points, per_point, texts[order].repeat_interleave(steps), points.repeat(len(texts)))
+    found = (slopes.unflatten(0, (-1, steps)) * shares[:, None]).sum(dim=1)
+    return found[order.argsort()]
 
 
 FLOW_TOKENS = 24

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError
 from attest.core.randomness import random_uniforms, stream
-from attest.experiments.erasure.operators import attends_within
 from attest.experiments.importance import leave_one_out_inputs
 from attest.experiments.readings import formulas, surrogates, values
 from attest.models.observation import Observation
+from attest.models.variants import attends_within
 
 RANDOM = "random"
 """The reading that knows nothing, with which others are compared."""

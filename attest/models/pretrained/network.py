@@ -5,9 +5,9 @@ Legend: B batch, T tokens, H hidden, C logits, K classes.
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
-from attest.models.pretrained.resuming import beginning_at, blocks_of, last_token_of
+from attest.models.pretrained.resuming import after_prefix, beginning_at, blocks_of, last_token_of, remembered
 from attest.models.pretrained.softmaxes import Softmaxes
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class PretrainedNetwork(nn.Module):
         """What its layers return beside the hidden states, None for each; None if they return hidden states alone."""
         self.attends_at: tuple[int, ...] | None = None
         """Which softmaxes of a pass are attention; None if it is reached by transformers' ``AttentionInterface``."""
-        self._exploring = False
+        self._exploring = self._untouched = False
         self._explore()
         self.decides_by = self._where_it_decides()
         """Which rows of the last layer lead to the decision: the ``first``, the ``last``, or ``all``."""
@@ -325,6 +325,36 @@ class PretrainedNetwork(nn.Module):
             looking.remove()
         return found[0] if self.beside is None else found[0][0]
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it can read on after tokens whose keys and values are known."""
+        return self.looks_back and self.attends_at is None and not self.chooses
+
+    def remembering(self, tokens: Tensor, mask: Tensor) -> Any:
+        """Return the keys and values of texts, ``(B, T)``, for ``going_on``; see ``attest.models.pretrained.resuming``."""
+        return remembered(self, tokens, mask)
+
+    def going_on(self, memory: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the logits ``(N, C)`` of variants, ``(N, T)``, whose first ``begin`` tokens are those of remembered texts.
+
+        Args:
+            memory: that ``remembering`` returned.
+            texts: int64 ``(N,)``, the text of which each is a variant.
+        """
+        return after_prefix(self, memory, texts, begin, tokens, mask)
+
+    @contextmanager
+    def untouched(self) -> Iterator[None]:
+        """Let passes run by the attention that the model's owner chose, as long as no intervention is in force.
+
+        ``require_itself`` has found that it decides as the attention in the open does.
+        """
+        before, self._untouched = self._untouched, True
+        try:
+            yield
+        finally:
+            self._untouched = before
+
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Return logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
         self.real, self.made = mask, 0
@@ -348,7 +378,7 @@ class PretrainedNetwork(nn.Module):
         """Return logits by whatever attention the model is set to."""
         options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs
         if getattr(self.model.config.get_text_config(), "use_cache", False):
-            options["use_cache"] = False
+            options["use_cache"] = "past_key_values" in inputs
         with _padding_known(self.model, self.padding):
             return self._logits_in(self.model(**self._one_of_many(options)))
 
@@ -357,6 +387,9 @@ class PretrainedNetwork(nn.Module):
         return output.logits
 
     def _through_hook_points(self) -> AbstractContextManager[Any]:
+        calls = (cast(AttentionCall, call) for call in self.calls)
+        if self._untouched and not any(call.replacements or call.memory for call in calls):
+            return nullcontext()
         if self.attends_at is not None:
             return Softmaxes(self)
         from attest.models.pretrained.attention import attending_through  # registers with transformers

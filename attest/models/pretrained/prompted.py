@@ -169,7 +169,8 @@ class PromptedNetwork(PretrainedNetwork):
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Return logits of the labels alone, ``(B, C)``."""
-        with self._asked_at(last_real(mask)):
+        begin = mask.shape[-1] - inputs["input_ids"].shape[-1]
+        with self._asked_at(last_real(mask) - begin):
             return super().logits_of(mask, **inputs)[:, 0, self._answers]
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:

@@ -7,6 +7,9 @@ Whatever is done to the last row of attention alone changes no key and no value 
 these are kept from one clean pass, and only the last token goes through the layers anew: T times less work, and the same
 numbers. Nor does it change what the last token is below the first layer that is tampered with, so that it begins there.
 
+No token of a decoder sees a later one: a variant of a text is read from its first changed token on, after the keys and values
+that those before it have in the text.
+
 Legend: B batch, R rows to read again, G key-value groups, N heads, T tokens, D dimensions a head, H hidden, C logits.
 """
 
@@ -173,6 +176,27 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
 
     close = rounding(clean.dtype)  # beyond, another token was read
     return again if torch.allclose(again(everyone), clean, rtol=close, atol=close) else None
+
+
+@torch.no_grad()
+def remembered(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> Any:
+    """Return the keys and values of a clean pass over texts ``(B, T)``."""
+    from transformers.cache_utils import DynamicCache
+
+    cache = DynamicCache()
+    network.logits_of(mask, input_ids=tokens.where(mask, network.padding), past_key_values=cache)
+    return cache
+
+
+@torch.no_grad()
+def after_prefix(network: "PretrainedNetwork", cache: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
+    """Return what ``PretrainedNetwork.going_on`` promises."""
+    from transformers.cache_utils import DynamicCache
+
+    shared = [(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in cache.layers]
+    behind = torch.arange(mask.shape[-1], device=mask.device) > last_real(mask).unsqueeze(-1)
+    told = tokens.masked_fill(behind, network.padding)[:, begin:]
+    return network.logits_of(mask, input_ids=told, past_key_values=DynamicCache(shared))
 
 
 def _tampered(network: "PretrainedNetwork") -> list[int]:

@@ -1,0 +1,175 @@
+"""Predictions for variants of observed texts: without some tokens, with tokens masked, or with others in their place.
+
+Variants of like length are read together, so that little of a pass is padding. Nothing is tampered with, so a model of
+transformers reads them by the attention that its owner chose. A decoder reads a variant from its first changed token on.
+
+Legend: B batch, N variants, T tokens, K classes.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.memory import by_rows, memory_budget
+from attest.models.contract import decided
+from attest.models.observation import Observation
+from attest.models.prediction import predictions_of
+
+ACTIVATIONS = 8
+"""Tensors as large as the hidden states, or as what is read off them, that may be alive at once."""
+PADDING = 0.05
+"""Largest share of a pass that is padding, or is read again though it was shared."""
+LEAST_TOKENS = 256
+"""A pass of fewer tokens is not made smaller: its matrix products would be slower."""
+
+
+def attends_within(network: object) -> bool:
+    """Return whether tokens of the network attend to one another."""
+    parts = network.modules() if isinstance(network, nn.Module) else [network]
+    return any(getattr(part, "attends_within", False) for part in parts)
+
+
+@contextmanager
+def untouched(network: object) -> Iterator[None]:
+    """Let models of transformers read by the attention of their owner, as long as the block lasts and nothing intervenes."""
+    with ExitStack() as stack:
+        for part in network.modules() if isinstance(network, nn.Module) else ():
+            if hasattr(part, "untouched"):
+                stack.enter_context(part.untouched())
+        yield
+
+
+def moved_together(tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
+    """Return tokens ``(N, …, T, …)`` and kept, bool ``(N, …, T)``, with the kept tokens of each text moved to the front."""
+    order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
+    return tokens.gather(kept.ndim - 1, beside(order, tokens).expand(tokens.shape)), kept.gather(-1, order)
+
+
+def beside(kept: Tensor, tokens: Tensor) -> Tensor:
+    """Return a view of kept ``(…, T)`` with as many dimensions as tokens ``(…, T, …)``."""
+    return kept.view(*kept.shape, *(1,) * (tokens.ndim - kept.ndim))
+
+
+@torch.no_grad()
+def read_each(observation: Observation, texts: Tensor, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
+    """Return the predictions for variants of texts.
+
+    Args:
+        observation: of the batch that the texts come from.
+        texts: int64 ``(N,)``, the row of the batch that each is a variant of.
+        tokens: int64 ``(N, T, …)``, with the questions of the texts where there are any.
+        kept: bool ``(N, T)``.
+        in_place: whether tokens that are not kept are embedded all the same.
+    Returns:
+        ``(N, K)``, as ``predictions_of`` has them; arbitrary where nothing is kept.
+    """
+    kept = kept.clone()
+    kept[:, 0] |= ~kept.any(dim=-1)  # networks read no empty text
+    variants = _Variants(observation, texts, tokens, kept, in_place)
+    with untouched(observation.network):
+        return variants.read()
+
+
+@dataclass(frozen=True)
+class _Variants:
+    observation: Observation
+    texts: Tensor
+    tokens: Tensor
+    kept: Tensor
+    in_place: bool
+
+    def read(self) -> Tensor:
+        """Return the predictions ``(N, K)``; by whole passes too, where a decoder that goes on after a prefix gives others."""
+        if not self.goes_on:
+            return self._in_pieces(torch.zeros_like(self.lengths), self._whole)
+        network: Any = self.observation.network
+        memory = network.remembering(self.observation.tokens, self.observation.mask)
+        begins = self._first_changes()
+        found = self._in_pieces(begins, partial(self._going_on, memory))
+        most = begins.argmax().view(1)
+        apart = (found[most] - self._whole(most, 0)).abs().max()
+        if apart <= self.observation.within:
+            return found
+        return self._in_pieces(torch.zeros_like(self.lengths), self._whole)
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """Return the place after the last token of each variant, int64 ``(N,)``."""
+        return self.kept.shape[-1] - self.kept.flip(-1).to(torch.uint8).argmax(dim=-1)
+
+    @property
+    def goes_on(self) -> bool:
+        """Return whether the network can go on after what variants share with their texts, within the memory budget."""
+        network: Any = self.observation.network
+        if not (len(self.texts) and getattr(network, "goes_on", False)):
+            return False
+        return 2 * len(network.calls) * self.observation.hidden.nbytes <= memory_budget()
+
+    def _first_changes(self) -> Tensor:
+        """Return how many first tokens each variant shares with its text, int64 ``(N,)``; all but one at most."""
+        tokens, mask = self.observation.tokens[self.texts], self.observation.mask[self.texts]
+        same = (self.tokens == tokens) & (self.kept == mask)
+        return torch.minimum(same.to(torch.uint8).cumprod(dim=-1).sum(dim=-1), self.lengths - 1)
+
+    def _whole(self, rows: Tensor, _begin: int) -> Tensor:
+        network, size = self.observation.network, min(int(self.lengths[rows].max()), self.observation.reach)
+        tokens, left = (self.observation.narrowed(each[rows], size).clone() for each in (self.tokens, self.kept))
+        if not self.in_place:
+            tokens[:, :size] *= beside(left[:, :size], tokens[:, :size])  # 0 stands at padding
+        hidden = network.encode(tokens, torch.ones_like(left) if self.in_place else left)
+        return predictions_of(network, decided(network, hidden, left))
+
+    def _going_on(self, memory: Any, rows: Tensor, begin: int) -> Tensor:
+        network: Any = self.observation.network
+        size = int(self.lengths[rows].max())
+        logits = network.going_on(memory, self.texts[rows], begin, self.tokens[rows, :size], self.kept[rows, :size])
+        return predictions_of(network, logits)
+
+    def _in_pieces(self, begins: Tensor, read: Callable[[Tensor, int], Tensor]) -> Tensor:
+        """Return what pieces of like length are read as, ``(N, K)``.
+
+        Args:
+            begins: int64 ``(N,)``, from which place on each is read.
+            read: takes the places of some variants, and the first of their begins.
+        """
+        order = (self.lengths * (self.kept.shape[-1] + 1) + begins).argsort(descending=True, stable=True)
+        attending = attends_within(self.observation.network)
+        pieces = _pieces(self.lengths[order], begins[order]) if attending else [slice(0, len(order))]
+        found = [
+            by_rows(lambda rows: read(rows, int(begins[rows].min())), self._bytes(order[piece.start]), order[piece])
+            for piece in pieces
+        ]
+        return torch.cat(found)[order.argsort()]
+
+    def _bytes(self, longest: Tensor) -> int:
+        """Return the memory that a variant takes, as long as this one."""
+        size = int(self.lengths[longest]) if len(self.lengths) else 0
+        hidden = self.observation.hidden[0, :size]
+        maps = 4 * size**2 * hidden.element_size() if attends_within(self.observation.network) else 0
+        return self.observation.embedded[0, :size].nbytes + ACTIVATIONS * hidden.nbytes + maps
+
+
+def _pieces(lengths: Tensor, begins: Tensor) -> Iterator[slice]:
+    """Yield which of N sorted variants are read together, the longest first.
+
+    Args:
+        lengths, begins: int64 ``(N,)``, sorted: each variant is read from its begin to its length.
+    """
+    kinds, counts = torch.stack([lengths, begins]).unique_consecutive(dim=1, return_counts=True)
+    start = stop = new = width = longest = first = 0
+    for length, begin, count in zip(*kinds.tolist(), counts.tolist(), strict=True):
+        if start == stop:
+            longest = first = length
+        first = min(first, begin)
+        columns, read = (stop + count - start) * (longest - first), new + count * (length - begin)
+        if width >= LEAST_TOKENS and read < (1 - PADDING) * columns:
+            yield slice(start, stop)
+            start, longest, first = stop, length, begin
+            columns = read = count * (length - begin)
+        stop, new, width = stop + count, read, columns
+    yield slice(start, stop)

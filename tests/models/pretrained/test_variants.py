@@ -1,0 +1,126 @@
+"""Variants of texts are decided as each would be alone, with little padding, and by a decoder from their first change on."""
+
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from attest.core.attention.interventions import Intervention, intervene, recorded
+from attest.experiments.erasure.operators import attention, delete, mask_tokens
+from attest.experiments.importance import predictions_without_each
+from attest.models import variants
+from attest.models.observation import observe
+from attest.models.pretrained.network import PretrainedNetwork
+from attest.models.pretrained.prompted import PromptedNetwork
+from tests.models.pretrained.tiny import DECODERS, batch, tiny
+
+LENGTHS = (9, 5, 1, 12)
+BY_SDPA = ("bert", "llama", "gpt2", "mistral", "phi3", "gpt_neox", "qwen3")
+
+
+def observed(network):
+    tokens, mask = batch(LENGTHS)
+    return observe(network, torch.arange(len(LENGTHS)), tokens, mask)
+
+
+def network_of(name, **settings):
+    return PretrainedNetwork(tiny(name, **settings), 0, masked=3)
+
+
+@pytest.mark.parametrize("least", [1, variants.LEAST_TOKENS])
+@pytest.mark.parametrize("network", [*BY_SDPA, "deberta-v2", "mistral with a window", "prompted"])
+@torch.no_grad()
+def test_each_variant_is_decided_as_it_is_alone(network, least, monkeypatch):
+    """However many share a pass, and whatever was computed before."""
+    monkeypatch.setattr(variants, "LEAST_TOKENS", least)
+    if network == "prompted":
+        network, answers = PromptedNetwork(tiny("llama", speaks=True), 0, [5, 6], masked=3), [5, 6]
+    else:
+        settings = {"sliding_window": 4} if network.endswith("window") else {}
+        network, answers = network_of(network.split()[0], **settings), None
+    seen = observed(network)
+    torch.manual_seed(0)
+    kept = (torch.rand(len(LENGTHS), 8, max(LENGTHS)) > 0.4) & seen.mask.unsqueeze(1)
+    kept[..., 0] = True  # where an encoder decides
+    found = {operator: operator(seen, kept) for operator in (delete, mask_tokens, attention)}
+    without = predictions_without_each(seen)
+
+    def alone(tokens, mask=None):
+        mask = torch.ones_like(tokens) if mask is None else mask.long()
+        logits = network.model(input_ids=tokens.unsqueeze(0), attention_mask=mask.unsqueeze(0)).logits
+        return (logits[0] if answers is None else logits[0, -1, answers]).softmax(dim=-1)
+
+    for row, length in enumerate(LENGTHS):
+        text, predicted = seen.tokens[row, :length], seen.predicted[row]
+        for place, left in enumerate(kept[row, :, :length]):
+            apart = [
+                alone(text[left])[predicted] - found[delete][row, place],
+                alone(text.where(left, 3))[predicted] - found[mask_tokens][row, place],
+            ]
+            if left[-1]:  # where a decoder decides
+                apart.append(alone(text, left)[predicted] - found[attention][row, place])
+            assert torch.stack(apart).abs().max() < 1e-5
+        for place in range(length if length > 1 else 0):
+            others = torch.arange(length) != place
+            torch.testing.assert_close(without[row, place], alone(text[others]), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(DECODERS))
+def test_a_decoder_reads_a_variant_from_its_first_change_on(name, monkeypatch):
+    monkeypatch.setattr(variants, "LEAST_TOKENS", 1)
+    network = network_of(name)
+    seen, read = observed(network), []
+    network.model.get_input_embeddings().register_forward_hook(lambda module, inputs, output: read.append(inputs[0].numel()))
+    found = predictions_without_each(seen)
+    needed = sum(length - 1 - place for length in LENGTHS for place in range(length - 1)) + sum(LENGTHS)
+    whole = sum(length * (length - 1) for length in LENGTHS)
+    clean, variant = len(LENGTHS) * max(LENGTHS), max(LENGTHS)  # the pass that is remembered; and one, to see that it is right
+    assert sum(read) <= needed + clean + variant < whole
+    monkeypatch.setattr(PretrainedNetwork, "goes_on", False)
+    torch.testing.assert_close(predictions_without_each(seen), found, rtol=0, atol=1e-5)
+
+
+def test_a_decoder_that_decides_otherwise_after_a_prefix_reads_whole_variants(monkeypatch):
+    seen = observed(network_of("llama"))
+    right = predictions_without_each(seen)
+    monkeypatch.setattr(PretrainedNetwork, "going_on", lambda self, memory, texts, *_: torch.zeros(len(texts), 3))
+    torch.testing.assert_close(predictions_without_each(seen), right, rtol=0, atol=1e-5)
+
+
+def test_little_of_a_pass_is_padding():
+    torch.manual_seed(0)
+    lengths = torch.randint(5, 25, (20_000,))
+    begins = (lengths * torch.rand(20_000)).long()
+    for begin in (torch.zeros_like(lengths), begins):
+        order = (lengths * 100 + begin).argsort(descending=True)
+        length, first = lengths[order], begin[order]
+        pieces = list(variants._pieces(length, first))
+        assert [place for piece in pieces for place in range(piece.start, piece.stop)] == list(range(20_000))
+        columns = [(piece.stop - piece.start) * int(length[piece].max() - first[piece].min()) for piece in pieces]
+        new = [int((length[piece] - first[piece]).sum()) for piece in pieces]
+        assert sum(new) >= 0.95 * sum(columns)
+        large = [(mine, all_of_them) for mine, all_of_them in zip(new, columns, strict=True) if all_of_them > 2000]
+        assert large
+        assert all(mine >= (1 - variants.PADDING) * all_of_them for mine, all_of_them in large)
+
+
+def test_an_untouched_model_reads_by_its_own_attention_until_something_intervenes():
+    network = network_of("bert")
+    tokens, mask = batch(LENGTHS)
+
+    def uniform(weights, _mask):
+        return torch.full_like(weights, 1 / weights.shape[-1]) * mask[:, None, None]
+
+    with variants.untouched(network), recorded(network, "weights") as seen:
+        clean = network(tokens, mask)
+        assert seen, "what records them intervenes"
+    with variants.untouched(network), intervene(network, Intervention("weights", uniform)):
+        assert not torch.allclose(network(tokens, mask), clean, atol=1e-3)
+    implementation, used = network.model.config._attn_implementation, []
+    network.model.bert.encoder.layer[0].register_forward_hook(
+        lambda *_: used.append(network.model.config._attn_implementation)
+    )
+    with variants.untouched(network):
+        torch.testing.assert_close(network(tokens, mask), clean, rtol=0, atol=1e-6)
+    network(tokens, mask)
+    assert used == [implementation, "attest"]
