@@ -6,7 +6,7 @@ transformers reads them by the attention that its owner chose. A decoder reads a
 Legend: B batch, N variants, T tokens, K classes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -38,7 +38,8 @@ def attends_within(network: object) -> bool:
 def untouched(network: object) -> Iterator[None]:
     """Let models of transformers read by the attention of their owner, as long as the block lasts and nothing intervenes."""
     with ExitStack() as stack:
-        for part in network.modules() if isinstance(network, nn.Module) else ():
+        parts: Iterable[Any] = network.modules() if isinstance(network, nn.Module) else ()
+        for part in parts:
             if hasattr(part, "untouched"):
                 stack.enter_context(part.untouched())
         yield

@@ -183,7 +183,7 @@ def remembered(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> An
     """Return the keys and values of a clean pass over texts ``(B, T)``."""
     from transformers.cache_utils import DynamicCache
 
-    cache = DynamicCache()
+    cache: Any = DynamicCache()
     network.logits_of(mask, input_ids=tokens.where(mask, network.padding), past_key_values=cache)
     return cache
 
@@ -196,7 +196,8 @@ def after_prefix(network: "PretrainedNetwork", cache: Any, texts: Tensor, begin:
     shared = [(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in cache.layers]
     behind = torch.arange(mask.shape[-1], device=mask.device) > last_real(mask).unsqueeze(-1)
     told = tokens.masked_fill(behind, network.padding)[:, begin:]
-    return network.logits_of(mask, input_ids=told, past_key_values=DynamicCache(shared))
+    before: Any = DynamicCache(shared)
+    return network.logits_of(mask, input_ids=told, past_key_values=before)
 
 
 def _tampered(network: "PretrainedNetwork") -> list[int]:
