@@ -174,9 +174,7 @@ class Plain:
     def _orders(self, draw: int) -> dict[str, Tensor]:
         keys = random_bits(SEED, self.seen.ids, torch.tensor(draw))
         drawn = {layer: random_bits(SEED, keys, torch.tensor(place)) for place, layer in enumerate(self.layers)}
-        return {
-            layer: _order(self.seen, self.seen.attention[layer], drawn[layer], SEED, None) for layer in self.layers
-        }
+        return {layer: _order(self.seen, self.seen.attention[layer], drawn[layer], SEED, None) for layer in self.layers}
 
     def _shuffles(self, draw: int) -> Tensor:
         return random_permutations(SEED, random_bits(SEED, self.seen.ids, torch.tensor(draw)), LAYERS, self.seen.mask)

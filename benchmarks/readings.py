@@ -182,8 +182,9 @@ def _certain(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
 def _in_words(settings: dict[str, pd.DataFrame]) -> list[str]:
     """Return what agrees on all models and what does not."""
     sides = {name: _certain(rows) for name, rows in settings.items()}
-    every = dict.fromkeys(reading for rows in settings.values() for reading in rows["reading"])
-    readings = {each: [name for name, rows in settings.items() if each in {*rows["reading"]}] for each in every}
+    known = {name: rows.loc[rows["texts"] > 0, "reading"].tolist() for name, rows in settings.items()}
+    every = dict.fromkeys(reading for names in known.values() for reading in names)
+    readings = {each: [name for name, names in known.items() if each in names] for each in every}
     lines = []
     for reading, where in readings.items():
         better = [name for name in where if reading in sides[name][0]]
