@@ -41,7 +41,7 @@ roar: $(READY)  ## erase what a reading ranks first and train again, step by ste
 	@$(BIN)/attest roar $(chosen) $(ARGS)
 
 judges: $(READY)  ## try the experiments on attention that is right or wrong by construction: SMOKE=1
-	@$(BIN)/attest judges $(chosen) $(ARGS)
+	@$(BIN)/python -m benchmarks.judges constructed $(if $(SMOKE),--smoke) $(ARGS)
 
 docs: $(READY)  ## write the generated parts of the documentation, and build its site into site/
 	@$(BIN)/python -m docs.generate

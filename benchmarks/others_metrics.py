@@ -19,8 +19,9 @@ import pandas as pd
 import torch
 
 from attest.app.api.judging import stated_with, test_of
-from attest.experiments.judges.judging import CALIBRATIONS, hear, judge, over_rules
+from attest.experiments.judges.judging import CALIBRATIONS, hear, judge
 from attest.report.run_tables import markdown_table
+from benchmarks.judges.found import over_rules
 from examples import metrics_of_others
 
 RESULTS = Path("docs/results")

@@ -36,7 +36,6 @@ REACHES = {
     ("attest/core/attention/scoring.py", "self.query"): "numbers: a layer of ours",
     ("attest/experiments/judges/population.py", "self.query"): "numbers: a layer of ours",
     ("attest/app/cli/doctor.py", "load"): OURS,
-    ("attest/app/cli/judges.py", "spec.loader.exec_module"): "the user's own.py, which is code: docs/trust.md says so",
     ("attest/app/cli/main.py", "import_module"): "names of ours alone: commands are looked up in a list",
     ("attest/app/cli/trial.py", "load"): "a model's folder: safetensors alone, see models/pretrained/loading.py",
     ("attest/experiments/registry.py", "import_module"): OURS,

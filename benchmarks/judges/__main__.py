@@ -1,13 +1,20 @@
-"""Try the judges on trained networks, or make the rule of the verdict anew.
+"""Try the tests of attention on networks whose attention is right or wrong, or make the rule of the verdict anew.
 
-    python -m benchmarks.judges trained            # docs/results/judges-trained.md, after `attest judges`
+    python -m benchmarks.judges constructed        # docs/results/judges.md and the findings that reports quote
+    python -m benchmarks.judges constructed --smoke --defendant mine.py:Name
+    python -m benchmarks.judges trained            # docs/results/judges-trained.md, after the constructed ones
     python -m benchmarks.judges verdict            # attest/experiments/verdict.json and docs/results/verdict.md
     python -m benchmarks.judges verdict --again    # the same from the tried texts in docs/results
     python -m benchmarks.judges verdict --smoke --results /tmp/mine
 
-``trained`` trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, runs the tests of the judges on
-them, and compares the two rankings of the tests. ``verdict`` tries the population of configs/judges/verdict.yaml, makes the
-rule of the verdict on a part of it, and writes how often the rule errs on the rest.
+``constructed`` runs every experiment that gives one number for each text, on networks whose attention is right or wrong by
+construction. configs/judges/constructed.yaml lists the tests and their directions. A defendant of your own takes a rule and
+offers encode, score, project, decode, forward, and carrying_states(tokens, mask); it names its rules in ``rules``. From
+Python, attest.judge asks a metric of your own.
+
+``trained`` trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, runs the same tests on them, and
+compares the two rankings of the tests. ``verdict`` tries the population of configs/judges/verdict.yaml, makes the rule of the
+verdict on a part of it, and writes how often the rule errs on the rest.
 """
 
 import argparse
@@ -23,12 +30,13 @@ from rich.console import Console
 from rich.progress import track
 
 from attest.app.api.judging import STATED, stated_with
-from attest.app.cli.judges import SMALLER, in_checkout, stamp
 from attest.core.errors import AttestError
 from attest.core.memory import cores
+from attest.experiments.judges import judging
 from attest.experiments.verdict import SHIPPED
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
 from benchmarks.judges import verdict_made
+from benchmarks.judges.constructed import SMALLER, in_checkout, stamp, try_constructed
 from benchmarks.judges.trained_page import TRAINED as PAGES
 from benchmarks.judges.trained_page import write_trained
 from benchmarks.judges.training import all_heard, asked_for
@@ -58,18 +66,22 @@ SMALLER_POPULATION = {
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run one of the two studies and write its results."""
+    """Run one of the three studies and write its results."""
     parser = argparse.ArgumentParser("python -m benchmarks.judges", description=__doc__)
-    parser.add_argument("study", choices=("trained", "verdict"))
+    parser.add_argument("study", choices=("constructed", "trained", "verdict"))
     parser.add_argument("--smoke", action="store_true", help="a smaller try")
+    parser.add_argument("--defendant", help="file.py:Name, a defendant of your own, beside the constructed ones")
     parser.add_argument("--again", action="store_true", help="make the verdict from the tried texts in the folder")
     parser.add_argument("--results", type=Path, help="the folder to write into; by default docs/results of a checkout")
     typed = parser.parse_args(arguments)
-    shipped = in_checkout() and not typed.smoke and typed.results is None
+    shipped = in_checkout() and not typed.smoke and typed.results is None and typed.defendant is None
     folder = typed.results or Path("docs/results" if shipped else "runs/judges")
     torch.set_num_threads(1)  # networks are small: threads would wait for one another
     with RunFolder(folder).claimed():
-        if typed.study == "trained":
+        if typed.study == "constructed":
+            findings = judging.SHIPPED if shipped else folder / "findings.json"
+            try_constructed(folder, findings, typed.smoke, typed.defendant)
+        elif typed.study == "trained":
             try_trained(folder, typed.smoke)
         else:
             make_verdict(folder, SHIPPED if shipped else folder / "verdict.json", typed.smoke, typed.again)
@@ -80,7 +92,7 @@ def try_trained(folder: Path, smoke: bool) -> None:
     if not (folder / "judges.parquet").is_file():
         raise AttestError(
             f"{folder / 'judges.parquet'} does not exist; expected the results on constructed defendants, to compare trained "
-            f"ones with. Type first: attest judges{' SMOKE=1' if smoke else ''}"
+            f"ones with. Type first: python -m benchmarks.judges constructed{' --smoke' if smoke else ''}"
         )
     constructed = stated_with({}) | (SMALLER if smoke else {})
     stated = _read(TRAINED) | {name: constructed[name] for name in ("bootstrap", "tolerance")}

@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.experiments.judges.judging import CALIBRATIONS
-from attest.report.judges import JudgesPages, draw_heat, listed
 from attest.runs.folder import write_table
+from benchmarks.judges.constructed_page import JudgesPages, draw_heat, listed
 from benchmarks.judges.trained import (
     DECOY,
     FREE,

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from attest.app.cli.main import main
-from attest.experiments.judges.judging import over_rules
 from attest.report.tables.page import stamp
 from attest.report.tables.table import FILE
 from attest.runs.published_tables import read_published, table_file
+from benchmarks.judges.found import over_rules
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
 TABLES = sorted(RESULTS.glob("*/table.md"))

@@ -65,7 +65,6 @@ COMMANDS = {
     "sources": Command(
         "attest.app.cli.sources", 'say which sentences an answer comes from: --model <folder> --context doc.txt --question "…"'
     ),
-    "judges": Command("attest.app.cli.judges", "try the experiments on attention that is right or wrong by construction"),
     "doctor": Command("attest.app.cli.doctor", "list what is installed, and what would stop a run"),
 }
 

@@ -94,19 +94,6 @@ def logged_in() -> bool:
         return False
 
 
-def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
-    """Log the result of ``attest judges`` as a W&B run of its own; offline unless the user is logged in.
-
-    Args:
-        judged: one row for each test, defendant and rule.
-    Returns:
-        The folder of the W&B run.
-    """
-    with started("judges", "judges", folder) as run:
-        run.log({"judges/matrix": wandb.Table(dataframe=judged), "judges/heat_map": wandb.Image(str(folder / "judges.png"))})
-        return Path(run.dir).parent
-
-
 def log_trial(folder: RunFolder, model: str) -> Path:
     """Log the result of ``attest trial`` as a W&B run of its own; offline unless the user is logged in.
 

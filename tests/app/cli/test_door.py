@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from attest.app.cli import evidence, judges, keys, reproduce
+from attest.app.cli import evidence, keys, reproduce
 from attest.app.cli.main import COMMANDS, main
 from attest.lightning_modules.key_adversary import Attack
 from attest.runs import dependent_names
@@ -99,7 +99,6 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
         "controls",
         "keys",
         "roar",
-        "judges",
         "trial",
         "gate",
     )
@@ -124,7 +123,6 @@ TAKEN = {
     "keys": ("ATTACK",),
     "roar": ("READING", "STEPS"),
     "evidence": ("JOBS", "GPUS", "PROFILE", "FORCE"),
-    "judges": judges.WORDS,
     "reproduce": (*reproduce.WORDS, *reproduce.SELECTORS),
     "trial": ("LOGGER",),
 }

@@ -13,8 +13,8 @@ from tests.forking import KILLED, attest_command
 
 SMALL = (*SMALL_RUN, *without(*EXPENSIVE, "E8"), "LOGGER=csv", "--data.init_args.train_texts=96")
 pytestmark = pytest.mark.slow
-TIMED = ("timing.json", "report.html", ".log", ".ckpt", "metrics.csv", "judges.html", "judges.md", "judges.parquet")
-"""What tells the time, how long something took or where it lies: pages end with it, and judges count milliseconds."""
+TIMED = ("timing.json", "report.html", ".log", ".ckpt", "metrics.csv")
+"""What tells the time, how long something took or where it lies: pages end with it."""
 
 
 def attest(arguments: list[str], kill: int = 0) -> tuple[int, int]:
@@ -118,7 +118,3 @@ def test_reproduce(base, tmp_path):
         return ["reproduce", f"TABLE={root}/planted.yaml", "SEEDS=1", "RUN=0", *chosen, *places]
 
     survives(typed, base, [0.0, 0.6], tmp_path)
-
-
-def test_judges(tmp_path):
-    survives(lambda root: ["judges", "SMOKE=1", f"--results={root}/judges"], None, [0.5], tmp_path)

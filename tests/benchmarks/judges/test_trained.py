@@ -204,7 +204,7 @@ def test_networks_are_those_of_the_house():
 
 @pytest.mark.slow
 def test_the_command_writes_its_page_after_the_constructed_ones(tmp_path, monkeypatch, capsys):
-    with pytest.raises(AttestError, match="Type first: attest judges SMOKE=1"):
+    with pytest.raises(AttestError, match=r"Type first: python -m benchmarks\.judges constructed --smoke"):
         main(["trained", "--smoke", "--results", str(tmp_path)])
     monkeypatch.setattr("benchmarks.judges.__main__.SMALLER_TRAINED", stated() | {"epochs": 1})
     rows = pd.DataFrame({"rule": ["token"] * 3, "truth": "wrong", "test": ["E2 shuffling", "E3 exact", "E11 top weight"]})

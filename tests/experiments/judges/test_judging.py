@@ -1,15 +1,10 @@
-"""The judges on trial, small: calibrations come out, sets are smallest, words follow the numbers."""
+"""The judges on trial, small: calibrations come out, and directions are those of the specs."""
 
-from pathlib import Path
-
-import pandas as pd
-import pytest
 import torch
 import yaml
 
-from attest.app.cli.judges import STATED, main
-from attest.core.errors import AttestError
-from attest.experiments.judges.judging import Defended, findings, hear, judge, sentence, smallest_sets, with_added
+from attest.app.api.judging import STATED
+from attest.experiments.judges.judging import Defended, hear, judge, with_added
 from attest.experiments.judges.measuring import Measured
 from attest.experiments.registry import EXPERIMENTS, measures, runnable
 
@@ -60,65 +55,6 @@ def test_the_same_measure_points_the_same_way_wherever_it_is_tried():
     assert {"tau", "tvd", "jsd", "entropy", "win", "mass"} <= set(ways)
 
 
-def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(
-        "from attest.experiments.judges.defendants import Defendant\n\n\nclass Mine(Defendant):\n    rules = ('token',)\n"
-    )
-    small = {"rules": ["token"], "seeds": [0], "texts": 6, "layered": [], "pooled": ["honest", "smuggled"]}
-    monkeypatch.setattr("attest.app.cli.judges.SMALLER", small)
-    assert main(["SMOKE=1", "--defendant", "mine.py:Mine"]) == 0
-    judged = pd.read_parquet("runs/judges/judges.parquet")
-    assert {*judged.defendant} == {"honest", "smuggled", "Mine"}
-    assert "Added by hand: Mine." in Path("runs/judges/judges.md").read_text()
-    assert "About tokens" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "import nothing_of_this_name",
-        "class Other: ...",
-        "class Mine: ...",
-        "class Mine:\n    rules = ('token',)\n    def encode(self): ...",
-        "from attest.experiments.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = ('tokn',)",
-        "from attest.experiments.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = 'token'",
-        "from attest.experiments.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = ('token',)\n"
-        "    def carrying(self, read):\n        return read.mask * (1 - read.deciding)",
-    ],
-)
-def test_a_defendant_that_cannot_stand_gets_a_sentence(body, tmp_path, monkeypatch, refusal):
-    small = {"rules": ["token"], "seeds": [0], "texts": 6, "layered": [], "pooled": []}
-    monkeypatch.setattr("attest.app.cli.judges.SMALLER", small)
-    (tmp_path / "mine.py").write_text(body)
-    with refusal():
-        main(["SMOKE=1", "--defendant", f"{tmp_path / 'mine.py'}:Mine", "--results", str(tmp_path / "results")])
-
-
-def rows(**auroc):
-    cells = [(test, defendant, value) for test, seen in auroc.items() for defendant, value in seen.items()]
-    made = pd.DataFrame(cells, columns=["test", "defendant", "auroc"])
-    return made.assign(family="pooled", of="tokens", truth="wrong", rule="token", low=0.0, high=1.0)
-
-
-def test_smallest_sets_and_what_none_sees():
-    judged = rows(a={"x": 1.0, "y": 0.5, "z": 0.1}, b={"x": 0.5, "y": 0.95, "z": 0.2}, c={"x": 0.89, "y": 0.3, "z": 0.3})
-    assert smallest_sets(judged, 0.9, "pooled", "tokens") == ([("a", "b")], ["z/token"])
-
-
-def test_findings_name_what_no_column_of_an_experiment_sees():
-    judged = rows(a={"x": 1.0, "y": 0.5}, b={"x": 0.5, "y": 0.5}, c={"x": 0.5, "y": 0.95})
-    found = findings(judged, {"a": "E1", "b": "E1", "c": "E2"}, 0.9)
-    assert found["E1"] == {"sees": ["x"], "misses": ["y"], "accuses": []}
-    assert found["E2"] == {"sees": ["y"], "misses": ["x"], "accuses": []}
-    assert sentence(found["E2"]) == "It misses attention that lies x. It accuses no right one."
-
-
-def test_what_sees_all_sees_those_that_were_tried():
-    found = findings(rows(a={"x": 1.0, "y": 0.95}), {"a": "E1"}, 0.9)["E1"]
-    assert sentence(found) == "It misses none that was tried. It accuses no right one."
-
-
 def defended(name, suspicion):
     """Right about tokens."""
     mass = torch.ones(len(suspicion))
@@ -131,11 +67,3 @@ def test_a_right_defendant_is_held_against_the_others_alone():
     heard = [defended("worst", [3.0, 3.0]), defended("middle", [2.0, 2.0]), defended("best", [1.0, 1.0])]
     judged = judge(heard, stated | {"tolerance": 1e-6}).set_index("defendant")
     assert judged.auroc.to_dict() == {"worst": 1.0, "middle": 0.5, "best": 0.0}
-
-
-@pytest.mark.parametrize(
-    "typed", [["SMOKE=2"], ["LOGGER=wandbb"], ["TEXTS=3"], ["--defendant", "nowhere.py:Mine"], ["--defendant", "mine"]]
-)
-def test_mistakes_get_a_sentence(typed):
-    with pytest.raises(AttestError, match="expected"):
-        main(typed)

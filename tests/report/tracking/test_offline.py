@@ -19,7 +19,7 @@ def forgotten():
 def test_a_run_starts_offline_and_warns_of_nothing(tmp_path, monkeypatch, capfd):
     monkeypatch.delenv("WANDB_MODE", raising=False)
     monkeypatch.setattr(wandb, "login", lambda **_: False)
-    with started("judges", "some", tmp_path) as run:
+    with started("trial", "some", tmp_path) as run:
         assert run.settings.mode == "offline"
     printed = "".join(capfd.readouterr()).lower()
     assert "deprecated" not in printed
@@ -38,6 +38,6 @@ def test_a_key_that_is_none_leaves_a_run_offline(tmp_path, monkeypatch, capfd):
     logger = Namespace(class_path="WandbLogger", init_args=options)
     point_loggers(logger, RunFolder(tmp_path), "a run", "12345678", {})
     assert (options.offline, options.mode) == (True, "offline")
-    with started("judges", "some", tmp_path) as run:
+    with started("trial", "some", tmp_path) as run:
         assert run.settings.mode == "offline"
     assert "W&B cannot be used (WANDB_API_KEY invalid" in capfd.readouterr().out

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from attest.report.judges import CONSTRUCTED, heat_map, in_words, write_judges
+from benchmarks.judges.constructed_page import CONSTRUCTED, heat_map, in_words, write_judges
 
 ADVICE = "A wrong attention that is not on the list may escape them all."
 

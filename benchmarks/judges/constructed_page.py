@@ -14,11 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from attest.experiments.judges.judging import CALIBRATIONS, over_rules, smallest_sets
+from attest.experiments.judges.judging import CALIBRATIONS
 from attest.report.figures import Illustration, save_png
 from attest.report.related import Page
 from attest.report.run_tables import markdown_table
 from attest.runs.folder import write_atomically, write_table, write_text
+from benchmarks.judges.found import over_rules, smallest_sets
 
 
 @dataclass(frozen=True)

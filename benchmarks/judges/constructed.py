@@ -1,73 +1,40 @@
-"""``attest judges``: which experiment can tell right attention from wrong.
-
-    attest judges
-    attest judges SMOKE=1 LOGGER=wandb
-    attest judges --defendant mine.py:Name --results /tmp/mine
-
-Runs every experiment that gives one number for each text, on networks whose attention is right or wrong by construction.
-configs/judges/constructed.yaml lists the tests and their directions. A defendant of your own takes a rule and offers
-encode, score, project, decode, forward, and carrying_states(tokens, mask); it names its rules in ``rules``.
-From Python, attest.judge asks a metric of your own.
-"""
+"""The networks whose attention is right or wrong by construction, those of one's own among them, before all tests."""
 
 import hashlib
 import importlib.util
 from pathlib import Path
 from typing import Any
 
-import torch
 import yaml
 
 from attest.app.api.judging import STATED
-from attest.app.cli.main import CommandParser, require_place
-from attest.core.errors import AttestError, unknown_choice
-from attest.experiments.judges.judging import SHIPPED, findings, hear, judge, with_added
-from attest.report.judges import write_judges
-from attest.runs.choices import take_words
-from attest.runs.folder import RunFolder, write_json
+from attest.core.errors import AttestError
+from attest.experiments.judges.judging import hear, judge, with_added
+from attest.runs.folder import write_json
 from attest.runs.versions import last_commit
+from benchmarks.judges.constructed_page import write_judges
+from benchmarks.judges.found import findings
 
 CHECKOUT = Path("configs/judges/constructed.yaml")
-"""The same file in a checkout. A command in a checkout writes its results and the shipped findings anew."""
-WORDS = ("SMOKE", "LOGGER")
-LOGGERS = ("none", "wandb")
+"""The same file in a checkout, where the results and the shipped findings are written anew."""
 OFFERED = ("encode", "score", "project", "decode", "forward", "carrying_states")
 SMALLER = {"rules": ["token", "conjunction"], "seeds": [0], "texts": 20, "layered_texts": 4}
 
 
-def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
-    parser = CommandParser("attest judges", __doc__)
-    parser.add_argument("--defendant", help="file.py:Name, a defendant of your own")
-    parser.add_argument(
-        "--results",
-        type=Path,
-        help="the folder to write into; by default runs/judges, or docs/results of a checkout if all is run",
-    )
-    words, rest = take_words(arguments)
-    if unknown := [f"{name}={value}" for name, value in words.typed.items() if name not in WORDS]:
-        raise AttestError(f"{unknown[0]} was typed; expected {' or '.join(WORDS)}. Type for example: attest judges SMOKE=1")
-    torch.set_num_threads(1)  # networks are small: threads would wait for one another
-    given, smoke, logger = parser.parse_args(rest), words.flag("SMOKE"), words.text("LOGGER", "none")
-    if logger not in LOGGERS:
-        raise unknown_choice("LOGGER", logger, LOGGERS, "attest judges LOGGER={}")
-    stated = with_added(yaml.safe_load(STATED.read_text(encoding="utf-8"))) | (SMALLER if smoke else {})
-    own = _own(given.defendant, stated["rules"]) if given.defendant else {}
-    shipped = in_checkout() and not smoke and not own and given.results is None
-    folder = given.results or Path("docs/results" if shipped else "runs/judges")
-    require_place(folder)
-    with RunFolder(folder).claimed():
-        judged = judge(hear(stated, own), stated)
-        said = write_judges(folder, judged, stated, stamp(STATED, smoke, [*own]))
-        tests = {name: test for family in stated["tests"].values() for name, test in family.items()}
-        found = findings(judged, {name: test["experiment"] for name, test in tests.items()}, stated["sees"])
-        write_json(SHIPPED if shipped else folder / "findings.json", found)
-        print(f"{said}\nJudges:     {folder / 'judges.html'}", flush=True)
-        if logger == "wandb":
-            from attest.report.tracking.wandb_report import log_judges  # W&B takes seconds
+def try_constructed(folder: Path, findings_file: Path, smoke: bool, typed: str | None) -> None:
+    """Run the tests on networks whose attention is right or wrong by construction, and write what came out.
 
-            print(f"W&B:        {log_judges(folder, judged)}", flush=True)
-    return 0
+    Args:
+        findings_file: the file that gets what each experiment misses and accuses.
+        typed: a defendant of one's own, ``file.py:Name``; None for none.
+    """
+    stated = with_added(yaml.safe_load(STATED.read_text(encoding="utf-8"))) | (SMALLER if smoke else {})
+    own = _own(typed, stated["rules"]) if typed else {}
+    judged = judge(hear(stated, own), stated)
+    said = write_judges(folder, judged, stated, stamp(STATED, smoke, [*own]))
+    tests = {name: test for family in stated["tests"].values() for name, test in family.items()}
+    write_json(findings_file, findings(judged, {name: test["experiment"] for name, test in tests.items()}, stated["sees"]))
+    print(f"{said}\nJudges:     {folder / 'judges.html'}", flush=True)
 
 
 def in_checkout() -> bool:
