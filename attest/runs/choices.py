@@ -180,7 +180,7 @@ def complete(typed: dict[str, str]) -> dict[str, str]:
     """Return every choice that stands for a file: as it is typed, else as the model sets it, else the default."""
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
-        model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text())
+        model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text(encoding="utf-8"))
         chosen["RECIPE"] = model["run"]["recipe"]
     return chosen
 
@@ -193,7 +193,7 @@ def default_choices(model: str | None = None) -> dict[str, str]:
 
 @cache
 def _defaults() -> dict[str, Any]:
-    return yaml.safe_load((configs_folder() / "defaults.yaml").read_text())
+    return yaml.safe_load((configs_folder() / "defaults.yaml").read_text(encoding="utf-8"))
 
 
 def file_choices() -> tuple[str, ...]:
@@ -221,11 +221,11 @@ def values_of(choice: str) -> list[str]:
 
 def takes_parameter(choice: str, value: str) -> bool:
     """Return whether a value needs a number after a colon, as in ``entmax:1.3``."""
-    return DECLARED_OPTION.search(config_file(choice, value).read_text()) is not None
+    return DECLARED_OPTION.search(config_file(choice, value).read_text(encoding="utf-8")) is not None
 
 
 def _parameter_options(choice: str, value: str, file: Path, parameter: str | None) -> list[str]:
-    declared = DECLARED_OPTION.search(file.read_text())
+    declared = DECLARED_OPTION.search(file.read_text(encoding="utf-8"))
     if declared and parameter is not None:
         return [declared[1].format(parameter), f"--run.{choice.lower()}={value}:{parameter}"]
     if declared:
@@ -262,12 +262,12 @@ def _embedding_options(value: str, model: Path) -> list[str]:
                 "EMBEDDINGS=random:50"
             )
         return [f"{CONFIG}{shipped}", _size_option(int(parameter), model)]
-    vectors = yaml.safe_load(shipped.read_text())["data"]["init_args"]["embeddings"]
+    vectors = yaml.safe_load(shipped.read_text(encoding="utf-8"))["data"]["init_args"]["embeddings"]
     return [f"{CONFIG}{shipped}", *([] if vectors is None else [_size_option(vectors["dimensions"], model)])]
 
 
 def _size_option(dimensions: int, model: Path) -> str:
-    path = _path_to_size(yaml.safe_load(model.read_text()))
+    path = _path_to_size(yaml.safe_load(model.read_text(encoding="utf-8")))
     if path is None:
         raise AttestError(
             f"MODEL={model.stem} has no word embedding for the vectors; expected a model that learns one, for example "

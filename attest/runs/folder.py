@@ -42,6 +42,8 @@ SECTIONS = (
     *("data.init_args", "model.init_args.network.init_args"),
 )
 """Sections of a configuration that hold settings by name; so do all sections above them."""
+WINDOWS = os.name == "nt"
+"""There a folder can be neither opened, locked nor flushed, and nothing keeps two processes apart."""
 UNFINISHED = "unfinished"
 """The file that marks a folder as half written, until the folder is complete."""
 TEMPORARY = ".unfinished"
@@ -184,17 +186,19 @@ class RunFolder:
         made = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDONLY)
+            descriptor = None if WINDOWS else os.open(self.path, os.O_RDONLY)
         except OSError as error:
             raise unwritable(self.path, error) from error
         try:
             with suppress(OSError):  # a file system without locks
-                _lock(descriptor, self.path)
+                if descriptor is not None:
+                    _lock(descriptor, self.path)
             self.require_no_links()
             self._delete_unfinished_files()
             yield
         finally:
-            os.close(descriptor)
+            if descriptor is not None:
+                os.close(descriptor)
             if made:
                 with suppress(OSError):  # something came of it
                     self.path.rmdir()
@@ -256,11 +260,9 @@ def _time_written(path: Path) -> int:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Lock a folder for this process if the system can; on Windows nothing keeps two processes apart."""
-    try:
-        import fcntl
-    except ImportError:
-        return
+    """Lock a folder for this process."""
+    import fcntl  # not on Windows
+
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -297,6 +299,8 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
 
 def _put_on_disk(path: Path) -> None:
     """Make the system write the content of a file, or the names in a folder, to the disk."""
+    if WINDOWS:
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from attest.core.errors import AttestError
+from attest.runs import folder as module
 from attest.runs.folder import RunFolder, columns_in, read_json, read_rows, write_atomically, write_json, write_table
 
 
@@ -115,3 +116,16 @@ def test_a_run_that_is_named_by_dots_has_its_own_name_and_its_neighbours(tmp_pat
     monkeypatch.chdir(run)
     folder = RunFolder(Path(typed))
     assert (folder.path.name, folder.setting, folder.corpus) == ("seed0", run.parent, run.parents[1])
+
+
+def test_where_a_folder_cannot_be_opened_as_on_windows_a_run_goes_on_without_a_lock(tmp_path, monkeypatch):
+    def refused(path, *flags):
+        raise PermissionError(path)
+
+    monkeypatch.setattr(module, "WINDOWS", True)
+    monkeypatch.setattr(module.os, "open", refused)
+    with RunFolder(tmp_path / "run").claimed():
+        module._put_on_disk(tmp_path)
+    monkeypatch.setattr(module, "WINDOWS", False)
+    with pytest.raises(AttestError), RunFolder(tmp_path / "run").claimed():
+        pass

@@ -113,10 +113,11 @@ def machine() -> Iterator[Finding]:
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     apple = ["mps"] if torch.backends.mps.is_available() else []
     yield Finding("devices", ", ".join([f"CPU with {os.cpu_count()} cores", *gpus, *apple]))
-    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIB
-    yield Finding(
-        "memory", f"{pages:.1f} GiB; evidence takes 1 GiB of it, or --run.memory_gib", "note" if pages < 4 else "fine"
-    )
+    if hasattr(os, "sysconf"):  # not on Windows
+        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIB
+        yield Finding(
+            "memory", f"{pages:.1f} GiB; evidence takes 1 GiB of it, or --run.memory_gib", "note" if pages < 4 else "fine"
+        )
     policy = os.environ.get("OMP_WAIT_POLICY", "unset")
     spinning = policy.upper() != "PASSIVE"
     advice = "; PASSIVE keeps idle threads from spinning: export OMP_WAIT_POLICY=PASSIVE" if spinning else ""

@@ -123,7 +123,7 @@ class ContinuedWriter(ExperimentWriter):
     def forget_from(self, step: int) -> None:
         """Write the CSV file again without the rows of this step and of later steps."""
         if rows := self._rows():
-            with Path(self.metrics_file_path).open("w", newline="") as file:
+            with Path(self.metrics_file_path).open("w", encoding="utf-8", newline="") as file:
                 writer = csv.DictWriter(file, fieldnames=self.metrics_keys)
                 writer.writeheader()
                 writer.writerows(row for row in rows if int(row["step"]) < step)
@@ -133,7 +133,7 @@ class ContinuedWriter(ExperimentWriter):
         file = Path(self.metrics_file_path)
         if not file.is_file():
             return []
-        with file.open(newline="") as lines:
+        with file.open(encoding="utf-8", newline="") as lines:
             return [row for row in csv.DictReader(lines) if (row.get("step") or "").isdigit()]
 
     def _check_log_dir_exists(self) -> None:

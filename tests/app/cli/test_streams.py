@@ -66,3 +66,11 @@ def test_streams_that_are_not_the_process_s_own_stay(capsys):
     assert main(["--version"]) == 0
     assert sys.stdout is ours
     assert capsys.readouterr().out.startswith("attest ")
+
+
+def test_a_configuration_is_read_in_a_locale_of_ascii_alone():
+    """As on Windows, where a file without an encoding is read by the code page."""
+    shell = fresh_shell() | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "attest", "fit", "DATA=planted", "--print_config"]
+    said = subprocess.run(command, env=shell, capture_output=True)
+    assert said.returncode == 0, said.stderr
