@@ -8,7 +8,7 @@ Legend: U sources, M random sets, N heads of all layers.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -68,6 +68,39 @@ def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarra
     scaled = attention / units
     penalty = len(scaled) * np.eye(scaled.shape[1])
     return np.linalg.solve(scaled.T @ scaled + penalty, scaled.T @ falls) / units
+
+
+GROUPS, BEST = 4, 2
+"""Into so many groups of neighbours a search divides; and so many of the groups that matter most it divides again."""
+
+
+def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], sources: int) -> tuple[np.ndarray, np.ndarray]:
+    """Search for the sources that matter: leave out groups of neighbours, and then parts of the groups that matter most.
+
+    Sources of which each alone changes little, but two together much, can be missed. It takes about 8 log₄(U) passes.
+
+    Args:
+        falls_without: the fall of the answer's log-probability without all sources from a first to before a last, for each
+            of several such groups, float ``(G,)``.
+        sources: U.
+    Returns:
+        The fall without each source, float64 ``(U,)``: an equal share of its group's where it was not left out by itself;
+        and where it was, bool ``(U,)``.
+    """
+    falls, alone = np.zeros(sources), np.zeros(sources, dtype=bool)
+    divided = [(0, sources)]
+    while divided:
+        groups = [
+            (int(part[0]), int(part[-1]) + 1)
+            for first, last in divided
+            for part in np.array_split(np.arange(first, last), min(GROUPS, last - first))
+        ]
+        found = falls_without(groups)
+        for (first, last), fall in zip(groups, found, strict=True):
+            falls[first:last], alone[first:last] = fall / (last - first), last - first == 1
+        order = [groups[place] for place in np.argsort(-found, kind="stable")]
+        divided = [group for group in order[:BEST] if group[1] - group[0] > 1]
+    return falls, alone
 
 
 def shares(drops: np.ndarray) -> np.ndarray:

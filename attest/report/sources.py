@@ -48,6 +48,8 @@ class Sources:
     """Attention of each head of all layers on each source, float ``(U, N)``."""
     truth: Collection[int] = ()
     """Sources from 0 that the answer is known to come from."""
+    by_groups: bool = False
+    """Whether falls are an approximation: most sources were left out in groups only, and share the fall of theirs."""
 
     def learning_from(self, others: Sequence["Sources"]) -> "Sources":
         """Return the same with one more reading, ``learned heads``: its heads have weights that tell the others' falls best.
@@ -75,8 +77,10 @@ class Sources:
         """Return which source gives most, in words, and whether attention names it."""
         first = self.table["drop"].idxmax()
         same = "also names it" if self.scores.loc["attention", "same"] else "names another one"
+        how = "By groups of sources, an approximation for readings too: without" if self.by_groups else "Without"
+        fall = number(self.table["drop"][first])
         return (
-            f"Without source {int(first) + 1} the answer's log-probability falls by {number(self.table['drop'][first])}, "
+            f"{how} source {int(first) + 1} the answer's log-probability falls by {fall}, "
             f"{percent(self.table['share'][first])} of all falls; the attention of the answer's tokens {same} first "
             f"(τ-b over sources {number(self.scores.loc['attention', 'tau'])})."
         )
@@ -112,7 +116,7 @@ class Sources:
         """Return all of it as values of JSON; a number that is undefined is None."""
         frames = {"sources": self.table.reset_index(names="source"), "readings": self.scores.reset_index(names="reading")}
         tables = {name: frame.astype(object).where(frame.notna(), None).to_dict("records") for name, frame in frames.items()}
-        about = {"model": self.model, "question": self.question, "answer": self.answer}
+        about = {"model": self.model, "question": self.question, "answer": self.answer, "by_groups": self.by_groups}
         return about | {"log_probability": self.log_probability, "sentence": self.sentence} | tables
 
     def __repr__(self) -> str:

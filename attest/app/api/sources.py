@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from attest.core.errors import AttestError, needing_transformers
 from attest.core.measures.numbers import duration
 from attest.core.memory import in_evaluation_mode
 from attest.datamodules.notice import say
-from attest.experiments.sources import random_sets, scored, sentences, shares, surrogate
+from attest.experiments.sources import by_groups, random_sets, scored, sentences, shares, surrogate
 from attest.report.sources import Sources
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def sources(
     prompt: str = PROMPT,
     new_tokens: int = 20,
     ablations: int = 32,
+    leave_out: Literal["each", "groups"] = "each",
     truth: Collection[int] = (),
     seed: int = 0,
     device: str | torch.device | None = None,
@@ -60,6 +61,8 @@ def sources(
         prompt: with ``{context}`` and ``{question}``, each once.
         new_tokens: the most tokens that the model writes.
         ablations: random sets of sources that the surrogate is fitted to; 0 for none.
+        leave_out: ``groups`` leaves out groups of neighbours first, and then parts of those that matter most: about 8 log₄ of
+            the number of sources instead of each. It is an approximation, and everything it leads to says so.
         truth: numbers of the sources from 0 that the answer is known to come from.
         seed: fixes the random sets.
         device: where the model computes; None for where it is.
@@ -67,6 +70,9 @@ def sources(
         AttestError: the model is no causal language model, or the context, its units or the prompt is not as it should be.
     """
     require_bounds({"seed": seed})
+    if leave_out not in ("each", "groups"):
+        raise AttestError(f"leave_out is {leave_out!r}; expected 'each' or 'groups'.")
+    grouped = leave_out == "groups"
     if new_tokens < 1 or ablations < 0:
         raise AttestError(
             f"new_tokens is {new_tokens} and ablations {ablations}; expected new_tokens from 1 and ablations from 0."
@@ -93,16 +99,28 @@ def sources(
                 f"{longest_read(model, tokenizer)}; expected fewer. Give fewer documents, or a part of the context."
             )
         said = Answer(model, ids, given)
-        measured = _measured(said, parts, ablations, seed, truth)
+        measured = _measured(said, parts, ablations, seed, truth, grouped)
     measured["table"].insert(0, "text", [text[begin:end].strip() for begin, end in spans])
-    return Sources(question, tokenizer.decode(given).strip(), model=type(model).__name__, truth=truth, **measured)
+    return Sources(
+        question,
+        tokenizer.decode(given).strip(),
+        model=type(model).__name__,
+        truth=truth,
+        by_groups=leave_out == "groups",
+        **measured,
+    )
 
 
-def _measured(said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int]) -> dict[str, Any]:
+def _measured(
+    said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int], grouped: bool
+) -> dict[str, Any]:
     """Return the log-probability of the answer, the table of sources, the scores of readings, and attention by head."""
     started = time.perf_counter()
     log_probability = said.log_probability()
-    _tell_of_cost(said, parts, sets, time.perf_counter() - started)
+    if grouped:
+        say(f"{len(parts)} sources in {len(said.tokens)} tokens are left out by groups; falls are approximate.")
+    else:
+        _tell_of_cost(said, parts, sets, time.perf_counter() - started)
     seconds: dict[str, float] = {}
 
     def timed(name: str, read: Callable[[], Any]) -> Any:
@@ -111,8 +129,15 @@ def _measured(said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth
         seconds[name] = time.perf_counter() - begun
         return found
 
-    rows = timed("attention", said.rows)
-    drops = (log_probability - timed("leave-one-out", lambda: said.without_each(parts))).numpy()
+    def falls_without(groups: Sequence[Span]) -> np.ndarray:
+        merged = [(parts[first][0], parts[last - 1][1]) for first, last in groups]
+        return (log_probability - said.without_each(merged)).numpy()
+
+    def falls() -> np.ndarray:
+        alone = [(source, source + 1) for source in range(len(parts))]
+        return by_groups(falls_without, len(parts))[0] if grouped else falls_without(alone)
+
+    rows, drops = timed("attention", said.rows), timed("leave-one-out", falls)
     by_token = {
         "attention": rows.attention,
         "attention without the first token": rows.without_first,

@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> int:
             prompt=PROMPT if typed.prompt is None else typed.prompt.replace(r"\n", "\n"),
             new_tokens=typed.new_tokens,
             ablations=typed.ablations,
+            leave_out=typed.leave_out,
             seed=typed.seed,
             device=typed.device,
         )
@@ -64,6 +65,10 @@ def _parser() -> CommandParser:
     parser.add_argument(
         "--ablations", type=int, default=32, help="random sets of sources for the surrogate, 0 for none; by default 32"
     )
+    parser.add_argument(
+        "--leave-out", choices=("each", "groups"), default="each",
+        help="each source by itself, the default; or groups first, then parts of the best: an approximation, fewer passes",
+    )  # fmt: skip
     parser.add_argument("--device", help="where the model computes: cpu, the default, or cuda or cuda:1")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random sets; by default 0")
     parser.add_argument("--out", type=Path, default=Path("sources.html"), help="the page; by default sources.html")

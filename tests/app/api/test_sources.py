@@ -41,6 +41,19 @@ def test_the_planted_words_are_found_in_every_text(planted):
     assert found.scores["tau"]["leave-one-out"] == pytest.approx(1)
 
 
+def test_groups_find_the_planted_words_and_say_that_they_approximate(planted, refusal):
+    text = planted.texts[0]
+    place = text.split().index(SPAN.split()[0])
+    found = asked(planted, text, answer="good", units=words(text), truth=[place, place + 1], ablations=0, leave_out="groups")
+    each = asked(planted, text, answer="good", units=words(text), truth=[place, place + 1], ablations=0)
+    assert found.scores.loc["leave-one-out", "precision"] == 1
+    assert found.table["drop"][[place, place + 1]].tolist() == pytest.approx(each.table["drop"][[place, place + 1]].tolist())
+    assert found.sentence.startswith("By groups of sources, an approximation")
+    assert (found.as_json()["by_groups"], each.as_json()["by_groups"]) == (True, False)
+    with refusal():
+        asked(planted, text, answer="good", leave_out="some")
+
+
 def test_heads_learn_from_other_answers_alone(planted, refusal, tmp_path):
     found = [
         asked(planted, text, answer="good", units=words(text), truth=[text.split().index(SPAN.split()[0])], ablations=0)
