@@ -68,7 +68,7 @@ def tokens_that_are_sinks(observation: Observation) -> Tensor:
 LEFT_OUT = "over all tokens but sinks of a tenth of the heads"
 SPARED = "the sinks of each head keeping what they have"
 """What is done with sinks."""
-BEFORE = "(before 27 Nov 2026: the first token)"
+BEFORE = "(before 0.3.0: the first token)"
 """What stood in the place of measured sinks in older results."""
 
 
