@@ -1,7 +1,8 @@
 """What tests in a real browser share.
 
-They need Playwright (``pip install playwright``) and a Chromium on the path, and are skipped where one is missing. The rules
-of accessibility need axe-core (``npm install axe-core``, or ``AXE_CORE=<axe.min.js>``).
+They need Playwright (``pip install playwright``) and a Chromium on the path, and are skipped where one is missing; those in
+Firefox need ``playwright install firefox``. The rules of accessibility need axe-core (``npm install axe-core``, or
+``AXE_CORE=<axe.min.js>``).
 """
 
 import os

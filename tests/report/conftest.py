@@ -1,5 +1,6 @@
 """Runs made up from a small one (other settings, other seeds, other decisions), and the browser in which pages are opened."""
 
+import os
 import shutil
 from collections.abc import Iterator
 
@@ -37,11 +38,16 @@ def several(small_run, tmp_path_factory):
     return root
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
+@pytest.fixture(scope="module", params=["chromium", "firefox"])
+def browser(request) -> Iterator:
     from playwright.sync_api import sync_playwright  # a package that only these tests need
 
     with sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        if request.param == "chromium":
+            launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        elif os.path.isfile(started.firefox.executable_path):
+            launched = started.firefox.launch()
+        else:
+            pytest.skip("no Firefox of Playwright: playwright install firefox")
         yield launched
         launched.close()
