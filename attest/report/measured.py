@@ -179,7 +179,7 @@ def _line(
     controls: list[ControlNumber],
     theirs: Published | None,
 ) -> Line:
-    mean, low, high = (summary[f"{key}/{part}"] for part in PARTS)
+    mean, low, high = (summary.get(f"{key}/{part}") for part in PARTS)  # published runs have kept no interval
     if low is not None and high is not None:
         low, high = within(key, low, high)
     bounds = None if low is None or high is None or low == high else (low, high)
@@ -216,7 +216,7 @@ def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> st
         f"{class_names[int(k.removeprefix(predicted))]} {number(v)}" for k, v in summary.items() if k.startswith(predicted)
     ]
     by_label = [f"{k.removeprefix(asked)} {number(v)}" for k, v in summary.items() if k.startswith(asked)]
-    undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
+    undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary.get(f"{key}/nan") else []
     groups = by_class or by_label
     rest = [f"{len(groups) - PANELS} more in summary.json"] if len(groups) > PANELS else []
     kind = "predicted" if by_class else "label"

@@ -285,9 +285,10 @@ def test_it_is_written_without_evidence_that_did_not_run(run):
     assert Outline(run.report.read_text()).tags.count("svg") == 1
 
 
-def test_it_is_written_of_the_runs_that_are_kept_without_curves_and_tables(tmp_path):
+@pytest.mark.parametrize("corpus", ["conll2000", "sst"])
+def test_it_is_written_of_the_runs_that_are_kept_without_curves_and_tables(corpus, tmp_path):
     """Those behind the published tables: configuration, summary and timing are all there is."""
-    with tarfile.open(RESULTS / "runs-conll2000.tar.xz") as archive:
+    with tarfile.open(RESULTS / f"runs-{corpus}.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
     kept = [RunFolder(path.parent) for path in sorted(tmp_path.rglob("summary.json"))]
     base = next(run for run in kept if not (run.path / "base.json").is_file())

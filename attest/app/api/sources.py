@@ -83,7 +83,9 @@ def sources(
         from attest.models.pretrained.texts import longest_read, require_fast
     require_fast(tokenizer)
     if getattr(model, "get_output_embeddings", lambda: None)() is None or model.config.is_encoder_decoder:
-        raise AttestError(f"{type(model).__name__} does not write on after a text; expected a causal language model, Llama.")
+        raise AttestError(
+            f"{type(model).__name__} does not go on with a prompt alone; expected a causal language model (Llama)."
+        )
     text, spans = _sources(context, units)
     if wrong := [each for each in truth if not 0 <= each < len(spans)]:
         raise AttestError(f"truth names the source {wrong[0]}; expected numbers from 0 to {len(spans) - 1}.")

@@ -141,6 +141,8 @@ class Answer:
                 if begin:
                     cache.crop(begin - cache.get_seq_length())
                 found[place] = float(self._of_last_rows(tokens[end:], cache if begin else None))
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
         except Exception:  # whatever a memory of another kind says
             return None
         return found
