@@ -137,7 +137,7 @@ class ActivationSwap(Evidence):
     """E8: the trained model under other projections; ``attest.experiments.activation_swap`` defines the columns.
 
     Args:
-        projections: to evaluate under, by name.
+        projections: the names of the projections that the model is evaluated under.
     """
 
     id = "E8"

@@ -111,9 +111,9 @@ class TextDataModule(LightningDataModule):
         self.unseen: Unseen = unseen
         self.erased = erased
         self.shard = WHOLE
-        """Which part of the test split is gone through; all of it if not set."""
+        """The part of the test split to read; all of it if not set."""
         self.part: Sequence[int] | None = None
-        """Ids of the test texts that are gone through, in batches of their own; all of the shard if not set."""
+        """Ids of the test texts to read; they get their own batches. All texts of the shard if not set."""
         self.expected = EXPECTED.get()
         """What the data has to be, where a trained model was made from it."""
         if self.expected is not None:

@@ -36,11 +36,11 @@ class DataRecord:
         counts: texts of each split.
         fingerprints: SHA-256 of each split's content, as ``fingerprint_of`` gives it.
         sources: the source of each split, if it is known.
-        files: SHA-256 of those sources that are files, to see cheaply whether one was touched.
+        files: SHA-256 of those sources that are files; it shows cheaply whether a file has changed.
         preprocessing: the version of the code that made tokens of texts.
-        copies: texts of a split that stand in an earlier one too, by ``test in train``, where there are any; records of before
-            2026-11-25 do not say.
-        sampling: how texts were drawn, for ``texts`` and for validation; records of before 2026-11-25 do not say.
+        copies: texts of a split that stand in an earlier one too, by ``test in train``, where there are any; records from
+            before 2026-11-25 do not have this field.
+        sampling: how texts were drawn, for ``texts`` and for validation; missing in records from before 2026-11-25.
     """
 
     words: tuple[str, ...]

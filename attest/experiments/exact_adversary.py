@@ -17,7 +17,7 @@ from attest.core.memory import by_rows
 from attest.experiments.spec import LN2
 
 TENSORS_A_PAIR = 12
-"""float64 numbers a pair that are alive at the peak."""
+"""How many float64 numbers each pair needs at the peak of memory."""
 
 
 class Adversary(NamedTuple):

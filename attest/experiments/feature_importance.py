@@ -51,7 +51,7 @@ LEAVE_ONE_OUT = {
 }
 
 LEAD = 1.1
-"""A token that gets so many times the weight of another one is seen to be ahead of it."""
+"""A token is ahead of another one if its weight is at least this many times the other weight."""
 LEAST_MOVED = 1e-3
 """A TVD. Where no token moves the prediction by more, leave-one-out does not say which tokens decide: of two copies of the
 deciding word each hides the other."""

@@ -65,7 +65,7 @@ class Context:
     labels: Tensor | None
     """int64 ``(B,)``, gold classes of the batch; None if they are not known."""
     everyone: Everyone
-    """All texts, of which some experiments take a sample."""
+    """All texts; some experiments take a sample of them."""
     seed: int = 0
     """With an instance's id it fixes that instance's random draws."""
     background: Background | None = None

@@ -22,7 +22,7 @@ have values of at most 0.4 of it, if they are the first or a secondary sink, and
 ROWS = 2
 """The fewest rows, without its own, that may attend to it: of the last tokens of a decoder too little is known."""
 HEADS = 0.1
-"""The share of all heads of which a token is the sink, from which on it is left out where no head is asked about."""
+"""A token is left out, where no single head is asked about, if it is the sink of at least this share of all heads."""
 WITHOUT = "_without_sink"
 """Ends the name of a column that sets sinks aside."""
 
@@ -66,7 +66,7 @@ def tokens_that_are_sinks(observation: Observation) -> Tensor:
 
 
 LEFT_OUT = "over all tokens but sinks of a tenth of the heads"
-SPARED = "the sinks of each head keeping what they have"
+SPARED = "while the sinks of each head stay as they are"
 """What is done with sinks."""
 BEFORE = "(before 0.3.0: the first token)"
 """What stood in the place of measured sinks in older results."""

@@ -1,6 +1,6 @@
 """E18: from which parts of its context does a decoder have its answer?
 
-Leaving out each source by itself is what the others are held against. A surrogate is fitted to the answer's probability
+The other methods are compared with leaving out each source by itself. A surrogate is fitted to the answer's probability
 without random sets of sources (Cohen-Wang et al. 2024, ContextCite), and weights of heads to other answers (Cohen-Wang et
 al. 2025, AT2).
 
@@ -43,7 +43,7 @@ def random_sets(seed: int, sets: int, sources: int) -> Tensor:
 
 
 def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
-    """Return what each source adds to the outcome by a linear model of which are there, float64 ``(U,)``; ridge regression.
+    """Return what each source adds to the outcome in a linear model of their presence (ridge), float64 ``(U,)``.
 
     Args:
         kept: bool ``(M, U)``.
@@ -71,13 +71,13 @@ def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarra
 
 
 GROUPS, BEST = 4, 2
-"""Into so many groups of neighbours a search divides; and so many of the groups that matter most it divides again."""
+"""A search divides into this many groups of neighbours, and divides again this many of those that matter most."""
 
 
 def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], sources: int) -> tuple[np.ndarray, np.ndarray]:
     """Search for the sources that matter: leave out groups of neighbours, and then parts of the groups that matter most.
 
-    Sources of which each alone changes little, but two together much, can be missed. It takes about 8 log₄(U) passes.
+    It can miss two sources that change little alone but much together. It takes about 8 log₄(U) passes.
 
     Args:
         falls_without: the fall of the answer's log-probability without all sources from a first to before a last, for each

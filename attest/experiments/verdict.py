@@ -28,9 +28,9 @@ class Rule(NamedTuple):
     limits: Mapping[str, float] = {}
     """Estimates that are compatible with an answer: ``yes_low``, ``part_low``, ``part_high``, ``no_high``."""
     shares: Sequence[tuple[float, float]] = ()
-    """Estimates, and the share of right texts that networks with such an estimate have, in ascending order."""
+    """Pairs in ascending order: an estimate, and the share of texts with right attention among networks with this estimate."""
     within: float = 1.0
-    """How far nine in ten such shares were from the truth."""
+    """Nine in ten of these shares were at most this far from the truth."""
 
     def chance(self, rows: pd.DataFrame) -> pd.Series:
         """Return the estimated chance that attention points at what decides, of each text, in [0, 1]."""
@@ -41,7 +41,7 @@ class Rule(NamedTuple):
         return 1 / (1 + np.exp(-logits))
 
     def share(self, estimate: float) -> float:
-        """Return the share of right texts that networks with such an estimate have, in [0, 1]."""
+        """Return the share of texts with right attention, in [0, 1], among networks with this estimate."""
         return float(np.interp(estimate, [at for at, _ in self.shares], [share for _, share in self.shares]))
 
     def answer(self, estimate: float) -> str:

@@ -184,7 +184,7 @@ class Observation:
 
     @cached_property
     def several(self) -> Tensor:
-        """Return the texts of which a token can be erased so that another token is left, bool ``(B,)``."""
+        """Return whether one token of each text can be erased while another stays, bool ``(B,)``."""
         return (self.erasable > 0) & (self.lengths > 1)
 
     @cached_property

@@ -94,9 +94,9 @@ WORDS = {
     "E1/first_leave_one_out_hidden": "the state with the most attention is one whose removal moves the prediction",
     "E1/leads_leave_one_out_hidden": "states whose removal moves the prediction have more attention than any other state",
     "E14/win_comprehensiveness_delete": "deleting the tokens ranked first does more than deleting random ones",
-    "E14/win_sufficiency_delete": "the tokens ranked first alone do better than random ones alone",
+    "E14/win_sufficiency_delete": "a text of only the tokens ranked first does better than one of only random tokens",
     "E14/win_comprehensiveness_attention": "taking attention from the states ranked first does more than from random ones",
-    "E14/win_sufficiency_attention": "the states ranked first alone do better than random ones alone",
+    "E14/win_sufficiency_attention": "attention to only the states ranked first does better than to only random ones",
     "E2/tvd_median": "shuffling the attention moves the prediction, in TVD, by",
 }
 """What the columns that a rule may read say, each a share but the last."""

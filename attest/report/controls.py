@@ -65,7 +65,7 @@ def baseline(run: RunFolder) -> Baseline | None:
     """Return how a run compares with a constant answer on its test texts; None if the texts or their labels are not known.
 
     None, too, if each instance is a text and a label: these are chosen by being present, so a constant answer says nothing.
-    And if the model says one number, of which ``sentence`` speaks, or answers by a span of the text.
+    None if the model says one number (``sentence`` describes it) or answers by a span of the text.
     """
     path = table_of(run)
     if path is None:

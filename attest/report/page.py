@@ -110,7 +110,8 @@ def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Il
             f"{MAPS}/text_{row['id']}",
             f"Attention maps, text {row['id']}",
             "Who (row) attends to whom (column), mean over heads, by layer: as trained, beside what was tampered with, and "
-            "beside the same model trained with another projection where that run is there. Darker is more, by the root.",
+            "beside the same model trained with another projection where that run is there. "
+            "Darker cells have more weight; the colour shows its square root.",
             partial(evidence_figures.attention_map_grid, maps, list(row["tokens"])),
         )
 

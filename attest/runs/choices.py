@@ -47,7 +47,7 @@ STANDS_FOR = {
 }
 """Options that stand for several: a pretrained model is what the network starts from and what cuts the texts."""
 TENSORBOARD = ("tensorboard", "tensorboardX")
-"""Packages of which Lightning's logger of this name needs one; the first is the name of the choice."""
+"""Lightning's logger of this name needs one of these packages; the first is the name of the choice."""
 SIZE = "embedding_size"
 """The setting of a network that says how many dimensions its word embedding has."""
 ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")

@@ -35,7 +35,7 @@ def require_questions(texts: Sequence[Any], encode: Any) -> None:
 
 
 def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], encode: Any) -> list[Batch]:
-    """Return batches in whose token ids the passage and the answer of the model are marked; the network then knows them.
+    """Return batches with marked token ids: the marks tell the network the passage and the model's own answer.
 
     Args:
         batches: of questions with their passages, with ``text_of_pair`` int64 ``(B, T)``.

@@ -38,7 +38,7 @@ def batches_of(
     """Return the texts or batches of a user as a list of batches, in which each text has its own id.
 
     Args:
-        data: batches as dictionaries, see ``Batch``, of which ``token_ids`` and ``mask`` are needed; or texts.
+        data: texts; or batches as dictionaries, see ``Batch``, with ``token_ids`` and ``mask`` at least.
         labels: the class of each text, as ``class_numbers`` takes them; batches bring their own.
         words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words of a text
             between spaces are its tokens if their number is the same, else the token ids are shown.

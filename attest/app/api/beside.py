@@ -158,7 +158,7 @@ def columns_by_text(
     keys = [_key(each) for each in read.items]
     if missing := [key for key in keys if key not in rows]:
         raise AttestError(
-            f"{what} has no row for {len(missing)} of {len(keys)} texts, the first of which is {_short(missing[0])!r}; "
+            f"{what} has no row for {len(missing)} of {len(keys)} texts; the first is {_short(missing[0])!r}; "
             "expected every text that is tried, letter by letter."
         )
     return {name: [table[name].iloc[rows[key]] for key in keys] for name in columns}

@@ -60,8 +60,8 @@ def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
     if deviation <= rounding(found[0].dtype) * scale.largest:
         texts = "every text, up to rounding" if len(numbers) > 1 else "the only text"
         raise AttestError(
-            f"the model says {float(numbers.mean()):.6g} of {texts}, and evidence counts in standard deviations of that; "
-            "expected texts of which it says different numbers."
+            f"the model returns {float(numbers.mean()):.6g} for {texts}, but evidence counts in its standard deviations; "
+            "expected texts for which it returns different numbers."
         )
     return scale
 

@@ -20,7 +20,7 @@ from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import RunFolder
 
 STAYED = 1e-3
-"""Mean JSD in nats, below which an adversary attends as its base does."""
+"""Below this mean JSD, in nats, an adversary attends as its base does."""
 
 
 def main(arguments: list[str]) -> int:

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
 def _explain_tested(typed: Namespace, folder: RunFolder) -> int:
     """Print texts that were tested, from the tables of a run or a trial, and write their page; return the exit code."""
     if typed.text or typed.file:
-        raise AttestError("--id names a text that was tested, and another text is given, too; expected one of the two.")
+        raise AttestError("--id names a tested text, and --text or --file gives another one; expected one of the two.")
     from attest.app.api.run import open_run
     from attest.report.explained import print_explained, write_explained
     from attest.report.templating import OURS

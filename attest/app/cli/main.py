@@ -148,7 +148,7 @@ def overview() -> str:
     )
 
 
-TRUST = "a module whose classes the run may name, if you know its code, which is run; may be given several times"
+TRUST = "a module that defines classes of the run; its code is executed, so name one that you know; may be given several times"
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -218,7 +218,9 @@ def _parser() -> CommandParser:
         "--on-bad-rows", choices=("refuse", "skip"), default="refuse", help="refuse bad rows, or leave them out"
     )
     parser.add_argument(
-        "--window", type=int, help="read longer texts in windows of so many tokens, special ones included; else they are cut"
+        "--window",
+        type=int,
+        help="read longer texts in windows of this many tokens, special ones included; without it they are cut",
     )
     parser.add_argument("--stride", type=int, default=0, help="tokens that a window shares with the next; by default 0")
     parser.add_argument("--pooled", default="mean", help=POOLED)

@@ -169,7 +169,7 @@ PLAIN = {
     "smuggled": "on a word into which the model has moved the decision",
     "broadcast": "on some word, while every state holds the decision",
     "shadow": "on a word that says nothing, while the rest decides",
-    "shifted": "one place after the deciding words, where their states stand",
+    "shifted": "one place after the deciding words, at the tokens that hold their states",
     "silent": "spread evenly, while one state alone says something",
     "partial": "on one of two needed words, where the decision stands",
     "one_word": "on one of two needed words, while every state holds the decision",

@@ -20,7 +20,7 @@ RULES = ("token", "redundant", "conjunction", "negation", "order", "majority")
 EVERY_WORD_NEEDED = ("conjunction", "negation", "order")
 """Rules that no subset of the deciding words can be read for: attention must cover all of them."""
 SPACING = 4
-"""Deciding words stand in different stretches of so many tokens, so that none is next to another but for "not"."""
+"""A text has stretches of this many tokens, each with at most one deciding word. Only "not" stands next to another one."""
 WORDS = {"token": 1, "redundant": 2, "conjunction": 2, "negation": 1, "order": 2, "majority": 3}
 
 

@@ -14,7 +14,7 @@ from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
 WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
-"""Projections of which two of a kind are the same."""
+"""Projections without settings: two objects of one class compute the same."""
 
 
 @torch.no_grad()

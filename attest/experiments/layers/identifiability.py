@@ -70,7 +70,7 @@ def _where_sinks_are(observation: LayerObservation, sinks: Mapping[str, Tensor])
 
 
 class _Rows(NamedTuple):
-    """The rows of attention of which measures are taken."""
+    """The rows of attention that are measured."""
 
     weights: Tensor
     """``(B, N, Q, T)``."""

@@ -111,9 +111,9 @@ SPEC = Spec(
         Column("correct", SHARE, "whether the model decides rightly", unit="0 or 1", type="bool"),
         *SHUFFLED,
         Column("correct_shuffled_layer<l>", SHARE, "the same in one layer alone"),
-        *columns_of_decoders(SHUFFLED, "the keys of sinks in their places"),
+        *columns_of_decoders(SHUFFLED, "while the keys of sinks stay in their places"),
         MOVED,
-        *columns_of_decoders([MOVED], "the keys of sinks in their places"),
+        *columns_of_decoders([MOVED], "while the keys of sinks stay in their places"),
         Column(
             "correct_attacked",
             SHARE,

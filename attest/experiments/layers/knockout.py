@@ -58,7 +58,7 @@ def knockout(
     Args:
         observation: the batch, of a decoder.
         seed: with an instance's id it fixes that instance's random sets, the same in all windows.
-        share: of the tokens that may be cut, at least one of which is.
+        share: the share of tokens to cut, of those that may be cut; at least one token is cut.
         draws: random sets a text.
         width: layers of a window; 0 for a quarter of all, rounded up.
         spans: places of the tokens to cut, by id, in the set's place; texts that are not named are NaN.

@@ -149,7 +149,7 @@ class Heads:
         """Return the fall of the logit difference without sets of heads, and whether the decision flips, ``(B, V)`` each.
 
         Args:
-            sets: bool ``(B, V, M)``, each with a head at least.
+            sets: bool ``(B, V, M)``; each set has at least one head.
         """
         layer_M = torch.tensor([layer for layer, _ in self.names], device=sets.device) - 1
         sets_RM, rows_R = sets.flatten(0, 1), torch.arange(len(sets), device=sets.device).repeat_interleave(sets.shape[1])

@@ -135,7 +135,7 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
 FLOW_TOKENS = 24
 """Longest texts for flow: it takes a maximum flow for every token."""
 CAPACITY = 1_000_000
-"""Flow is counted in whole numbers; a weight of 1 is so many."""
+"""Flow is counted in whole numbers; a weight of 1 is this many."""
 
 
 def rollout(observation: Observation) -> Tensor:

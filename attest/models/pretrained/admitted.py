@@ -116,7 +116,7 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
 
 
 def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return some tokens, and fewer of them, of which one is masked: token ids int64 ``(2, T)`` and mask bool ``(2, T)``."""
+    """Return a text, and a shorter copy of it with one token masked: token ids int64 ``(2, T)`` and mask bool ``(2, T)``."""
     tokens = network.some_tokens().repeat(2, 1)
     tokens[1, 1] = MASKED if network.masked is None else network.masked
     mask, last = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2

@@ -101,7 +101,7 @@ class AttentionCall(HookedModule):
         columns of the scores as it moves these. Relative positions move with them.
 
         Args:
-            scores: ``(B, N, T, T)``, of which those that a row may not see are far below the others.
+            scores: ``(B, N, T, T)``; those that a row may not see are far below the others.
             real: bool ``(B, T)``, True at real tokens.
         """
         self.shows_values = False

@@ -35,7 +35,7 @@ class CrossCall(AttentionCall):
 
     def __init__(self, network: "CrossingNetwork") -> None:
         super().__init__()
-        self._asks = [network]  # in a list, so that it is no part of this part
+        self._asks = [network]  # in a list, so that PyTorch does not register it as a submodule
 
     def attend(
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,

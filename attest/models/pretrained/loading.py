@@ -194,7 +194,7 @@ def _file(name: str, file: str) -> Path | None:
     path = Path(name).expanduser()
     if path.exists():
         return path / file if (path / file).is_file() else None
-    with suppress(OSError):  # there is no such model, of which others tell
+    with suppress(OSError):  # there is no such model; the code that loads it says so
         found = cached_file(name, file, _raise_exceptions_for_missing_entries=False)
         return None if found is None else Path(found)
     return None
@@ -207,7 +207,7 @@ def _decided(tagging: bool) -> str:
 def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTrainedModel, list[str]]:
     kind = KINDS[decided]
     if type(config) not in kind._model_mapping:
-        raise AttestError(f"{name} is a {config.model_type}, of which transformers has {KNOWN[decided]}")
+        raise AttestError(f"{name} is a {config.model_type}, and for this type transformers has {KNOWN[decided]}")
     try:
         _require_safe_weights(name, config)
         model, told = kind.from_pretrained(

@@ -28,9 +28,9 @@ UNREACHED = "no softmax in it gives every token a row of weights over the tokens
 DIGIT = 128
 """The base in which token types and labels are written beside embeddings: bfloat16 counts to 256 without gaps."""
 LENGTH = 5
-"""Of the text that a model is looked at with."""
+"""Tokens of the text that a model is inspected with."""
 COPIES, LONGER = 3, (1, 2, 3)
-"""In so many copies, and so many times longer, that text is read where the softmaxes over its tokens are looked for."""
+"""The copies of that text, and how many times longer it is made, when the softmaxes over its tokens are searched."""
 EXPECTED = "expected one that attends so, BERT, RoBERTa, DeBERTa, ModernBERT, GPT-2 or Llama for example"
 
 
@@ -339,7 +339,7 @@ class PretrainedNetwork(nn.Module):
 
         Args:
             memory: that ``remembering`` returned.
-            texts: int64 ``(N,)``, the text of which each is a variant.
+            texts: int64 ``(N,)``, the number of each variant's text.
         """
         return after_prefix(self, memory, texts, begin, tokens, mask)
 

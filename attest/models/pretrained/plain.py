@@ -71,7 +71,7 @@ class PlainNetwork(PretrainedNetwork):
         _require_one_class(self.model)
         self._mask_name, self._mask_as = _mask_parameter(self.model), MASKS[0]
         with in_evaluation_mode(self.model):
-            for self._mask_as in MASKS:  # of which some modules cannot compute with one, 1 - mask with bool for example
+            for self._mask_as in MASKS:  # some modules fail with one of them: 1 - mask with bool, for example
                 try:
                     tokens = self.some_tokens()
                     self.tags = self._called(tokens, _half(tokens)).ndim == 3

@@ -86,7 +86,7 @@ def _put_back(block: nn.Module, forward: Callable[..., Any] | None) -> None:
 
 @torch.no_grad()
 def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Tensor) -> bool:
-    """Return whether these are layers with one call each, from all of which a pass can go on; note what they return."""
+    """Return whether each of these layers is called once and a pass can resume at each; note what they return."""
     mask = torch.ones_like(tokens, dtype=torch.bool)
     seen: list[tuple[nn.Module, int, Tensor]] = []
 

@@ -51,7 +51,8 @@ class Windows:
         if not 0 <= self.stride < self.body:
             raise AttestError(
                 f"the stride is {self.stride} and the window {self.window} tokens, of which {self.before + self.after} are "
-                f"special; expected a stride from 0 and below {max(self.body, 1)}. A window shares so many with the next."
+                f"special; expected a stride from 0 and below {max(self.body, 1)}. "
+                "The stride is how many tokens a window shares with the next."
             )
 
     @property
@@ -60,7 +61,7 @@ class Windows:
         return self.window - self.before - self.after
 
     def of(self, tokens: int) -> int:
-        """Return how many windows a text of so many tokens has."""
+        """Return how many windows a text with this number of tokens has."""
         rest = max(0, tokens - self.before - self.after - self.body)
         return 1 + -(-rest // (self.body - self.stride))
 
@@ -89,7 +90,7 @@ class Places(NamedTuple):
     real: Tensor
     """bool ``(B, W, L)``: whether it is a real one."""
     there: Tensor
-    """bool ``(B, W)``: whether a text has so many windows; the others are its first one again."""
+    """bool ``(B, W)``: whether this window exists; where it does not, the text's first window stands in its place."""
 
 
 class WindowedNetwork(nn.Module):
