@@ -1,11 +1,11 @@
 """Make a W&B workspace for the project of a run: which panels, in which sections, over which axes.
 
     python examples/wandb_workspace.py runs/sst/jw-bilstm-additive-softmax/seed0
-    python examples/wandb_workspace.py runs/sst/jw-bilstm-additive-softmax/seed0 --purpose lambda --show
+    python examples/wandb_workspace.py runs/sst/jw-bilstm-additive-softmax/seed0 --purpose runs --show
 
-``run`` shows each run by itself, ``lambda`` trained adversaries over their λ, and ``runs`` many settings side by side, each
-with its seeds as one. ``--show`` prints what the workspace would hold; all else needs ``wandb login`` and
-``pip install 'attest-attention[dashboard]'``.
+``run`` shows each run by itself, ``lambda`` trained adversaries over their λ (for the folder of an adversary), and ``runs``
+many settings side by side, each with its seeds as one. ``--show`` prints what the workspace would hold; all else needs
+``wandb login`` and ``pip install 'attest-attention[dashboard]'``.
 """
 
 import argparse
@@ -29,14 +29,14 @@ from attest.runs.folder import RunFolder, read_json
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of words, lines over epochs or steps, bars or points that compare runs, a page, or a table."""
+    """A panel of words, lines over epochs or steps, bars, points or parallel axes that compare runs, a page, or a table."""
 
-    kind: Literal["words", "lines", "bars", "points", "page", "table"]
+    kind: Literal["words", "lines", "bars", "points", "parallel", "page", "table"]
     title: str
     """The title of the panel; for words, the Markdown itself."""
     metrics: tuple[str, ...]
     x: str | None = None
-    """The axis of lines, or of points with one for each run."""
+    """The axis of lines, or of points with one for each run; for parallel axes the choice that is the first of them."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Template:
 
 LAMBDA = "model.init_args.lam"
 """The key of λ in the configuration of an adversary."""
+PROJECTION = "run.projection"
+"""The key of the projection in the configuration of a run."""
 PURPOSES = {
     "run": "Attest: attention on trial",
     "lambda": "Attest: adversaries over λ",
@@ -68,26 +70,40 @@ PURPOSES = {
 """The names of the workspaces, by purpose."""
 
 
+def logged(folder: RunFolder) -> tuple[set[str], set[str], list[str]]:
+    """Return the keys of a run's summary, curves and figures, without numbers that are undefined: W&B has none of them."""
+    summary = {name for name, value in read_json(folder.summary).items() if value is not None}
+    curves = {name for epoch in read_json(folder.curves) for name, value in epoch.items() if value is not None}
+    return summary, curves, [figure.key for figure in illustrations(folder)]
+
+
 def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> Template:
     """Return the workspace for one of ``PURPOSES``, for a run with these keys of its summary, curves and figures."""
     if purpose == "lambda":
-        return Template([_against_lambda()], job=ADVERSARY)
+        return Template([_against_lambda({*summary})], job=ADVERSARY)
     if purpose == "runs":
         return Template(_many_runs({*summary}, sorted(filter(is_headline, curves))))
     return Template(dashboard(summary, curves, figures), by_setting=False)
 
 
-def _against_lambda() -> Section:
-    """Return the section of adversaries, each a point over its λ."""
+def _against_lambda(summary: set[str]) -> Section:
+    """Return the section of adversaries, each a point over its λ and a line across λ and all that it reaches."""
     shown = {f"E7/{measure.column}": measure for measure in EXPERIMENTS["E7"].measures}
+    shown = {key: measure for key, measure in shown.items() if f"{key}/mean" in summary}
+    if not shown:
+        raise SystemExit("This run has no numbers of E7. Type the folder of an adversary: <run folder>/adversarial/<name>")
     points = [Panel("points", f"E7 {measure.title}", (f"{key}/mean",), LAMBDA) for key, measure in shown.items()]
-    return Section(f"E7  {QUESTIONS['E7']}", (Panel("words", _description("E7", shown), ()), *points))
+    reached = (*(f"{key}/mean" for key in shown), *(name for name in SCORES if name in summary))
+    across = Panel("parallel", "λ and what it reaches", reached, LAMBDA)
+    return Section(f"E7  {QUESTIONS['E7']}", (Panel("words", _description("E7", shown), ()), across, *points))
 
 
 def _many_runs(summary: set[str], curves: Sequence[str]) -> list[Section]:
     """Return sections that compare runs: the scores, then the first measure of every experiment."""
     first = {spec.id: spec.measures[0] for spec in EXPERIMENTS.values() if spec.measures}
-    sections = [_training(summary, curves)]
+    reached = [*SCORES, *(f"{name}/{measure.column}/mean" for name, measure in first.items())]
+    across = Panel("parallel", "Projection and what it reaches", tuple(key for key in reached if key in summary), PROJECTION)
+    sections = [_training(summary, curves), Section("Projections", (across,))]
     for name, measure in first.items():
         key = f"{name}/{measure.column}"
         if f"{key}/mean" in summary:
@@ -157,6 +173,10 @@ def _panel(panel: Panel) -> Any:
     if panel.kind == "points":
         x = panels.Config(LAMBDA) if panel.x == LAMBDA else panels.SummaryMetric(str(panel.x))
         return panels.ScatterPlot(title=panel.title, x=x, y=panels.SummaryMetric(metrics[0]), log_x=panel.x == LAMBDA)
+    if panel.kind == "parallel":
+        first = panels.ParallelCoordinatesPlotColumn(metric=panels.Config(str(panel.x)), log=panel.x == LAMBDA)
+        others = [panels.ParallelCoordinatesPlotColumn(metric=panels.SummaryMetric(metric)) for metric in metrics]
+        return panels.ParallelCoordinatesPlot(title=panel.title, columns=[first, *others])
     if panel.kind == "bars":
         return panels.BarPlot(title=panel.title, metrics=metrics)
     if panel.kind == "table":
@@ -172,10 +192,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--purpose", choices=tuple(PURPOSES), default="run", help="what the workspace is for")
     parser.add_argument("--show", action="store_true", help="print the sections and panels and create nothing")
     typed = parser.parse_args(arguments)
-    folder = RunFolder(typed.run)
-    curves = {name for epoch in read_json(folder.curves) for name in epoch}
-    figures = [figure.key for figure in illustrations(folder)]
-    made = template(typed.purpose, read_json(folder.summary), curves, figures)
+    made = template(typed.purpose, *logged(RunFolder(typed.run)))
     if not typed.show:
         entity = wandb.Api().default_entity or ""
         print(workspace(made, entity, typed.project, PURPOSES[typed.purpose]).save().url)

@@ -3,20 +3,20 @@
 import json
 
 import pytest
+import wandb
 
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.page import illustrations
 from attest.report.tracking.loggers import is_headline
-from attest.runs.folder import read_json
+from attest.runs.folder import RunFolder, read_json, write_json
+from tests.report.tracking.test_wandb import history, records, summary_of
 
 pytest.importorskip("wandb_workspaces", reason="needs the extra dashboard")
-from examples.wandb_workspace import LAMBDA, Panel, Template, dashboard, main, template, workspace
+from examples.wandb_workspace import LAMBDA, PROJECTION, Panel, Template, dashboard, logged, main, template, workspace
 
 
 @pytest.fixture
 def sections(small_run):
-    curves = {name for epoch in read_json(small_run.curves) for name in epoch}
-    return dashboard(read_json(small_run.summary), curves, [figure.key for figure in illustrations(small_run)])
+    return dashboard(*logged(small_run))
 
 
 def test_there_is_a_section_for_every_experiment_that_ran(sections, small_run):
@@ -26,14 +26,30 @@ def test_there_is_a_section_for_every_experiment_that_ran(sections, small_run):
     assert "E8  Does the model survive another projection?" in [section.name for section in sections]
 
 
-def test_every_panel_shows_what_the_run_has_logged(sections, small_run):
-    summary, epochs = read_json(small_run.summary), read_json(small_run.curves)
-    logged = {"words": set(), "bars": summary.keys(), "lines": epochs[0].keys(), "page": {"report"}, "table": {"figures"}}
-    for section in sections:
-        for panel in section.panels:
-            assert {*panel.metrics} <= {*logged[panel.kind]}
-            axis = "trainer/global_step" if "train/loss" in panel.metrics else "epoch"
-            assert panel.x == (axis if panel.kind == "lines" else None)
+@pytest.mark.parametrize("purpose", ["run", "runs"])
+def test_every_panel_has_data_in_the_file_of_the_offline_run(small_run, purpose):
+    wandb.finish()  # W&B writes to the end of its file when the run is over
+    (path,) = small_run.path.glob("wandb/offline-run-*/*.wandb")
+    found = list(records(path))
+    followed = {key.removesuffix("/_type") for key in history(found)}
+    values = {"lines": followed, "page": followed, "table": followed}
+    sections = template(purpose, *logged(small_run)).sections
+    for panel in (panel for section in sections for panel in section.panels):
+        assert {*panel.metrics} <= values.get(panel.kind, summary_of(found).keys())
+        axis = "trainer/global_step" if "train/loss" in panel.metrics else "epoch"
+        assert panel.kind != "lines" or (panel.x == axis and axis in followed)
+        assert panel.kind != "parallel" or (len(panel.metrics) > 5 and panel.x == PROJECTION)
+    (settings,) = [
+        item for record in found for item in (*record.config.update, *record.run.config.update) if item.key == "run"
+    ]
+    assert json.loads(settings.value_json)["projection"] == "softmax"
+
+
+def test_undefined_numbers_have_no_panel(tmp_path):
+    folder = RunFolder(tmp_path)
+    write_json(folder.summary, {"E12/fraction_minimum/mean": None, "test/accuracy": 0.5})
+    write_json(folder.curves, [{"validation/f1": None, "validation/loss": 0.1}])
+    assert logged(folder)[:2] == ({"test/accuracy"}, {"validation/loss"})
 
 
 def test_each_experiment_says_what_it_asks_and_how_its_numbers_are_misread(sections, small_run):
@@ -75,10 +91,13 @@ def sent(made: Template) -> dict:
 
 
 def test_adversaries_are_points_over_their_lambda_and_other_runs_are_left_out():
-    made = template("lambda", [], [], [])
+    keys = [
+        f"E7/{measure.column}/mean" for measure in EXPERIMENTS["E7"].measures if measure.column not in ("jsd_matched", "nll")
+    ]
+    made = template("lambda", [*keys, "test/accuracy"], [], [])
     (section,) = made.sections
     points = [panel for panel in section.panels if panel.kind == "points"]
-    assert [panel.metrics for panel in points] == [(f"E7/{measure.column}/mean",) for measure in EXPERIMENTS["E7"].measures]
+    assert [panel.metrics for panel in points] == [(key,) for key in keys]
     assert {panel.x for panel in points} == {LAMBDA}
     assert EXPERIMENTS["E7"].question in section.panels[0].title
     drawn = sent(made)
@@ -86,15 +105,28 @@ def test_adversaries_are_points_over_their_lambda_and_other_runs_are_left_out():
     assert "adversary" in json.dumps(runs["filters"])
     assert "jobType" in json.dumps(runs["filters"])
     assert "group" in json.dumps(runs["grouping"])
-    assert "model.value.init_args.lam" in json.dumps(drawn)
+    (across,) = [panel for panel in section.panels if panel.kind == "parallel"]
+    assert across.metrics == (*keys, "test/accuracy")
+    columns = next(panel["config"]["columns"] for panel in panels_of(drawn) if "columns" in panel["config"])
+    accessors = [column["accessor"] for column in columns]
+    assert accessors == ["config:model.value.init_args.lam", *(f"summary:{key}" for key in across.metrics)]
+    assert columns[0]["log"]
+
+
+def panels_of(drawn: dict) -> list[dict]:
+    return [panel for section in drawn["panel_bank_config"]["sections"] for panel in section["panels"]]
+
+
+def test_a_run_that_is_no_adversary_is_refused_over_lambda(small_run):
+    with pytest.raises(SystemExit, match="Type the folder of an adversary"):
+        main([str(small_run.path), "--purpose", "lambda", "--show"])
 
 
 def test_many_runs_are_grouped_and_shown_by_the_first_measure_of_each_experiment(small_run):
-    epochs = read_json(small_run.curves)
-    made = template("runs", read_json(small_run.summary), {name for epoch in epochs for name in epoch}, [])
+    made = template("runs", *logged(small_run))
     assert made.sections[0].name == "Training and scores"
     firsts = {f"{spec.id}/{spec.measures[0].column}/mean" for spec in EXPERIMENTS.values() if spec.measures}
-    bars = [panel.metrics[0] for section in made.sections[1:] for panel in section.panels if panel.kind == "bars"]
+    bars = [panel.metrics[0] for section in made.sections[2:] for panel in section.panels if panel.kind == "bars"]
     assert bars == [name for name in bars if name in firsts & read_json(small_run.summary).keys()]
     assert len(bars) >= 5
     assert "group" in json.dumps(sent(made)["run_sets"][0]["grouping"])
