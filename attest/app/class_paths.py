@@ -46,9 +46,14 @@ def _importable(settings: Any) -> Iterator[str]:
         return
     built, data = {name: settings.get(name) for name in SECTIONS}, settings.get("data")
     if isinstance(data, dict) and str(data.get("class_path")).startswith(DATA) and isinstance(data.get("init_args"), dict):
-        built["data"] = [value for value in data["init_args"].values() if not isinstance(value, str)]  # train.csv is no class
+        values = data["init_args"].values()  # of which words are no classes: train.csv, or a group rec.sport.hockey
+        built["data"] = [value for value in values if not _are_words(value)]
     for text in _texts(built):
         yield from IMPORTABLE.findall(text)
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
 
 
 def _texts(settings: Any) -> Iterator[str]:

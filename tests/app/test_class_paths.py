@@ -4,6 +4,7 @@ import pytest
 
 from attest.app.class_paths import strange_class
 
+OURS = "attest.datamodules.NewsgroupsDataModule"
 IN_A_LIST = {"class_path": "attest.models.networks.BiLSTM", "init_args": {"parts": [{"class_path": "torch.optim.Adam"}]}}
 
 
@@ -13,6 +14,20 @@ IN_A_LIST = {"class_path": "attest.models.networks.BiLSTM", "init_args": {"parts
         ({"model": IN_A_LIST}, True),
         (
             {"model": {"class_path": "attest.models.networks.BiLSTM", "init_args": {"parts": [{"class_path": "mine.Adam"}]}}},
+            False,
+        ),
+        (
+            {"data": {"class_path": OURS, "init_args": {"groups": ["rec.sport.hockey"]}}},
+            True,
+        ),
+        ({"data": {"class_path": "mine.Data", "init_args": {"groups": ["rec.sport.hockey"]}}}, False),
+        (
+            {
+                "data": {
+                    "class_path": "attest.datamodules.SstDataModule",
+                    "init_args": {"parts": [{"class_path": "mine.Part"}]},
+                }
+            },
             False,
         ),
         ({"trainer": {"callbacks": [{"class_path": "torchmetrics.text.BERTScore"}]}}, False),

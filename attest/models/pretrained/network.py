@@ -327,8 +327,8 @@ class PretrainedNetwork(nn.Module):
 
     @property
     def goes_on(self) -> bool:
-        """Whether it can read on after tokens whose keys and values are known."""
-        return self.looks_back and self.attends_at is None and not self.chooses
+        """Whether it can read on after tokens whose keys and values are known; not where an intervention is in force."""
+        return self.looks_back and self.attends_at is None and not self.chooses and not self._touched
 
     def remembering(self, tokens: Tensor, mask: Tensor) -> Any:
         """Return the keys and values of texts, ``(B, T)``, for ``going_on``; see ``attest.models.pretrained.resuming``."""
@@ -386,9 +386,13 @@ class PretrainedNetwork(nn.Module):
         """Return the logits in what the model returns."""
         return output.logits
 
+    @property
+    def _touched(self) -> bool:
+        """Whether something is done to its attention, or something of it is recorded."""
+        return any(call.replacements or call.memory for call in (cast(AttentionCall, call) for call in self.calls))
+
     def _through_hook_points(self) -> AbstractContextManager[Any]:
-        calls = (cast(AttentionCall, call) for call in self.calls)
-        if self._untouched and not any(call.replacements or call.memory for call in calls):
+        if self._untouched and not self._touched:
             return nullcontext()
         if self.attends_at is not None:
             return Softmaxes(self)

@@ -87,6 +87,20 @@ def test_a_decoder_that_decides_otherwise_after_a_prefix_reads_whole_variants(mo
     torch.testing.assert_close(predictions_without_each(seen), right, rtol=0, atol=1e-5)
 
 
+def test_a_decoder_under_an_intervention_reads_whole_variants():
+    network = network_of("llama")
+    seen = observed(network)
+    free = predictions_without_each(seen)
+
+    def first_alone(weights, _mask):
+        return torch.zeros_like(weights).index_fill_(-1, torch.tensor([0]), 1)
+
+    with intervene(network, Intervention("weights", first_alone)):
+        assert not network.goes_on
+        assert not torch.allclose(predictions_without_each(observed(network)), free, atol=1e-3)
+    assert network.goes_on
+
+
 def test_little_of_a_pass_is_padding():
     torch.manual_seed(0)
     lengths = torch.randint(5, 25, (20_000,))
