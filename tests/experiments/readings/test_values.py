@@ -154,7 +154,7 @@ def zeroed(kind, model, ids):
 @pytest.mark.parametrize(
     ("name", "loop"),
     [("norm", norms), ("contribution", contributions), ("alti", alti), ("value-zeroing", zeroed)],
-    ids=lambda each: str(each),
+    ids=["norm", "contribution", "alti", "value-zeroing"],
 )
 def test_a_reading_of_somebody_elses_model_is_that_of_a_plain_loop(tried, name, loop):
     kind, model, observation = tried
