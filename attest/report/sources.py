@@ -120,7 +120,8 @@ class Sources:
         return about | {"log_probability": self.log_probability, "sentence": self.sentence} | tables
 
     def __repr__(self) -> str:
-        lines = [f"Answer:    {self.answer}  (log-probability {rounded(self.log_probability)})", f"Sources:   {self.sentence}"]
+        answer = " ".join(self.answer.split())
+        lines = [f"Answer:    {answer}  (log-probability {rounded(self.log_probability)})", f"Sources:   {self.sentence}"]
         for place, row in self.table.sort_values("drop", ascending=False).head(5).iterrows():
             text = row["text"] if len(row["text"]) <= 80 else f"{row['text'][:79]}…"
             lines.append(f"{percent(row['share']):>8}  {int(place) + 1:>3}  {' '.join(text.split())}")
