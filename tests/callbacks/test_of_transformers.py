@@ -45,7 +45,8 @@ def loader(tokenizer, size=2):
     return DataLoader(rows, batch_size=size, collate_fn=DataCollatorWithPadding(tokenizer))
 
 
-def test_callbacks_measure_what_a_trial_measures(tokenizer):
+def test_callbacks_measure_what_a_trial_measures(tokenizer, monkeypatch):
+    monkeypatch.delenv("PL_GLOBAL_SEED", raising=False)  # which a training before may have left
     model = tiny("bert", vocab_size=len(WORDS), num_labels=2)
     permutation, importance, keys = LayerPermutation(3), FeatureImportance("rollout"), KeyShuffle()
     own = trainer(permutation, importance, keys)
