@@ -18,11 +18,9 @@ import pandas as pd
 import torch
 from scipy.stats import kendalltau
 
-from attest.app.api import sources as api
 from attest.experiments.sources import by_groups
-from attest.models.pretrained.answering import Answer
 from attest.models.pretrained.loading import load
-from benchmarks.sources import QUESTION, documents, interval
+from benchmarks.sources import answered, documents, interval
 
 CHECKED = 4
 """Sentences that the plain loop leaves out, evenly spread; all are of one cost."""
@@ -39,12 +37,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 def raced(model: Any, tokenizer: Any, text: str, answer: str) -> dict[str, float]:
     """Return seconds and agreement of each way for one document."""
-    whole, spans = api._sources(text, "sentences")
-    asked, begins = api._asked(api.PROMPT, whole, QUESTION)
-    read = tokenizer(asked, return_offsets_mapping=True)
-    ids = torch.tensor(read["input_ids"])
-    parts = api._in_tokens(spans, begins, read["offset_mapping"])
-    said = Answer(model, ids, api._tokens_of(answer, asked, ids, tokenizer))
+    said, parts = answered(model, tokenizer, text, answer)
     before = said.log_probability()
 
     def without(groups: Any) -> np.ndarray:

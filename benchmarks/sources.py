@@ -47,14 +47,19 @@ def documents(count: int, tokens: int, tokenizer: Any) -> list[tuple[str, str, i
     return found
 
 
-def named(model: Any, tokenizer: Any, text: str, answer: str, planted: int) -> dict[str, float]:
-    """Return whether each reading that needs no source left out names the planted sentence first."""
+def answered(model: Any, tokenizer: Any, text: str, answer: str) -> tuple[Answer, list[tuple[int, int]]]:
+    """Return the given answer to the question about a text, and the tokens of each sentence of the text."""
     whole, spans = api._sources(text, "sentences")
     asked, begins = api._asked(api.PROMPT, whole, QUESTION)
     read = tokenizer(asked, return_offsets_mapping=True)
     ids = torch.tensor(read["input_ids"])
     parts = api._in_tokens(spans, begins, read["offset_mapping"])
-    said = Answer(model, ids, api._tokens_of(answer, asked, ids, tokenizer))
+    return Answer(model, ids, api._tokens_of(answer, asked, ids, tokenizer)), parts
+
+
+def named(model: Any, tokenizer: Any, text: str, answer: str, planted: int) -> dict[str, float]:
+    """Return whether each reading that needs no source left out names the planted sentence first."""
+    said, parts = answered(model, tokenizer, text, answer)
     rows = said.rows()
     by_token = {"attention": rows.attention, "without the first token": rows.without_first}
     by_token |= {"attention × gradient": rows.written, "rollout": said.rollout()}

@@ -74,4 +74,4 @@ def test_every_way_gives_the_same_tables(way, plain, known, capfd):
         else:
             exec(snippet, known)
         for experiment in plain.experiments:
-            pd.testing.assert_frame_equal(known["trial"].table(experiment), plain.table(experiment), rtol=1e-4, atol=1e-6)
+            pd.testing.assert_frame_equal(known["trial"].table(experiment), plain.table(experiment), rtol=0, atol=1e-6)
