@@ -6,7 +6,7 @@ python -m benchmarks.counts sst imdb
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 from attest.core.errors import AttestError
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.labelled import STORED_CORPORA
+from attest.report.run_tables import markdown_table
 
 JW, ME, YA = "Jain & Wallace 2019", "Meister et al. 2021", "Yang 2020"
 CODE = "Jain & Wallace's code"
@@ -139,7 +140,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("corpora", nargs="*", default=[], help="all of them if none is named")
     names = parser.parse_args(arguments).corpora or list(STORED_CORPORA)
     rows = [row for name in names for row in checked(name)]
-    print(aligned([HEADER, *rows]))
+    print(markdown_table([HEADER, *rows], padded=True))
     return int(any(row[-1] == UNEXPLAINED or row[-3] == OUT_OF_REACH for row in rows))
 
 
@@ -157,13 +158,6 @@ def checked(name: str) -> list[tuple[str, ...]]:
 def _row(claim: PublishedCount, counted: str) -> tuple[str, ...]:
     known = (claim.corpus, claim.protocol, claim.quantity, claim.published)
     return (*known, counted, claim.source, claim.verdict(counted))
-
-
-def aligned(rows: Iterable[tuple[str, ...]]) -> str:
-    """Return the rows of a table as lines of text, in which each column is as wide as its longest cell."""
-    rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import torch
 
+from attest.report.run_tables import markdown_table
 from attest.runs.folder import TEMPORARY, RunFolder, read_json
 from benchmarks.ambush import PHASES
 
@@ -186,12 +187,12 @@ def table(tried: Sequence[tuple[Moment, Outcome]]) -> str:
     """Markdown: a row for each phase and signal, how many moments, and how many of them came out right."""
     columns = [field.name for field in fields(Outcome)]
     kinds = list(dict.fromkeys((moment.phase, moment.how) for moment, _ in tried))
-    rows = [["phase", "signal", "moments", *columns], ["---"] * (len(columns) + 3)]
+    rows = [["phase", "signal", "moments", *columns]]
     for phase, how in kinds:
         outcomes = [outcome for moment, outcome in tried if (moment.phase, moment.how) == (phase, how)]
         right = [str(sum(getattr(outcome, column) for outcome in outcomes)) for column in columns]
         rows.append([phase, how.name, str(len(outcomes)), *right])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown_table(rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,14 +1,10 @@
 """Race the evidence inside Transformers against a plain loop: ``python -m benchmarks.layers --batches N --steps N``.
 
 The plain side takes one text, one set of layers, one draw and one head at a time, and runs the network from its tokens. Both
-sides must give the same numbers. The floor is the time of the matrix products that cannot be left out: of every layer from the
-first tampered one on, timed here, on the longest text's length. A layer whose attention is put in needs no queries and keys.
-Of E13 it is the time of a QR decomposition a head and of comparing all pairs of weights, as τ asks. Freed memory
-stays in the process, as in ``attest evidence``.
+sides must give the same numbers. Freed memory stays in the process, as in ``attest evidence``.
 """
 
 import argparse
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -44,25 +40,22 @@ from benchmarks.texts import batches
 PERMUTATIONS, SHUFFLES, RESTARTS, STEPS, SEED = 10, 5, 2, 200, 0
 PROJECTIONS = {"sparsemax": Sparsemax(), "entmax15": Entmax15(), "uniform": Uniform()}
 LAYERS, SIZE, FEEDFORWARD, HEADS = 4, 128, 512, 8
-BACK = 2
-"""A gradient step costs a pass forward and as many products backward: those of the inputs alone."""
 
 
 class Race:
-    """One row a stage: what both sides cost, how far apart they are, and the floor in seconds."""
+    """One row a stage: what both sides cost and how far apart they are."""
 
     def __init__(self, network: nn.Module, steps: int) -> None:
         self.network, self.steps = network, steps
         self.stages = {name: Stage() for name in ("E1", "E2", "E3", "E8", "E9", "E13")}
-        self.floors = dict.fromkeys(self.stages, 0.0)
 
     def batch(self, ids: Tensor, tokens: Tensor, mask: Tensor) -> None:
         """Race over one batch."""
-        labels, lengths = torch.zeros_like(ids), mask.sum(dim=-1)
+        labels = torch.zeros_like(ids)
         steps = observe(self.network, ids, tokens, mask)
         with torch.no_grad():
             seen = observe_layers(self.network, ids, tokens, mask)
-        plain, count, floor = Plain(seen, self.steps), int(lengths.sum()), Floor(tokens.shape[1])
+        plain = Plain(seen, self.steps)
 
         def search() -> dict[str, Tensor]:
             return layer_adversarial_attention(
@@ -83,78 +76,12 @@ class Race:
             columns = layer_identifiability(seen)
             return torch.stack([_columns(columns, "l1"), _columns(columns, "tau_strict")])
 
-        variants = int((lengths * (lengths - 1)).sum())
-        self._race("E1", plain.without_each, lambda: leave_one_out_inputs(steps)[mask], variants * LAYERS * floor.whole)
-        self._race("E2", plain.permuted, permute, PERMUTATIONS * count * floor.first_known)
-        searched = BACK * RESTARTS * self.steps * count * floor.tampered_known
-        self._race("E3", plain.searched, lambda: _columns(search(), "jsd_search"), searched)
-        self._race("E8", plain.swapped, swap, len(PROJECTIONS) * count * floor.none_known)
-        self._race("E9", plain.shuffled, shuffle, SHUFFLES * count * floor.none_known)
-        self._race("E13", plain.identified, identify, LAYERS * count * floor.identified)
-
-    def _race(self, name: str, theirs: Callable[[], Tensor], ours: Callable[[], Tensor], floor: float) -> None:
-        self.stages[name].race(theirs, ours)
-        self.floors[name] += floor
-
-
-class Floor:
-    """Seconds a token of the products, over all scopes: all layers, then each alone, from the first tampered one on.
-
-    Args:
-        length: T.
-    """
-
-    def __init__(self, length: int) -> None:
-        self.whole, known = seconds_a_token(length, weights_known=False), seconds_a_token(length, weights_known=True)
-        above = [LAYERS, *range(LAYERS, 0, -1)]
-        self.none_known = sum(above) * self.whole
-        self.first_known = self.none_known - len(above) * (self.whole - known)
-        self.tampered_known = self.none_known - 2 * LAYERS * (self.whole - known)
-        self.identified = seconds_of_decomposing(length) + seconds_of_comparing(length)
-
-
-def seconds_a_token(length: int, weights_known: bool) -> float:
-    """Time of one layer's matrix products, a token: the best of five passes over about 1,024 tokens."""
-    rows = max(1, 1024 // length)
-    hidden, wide = torch.randn(rows * length, SIZE), torch.randn(rows * length, FEEDFORWARD)
-    heads, maps = torch.randn(rows * HEADS, length, SIZE // HEADS), torch.randn(rows * HEADS, length, length)
-    square, widen = torch.randn(SIZE, SIZE), torch.randn(SIZE, FEEDFORWARD)
-
-    def multiply() -> None:
-        for _ in range(2 if weights_known else 4):
-            hidden @ square
-        hidden @ widen, wide @ widen.T, maps @ heads
-        if not weights_known:
-            heads @ heads.mT
-
-    multiply()
-    best = min(_seconds(lambda: [multiply() for _ in range(10)]) for _ in range(5)) / 10
-    return best / (rows * length)
-
-
-def seconds_of_decomposing(length: int) -> float:
-    """Time of a layer's QR decompositions, one a head, a token: the best of five."""
-    heads = torch.randn(max(1, 1024 // length) * HEADS, length, SIZE // HEADS).double()
-    best = min(_seconds(lambda: torch.linalg.qr(heads)) for _ in range(5))
-    return best * HEADS / (len(heads) * length)
-
-
-def seconds_of_comparing(length: int) -> float:
-    """Time of a layer's pairs of weights, a token: every pair of a row, of raw attention and of both effective ones."""
-    rows = torch.randn(max(1, 2**18 // length**2), 3, length).double()
-
-    def compare() -> None:
-        raw, *effective = (rows.unsqueeze(-1) - rows.unsqueeze(-2)).flatten(2).unbind(dim=1)
-        [torch.linalg.vecdot(raw, each) for each in effective]
-
-    compare()
-    return min(_seconds(compare) for _ in range(5)) * HEADS / len(rows)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
+        self.stages["E1"].race(plain.without_each, lambda: leave_one_out_inputs(steps)[mask])
+        self.stages["E2"].race(plain.permuted, permute)
+        self.stages["E3"].race(plain.searched, lambda: _columns(search(), "jsd_search"))
+        self.stages["E8"].race(plain.swapped, swap)
+        self.stages["E9"].race(plain.shuffled, shuffle)
+        self.stages["E13"].race(plain.identified, identify)
 
 
 class Plain:
@@ -329,10 +256,9 @@ def race(texts: Sequence[tuple[Tensor, Tensor]], vocabulary: int, steps: int = S
 
 def table(racing: Race) -> str:
     """The result as text, one row a stage."""
-    lines = [f"{'stage':<8}{'plain s':>10}{'ours s':>10}{'ratio':>9}{'floor s':>10}{'of floor':>10}{'apart':>10}"]
+    lines = [f"{'stage':<8}{'plain s':>10}{'ours s':>10}{'ratio':>9}{'apart':>10}"]
     for name, stage in racing.stages.items():
-        theirs, ours, floor = stage.theirs.seconds, stage.ours.seconds, racing.floors[name]
-        costs = f"{theirs:>10.2f}{ours:>10.2f}{theirs / ours:>7.1f} ×{floor:>10.2f}{floor / ours:>9.0%}"
+        costs = f"{stage.theirs.seconds:>10.2f}{stage.ours.seconds:>10.2f}{stage.ratio:>7.1f} ×"
         lines.append(f"{name:<8}{costs} {stage.apart:>9.1e}")
     return "\n".join(lines)
 

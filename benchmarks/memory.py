@@ -6,12 +6,9 @@ Attention is that of an untrained BiLSTM of Jain & Wallace's sizes: what is lear
 """
 
 import argparse
-import ctypes
-import gc
 import resource
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 import torch
 
@@ -31,6 +28,7 @@ from attest.experiments import (
     single_erasure,
 )
 from attest.models.networks import BiLSTM, PoolingClassifier
+from benchmarks.measuring import Cost
 
 SEARCH = {"restarts": 5, "steps": 5, "seed": 0}
 """Steps take time, not memory."""
@@ -49,18 +47,9 @@ MIB = 1 << 20
 
 def peak_mib(work: Callable[[], object]) -> float:
     """By how much the resident memory rises at the most while this is done, in MiB; Linux."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # what is free but held would hide a rise
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    before = _status("VmRSS")
-    work()
-    return (_status("VmHWM") - before) / 1024
-
-
-def _status(name: str) -> int:
-    """A line of this process's status, in KiB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(name))
+    cost = Cost()
+    cost.of(work, memory=True)
+    return cost.peak / MIB
 
 
 def longest_batch(name: str, texts: int) -> dict[str, torch.Tensor]:
