@@ -7,6 +7,7 @@ import argparse
 import inspect
 import io
 import itertools
+import json
 import math
 import re
 from collections.abc import Callable
@@ -18,13 +19,16 @@ from unittest.mock import patch
 from attest.app.cli.fit import choices_help
 from attest.app.cli.main import COMMANDS, TRAINING, Command, CommandParser
 from attest.core.places import configs_folder
-from attest.experiments.judges.judging import sentence_about
+from attest.experiments.judges.judging import SHIPPED
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import LN2, Column, Measure, Spec
 from attest.runs.choices import file_choices, plain_help
 from docs.drawing import HOUSE, house
 
 ROOT = Path(__file__).parents[1]
+VARIANT = re.compile(r"^moved_|_without_sink$")
+"""A column that says the same as another, of decoders or of a model that says one number; the page says how."""
+TARGET = re.compile(r"^([a-z]+):.*?## (.*)", re.MULTILINE)
 AGAINST = {"low": "low values", "high": "high values", None: "neither"}
 
 
@@ -40,20 +44,22 @@ def columns_reference() -> str:
 
 
 def _section(spec: Spec) -> str:
-    about = f"{spec.question} {spec.does} ({spec.source}). It is about {spec.about}. Cost: {spec.cost}."
+    about = f"{spec.question} About {spec.about}. Cost: {spec.cost}."
     of_numbers = "" if spec.of_numbers is None else f"Of a model that says one number: {spec.of_numbers.means}."
     parts = [f"## {spec.id}", about, spec.about_columns, of_numbers, _columns(spec), _measures(spec)]
     return "\n\n".join(part for part in parts if part)
 
 
 def _columns(spec: Spec) -> str:
-    return "\n".join(
-        ["| column | type | range | unit | meaning |", "| --- | --- | --- | --- | --- |", *map(_column, spec.columns)]
-    )
+    rows = [_column(column) for column in spec.columns if not VARIANT.search(column.name)]
+    table = "\n".join(["| column | type | values | meaning |", "| --- | --- | --- | --- |", *rows])
+    also = ", ".join(f"`{column.name}`" for column in spec.columns if VARIANT.search(column.name))
+    return f"{table}\n\nAlso: {also}." if also else table
 
 
 def _column(column: Column) -> str:
-    cells = (f"`{column.name}`", column.type, _range(column), column.unit, column.means)
+    values = ", ".join(part for part in (_range(column), column.unit) if part)
+    cells = (f"`{column.name}`", column.type, values, column.means)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
@@ -68,40 +74,49 @@ def _range(column: Column) -> str:
 
 def _measures(spec: Spec) -> str:
     head = [
-        "| in the verdict | what it says | how it is misread | of | suspicious |",
-        "| --- | --- | --- | --- | --- |",
+        "| in the verdict | how it is misread | suspicious |",
+        "| --- | --- | --- |",
     ]
-    return "\n".join([*head, *(_measure(spec, measure) for measure in spec.measures)]) if spec.measures else ""
+    shown = [measure for measure in spec.measures if not VARIANT.search(measure.column)]
+    rows = [_measure(*pair) for pair in itertools.pairwise([None, *shown])]
+    return "\n".join([*head, *rows]) if rows else ""
 
 
-def _measure(spec: Spec, measure: Measure) -> str:
+def _measure(before: Measure | None, measure: Measure) -> str:
     cells = (
         f"`{measure.column}`: {measure.title}",
-        measure.means,
-        measure.misread,
-        spec.about_of(measure),
+        "as above" if before and before.misread == measure.misread else measure.misread,
         AGAINST[measure.suspicious],
     )
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def judged_table() -> str:
-    """Return the table of what each experiment was shown to miss, and whom it accuses falsely."""
-    rows = [f"| {spec.id} | {said} |" for spec in EXPERIMENTS.values() if (said := sentence_about(spec.id))]
-    return "\n".join(["| id | before the judges |", "| --- | --- |", *rows])
+    """Return the table of the constructed networks that each experiment misses and falsely accuses."""
+    found = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    judged = ((name, found[name]) for name in EXPERIMENTS if name in found)
+    rows = [f"| {name} | {', '.join(of['misses'])} | {', '.join(of['accuses'])} |" for name, of in judged]
+    return "\n".join(["| id | misses | accuses |", "| --- | --- | --- |", *rows])
 
 
 def commands_reference() -> str:
-    """Return a section for each command: its line in the help, the docstring of its module, and its options."""
+    """Return a section for each command: what its help says, and its options."""
     return "\n\n".join(_command(name, command) for name, command in COMMANDS.items())
 
 
 def _command(name: str, command: Command) -> str:
-    parts = [f"## attest {name}", f"{command.does[0].upper()}{command.does[1:]}."]
-    if command.module != TRAINING or name == "fit":
-        said = choices_help(name) if name == "fit" else plain_help(inspect.getdoc(import_module(command.module)))
-        parts += [f"```text\n{said.strip()}\n```", _options(command.module)]
+    if command.module == TRAINING and name != "fit":
+        return f"## attest {name}\n\n{command.does[0].upper()}{command.does[1:]}. It takes the words of attest fit."
+    said = choices_help(name) if name == "fit" else plain_help(inspect.getdoc(import_module(command.module)))
+    parts = [f"## attest {name}", f"```text\n{said.strip()}\n```", _options(command.module)]
     return "\n\n".join(part for part in parts if part)
+
+
+def targets_reference() -> str:
+    """Return the table of what can be typed after ``make``, as ``make help`` says it."""
+    rows = TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8"))
+    said = ((name, does.replace("|", chr(92) + "|").replace("<", "&lt;")) for name, does in rows)
+    return "\n".join(["| target | what it does |", "| --- | --- |", *(f"| `make {name}` | {does} |" for name, does in said)])
 
 
 def parsers_of(module: str) -> list[argparse.ArgumentParser]:
@@ -150,6 +165,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "columns": columns_reference,
     "judges": judged_table,
     "commands": commands_reference,
+    "targets": targets_reference,
     "choices": choices_reference,
 }
 PAGES = ("docs/evidence.md", "docs/evidence-columns.md", "docs/commands.md", "docs/configs.md")

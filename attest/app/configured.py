@@ -70,7 +70,8 @@ class Parser(LightningArgumentParser):
         raise AttestError(said if HELP in said else f"{said}\n{HELP}") from ex
 
     def format_help(self, *args: Any, **kwargs: Any) -> str:
-        return plain_help(super().format_help(*args, **kwargs))
+        self.description = None  # Lightning's own, which it cuts within a sentence
+        return plain_help(super().format_help(*args, **kwargs).removeprefix(self.format_usage()))
 
     def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         config = super().parse_args(*args, **kwargs)

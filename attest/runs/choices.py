@@ -287,9 +287,9 @@ def _path_to_size(settings: Any) -> str | None:
 
 
 def plain_help(text: str | None) -> str:
-    """Return a docstring with `names` in single marks, without roles such as `:class:`.
+    """Return a docstring as plain text: without marks around names and roles such as ``:class:``.
 
     Args:
         text: as it stands in the code; nothing if None.
     """
-    return ROLE.sub(r"\1", text or "").replace("``", "`")
+    return ROLE.sub(r"\1", text or "").replace("`", "")

