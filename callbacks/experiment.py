@@ -202,6 +202,7 @@ class Erasure(Explaining):
     Args:
         texts: how many test texts are also read anew.
         sets: random sets of each size.
+        lead: no more are drawn for a text whose comparisons won and lost differ by so many; 0 draws all.
         beam_texts: how many of a batch get limits by beam search, where none are exact.
         erase_by: some of the four operators.
         extras: False leaves soft scores, ferret's numbers and parameters made anew out, most of the cost.
@@ -215,6 +216,7 @@ class Erasure(Explaining):
         self,
         texts: int | None = None,
         sets: int | None = None,
+        lead: int | None = None,
         beam_texts: int | None = None,
         erase_by: list[str] | None = None,
         extras: bool | None = None,
@@ -222,8 +224,8 @@ class Erasure(Explaining):
         **options: Any,
     ) -> None:
         super().__init__(
-            texts=texts, sets=sets, beam_texts=beam_texts, erase_by=erase_by, extras=extras, every_n_epochs=every_n_epochs,
-            **options,
+            texts=texts, sets=sets, lead=lead, beam_texts=beam_texts, erase_by=erase_by, extras=extras,
+            every_n_epochs=every_n_epochs, **options,
         )  # fmt: skip
 
 

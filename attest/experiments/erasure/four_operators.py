@@ -27,6 +27,7 @@ from attest.experiments.erasure.outcomes import (
     sizes,
 )
 from attest.experiments.erasure.read_anew import controlled_soft_scores, soft_scores, tau_randomised
+from attest.experiments.erasure.until_clear import until_clear
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import (
     ANY,
@@ -56,6 +57,7 @@ def erasure(
     everyone: Everyone,
     texts: int = 12,
     sets: int = 20,
+    lead: int = 0,
     beam_texts: int = 0,
     background: Background | None = None,
     erase_by: Sequence[str] = OPERATORS,
@@ -72,6 +74,9 @@ def erasure(
         texts: size of the random sample that is also read anew; ``attention`` alone needs no reading, unless tokens attend
             to one another.
         sets: random sets of each size.
+        lead: where each set must be read, no more are drawn for a text once its explanation has beaten so many more than it
+            has lost to, or the reverse. ``win_…`` is then estimated without bias, ``random_…`` from the first ``lead`` sets.
+            0 draws all.
         beam_texts: how many sampled texts of a batch get limits by beam search where none are exact; 0 for none.
         background: texts that ``resample`` draws tokens from; None leaves that operator out.
         erase_by: some of ``OPERATORS``.
@@ -96,7 +101,7 @@ def erasure(
     for name, draws in operators(background, seed).items():
         if name in erase_by:
             reads_nothing = name == "attention" and not attends_within(observation.network)
-            measure = partial(_under, name=name, draws=draws, seed=seed, sets=sets)
+            measure = partial(_under, name=name, draws=draws, seed=seed, sets=sets, lead=0 if reads_nothing else lead)
             columns |= on_part(measure, observation, several if reads_nothing else read)
     columns |= on_part(lambda part: _limits(part, seed, beam_texts), observation, several)
     if extras:
@@ -104,23 +109,29 @@ def erasure(
     return columns | {f"eraser_{kind}": columns[f"{kind}_delete"] for kind in KINDS if f"{kind}_delete" in columns}
 
 
-def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int) -> Columns:
+def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int, lead: int) -> Columns:
     """Return the scores of the explanation under one operator, beside random token sets, dealt out to the operator's draws."""
     explained = _ranked(observation, observation.explanation.unsqueeze(1), seed)
     random = random_ranks(observation.ids, observation.ranked, sets, seed)
     before, counts = observation.confidence, sizes(observation.erasable)
     with_first = torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1)  # the first token alone, then all sizes
-    rises, scores = [], []
+    rises, own, scores = [], [], []
     for place, operator in enumerate(draws[:sets]):
-        ranks = torch.cat([explained, random[:, place :: len(draws)]], dim=1)
+        ranks = explained if lead else torch.cat([explained, random[:, place :: len(draws)]], dim=1)
         outcomes = outcomes_of(observation, ranks, with_first, operator)
         rises.append(compared(outcomes[:, 0, 0, 0], before, observation.within).clamp(min=0))
+        own.append(outcomes[:, :, 0, 1:].double().mean(dim=-1))
         scores.append(scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:], observation.within))
-    columns = {f"violation_{name}": torch.stack(rises).mean(dim=0)}
-    for prefix, field in (("", "aopc"), ("random_", "random"), ("win_", "win_rate")):
-        rows = torch.stack([getattr(each, field) for each in scores]).double().mean(dim=0)
-        columns |= {f"{prefix}{kind}_{name}": rows[:, place, 0] for place, kind in enumerate(KINDS)}
-    return columns
+    if lead:
+        left, wins = until_clear(observation, torch.stack(own, dim=-1), random, counts, draws[:sets], lead)
+        found = {"": before.unsqueeze(-1) - torch.stack(own).mean(dim=0), "random_": before.unsqueeze(-1) - left, "win_": wins}
+    else:
+        fields = {"": "aopc", "random_": "random", "win_": "win_rate"}
+        found = {
+            each: torch.stack([getattr(one, f) for one in scores]).double().mean(dim=0)[..., 0] for each, f in fields.items()
+        }
+    columns = {f"{prefix}{kind}_{name}": rows[:, place] for prefix, rows in found.items() for place, kind in enumerate(KINDS)}
+    return columns | {f"violation_{name}": torch.stack(rises).mean(dim=0)}
 
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:

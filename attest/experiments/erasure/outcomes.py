@@ -84,24 +84,28 @@ def on_part(measure: Callable[[Observation], Columns], observation: Observation,
     return {name: among(column, rows, len(chosen)) for name, column in measured.items()}
 
 
-def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator) -> Tensor:
+BOTH = slice(0, 2)
+
+
+def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator, kinds: slice = BOTH) -> Tensor:
     """Return the predicted class's probability without the first tokens of rankings, and with them alone.
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
         counts: int64 ``(B, K)``, at least 1.
         operator: one of ``operators()``.
+        kinds: which rows are read.
     Returns:
         ``(B, 2, R, K)``: without the first k in row 0, with them alone in row 1.
     """
     if operator is attention and is_pooled_linearly(observation):
         place = (counts - 1).clamp(max=ranks.shape[-1] - 1)[:, None, None].expand(-1, 2, ranks.shape[1], -1)
-        return curves_of(observation, ranks).gather(-1, place)
+        return curves_of(observation, ranks).gather(-1, place)[:, kinds]
     different, which = counts.unique(dim=1, return_inverse=True)  # 1 % and 5 % of a short text are one token both
-    kept = kept_sets(ranks, different, observation.mask)
+    kept = kept_sets(ranks, different, observation.mask)[:, kinds]
     if observation.spared is not None:
         kept = kept | observation.spared[:, None, None, None]
-    return operator(observation, kept.flatten(1, 3)).unflatten(1, (2, ranks.shape[1], -1))[..., which]
+    return operator(observation, kept.flatten(1, 3)).unflatten(1, (-1, ranks.shape[1], different.shape[1]))[..., which]
 
 
 def curves_of(observation: Observation, ranks: Tensor) -> Tensor:

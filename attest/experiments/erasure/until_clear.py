@@ -1,0 +1,81 @@
+"""Random sets that are drawn for a text only until it is clear whether they or its explanation move the prediction further.
+
+Legend: B batch, D sets, K sizes, T tokens.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attest.core.rounding import compared
+from attest.experiments.erasure.operators import Operator
+from attest.experiments.erasure.outcomes import outcomes_of
+from attest.models.observation import Observation
+
+
+def until_clear(
+    observation: Observation, own: Tensor, random: Tensor, counts: Tensor, draws: Sequence[Operator], lead: int
+) -> tuple[Tensor, Tensor]:
+    """Draw sets for each text until it has won or lost ``lead`` comparisons more than the other, or none is left.
+
+    Args:
+        own: ``(B, 2, draws)``, the predicted class's probability without the explanation's first tokens, and with them
+            alone, mean over sizes, by draw of the operator.
+        random: int64 ``(B, D, T)``, ranks; set d is erased by draw d modulo their number.
+        counts: int64 ``(B, K)``, sizes of the sets.
+        lead: at least 1.
+    Returns:
+        The mean probability that the first ``lead`` sets leave, ``(B, 2)``, and the win rate without bias, ``(B, 2)``: the
+        share of all random sets that the explanation beats, ties half, as ``unbiased`` estimates it.
+    """
+    sets = random.shape[1]
+    estimates = torch.as_tensor(unbiased(sets, lead))
+    left, rates = own.new_zeros(own.shape[:2], dtype=torch.float64), own.new_zeros(own.shape[:2], dtype=torch.float64)
+    for kind, sign in enumerate((1, -1)):  # beaten: more probability is left by the others, or less with them alone
+        rows = torch.arange(len(own), device=own.device)
+        wins, losses = (torch.zeros_like(rows) for _ in range(2))
+        for place in range(sets):  # one after another: whether a text needs the next depends on those before
+            draw = place % len(draws)
+            part = observation.part(rows)
+            ranks = random[rows, place : place + 1, : part.mask.shape[-1]]
+            found = outcomes_of(part, ranks, counts[rows], draws[draw], kinds=slice(kind, kind + 1))
+            outcome = found.double().mean(dim=-1).view(-1)
+            if place < lead:
+                left[rows, kind] += outcome / min(lead, sets)
+            better = sign * compared(outcome, own[rows, kind, draw].double(), observation.within)
+            wins[rows] += better > 0
+            losses[rows] += better < 0
+            clear = ((wins - losses)[rows].abs() >= lead) | (place + 1 == sets)
+            done = rows[clear]
+            rates[done, kind] = estimates[place, wins[done].cpu(), losses[done].cpu()].to(rates)
+            rows = rows[~clear]
+            if not len(rows):
+                break
+    return left, rates
+
+
+@cache
+def unbiased(sets: int, lead: int) -> np.ndarray:
+    """Return the unbiased estimate of the win rate, ties half, for each point at which drawing can stop.
+
+    All orders of wins, losses and ties that end at a point without stopping before are equally likely. The mean of the
+    first comparison over these orders has the win rate as its expectation (Girshick, Mosteller & Savage 1946).
+
+    Returns:
+        float64 ``(D, D + 1, D + 1)`` in [0, 1], by comparisons made less one, wins and losses; NaN where it cannot stop.
+    """
+    first = np.zeros((3, sets + 1, sets + 1))  # how many orders lead to so many wins and losses, by their first comparison
+    first[0, 1, 0] = first[1, 0, 1] = first[2, 0, 0] = 1
+    wins, losses = np.indices(first.shape[1:])
+    stops = np.abs(wins - losses) >= lead
+    found = np.full((sets, sets + 1, sets + 1), np.nan)
+    for place in range(sets):
+        total = first.sum(axis=0)
+        ends = (total > 0) & (stops | (place + 1 == sets))
+        found[place, ends] = ((first[0] + first[2] / 2)[ends]) / total[ends]
+        first[:, stops] = 0
+        first = first + np.roll(first, 1, axis=1) + np.roll(first, 1, axis=2)  # none is at the edge before the last set
+    return found
