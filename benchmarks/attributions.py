@@ -1,12 +1,18 @@
-"""Race attributions of a Transformer against captum: ``python -m benchmarks.attributions --model <folder> --texts 64``.
+"""Race attributions of a Transformer against captum and ICE.
+
+    python -m benchmarks.attributions --model <folder> --texts 64
+    python -m benchmarks.attributions --model <folder> --data imdb --texts 2 --tokens 380 420
 
 Integrated gradients from embeddings of 0, 20 points by Gauss-Legendre quadrature, and leave-one-out with the mask token
-in the place of each token: what both libraries do. Captum has the model with the kernels that transformers chooses, and all
-tokens of a text in one pass; Attest has it with its attention in the open. Both sides must give the same numbers.
+in the place of each token: what both libraries do. Captum has all tokens of a text in one pass. Both sides must give the same
+numbers. Where ice-faithfulness is installed, its randomisation test (k of 20 %, tokens deleted and masked) runs on the same
+texts, and Attest reads as many sets of that size: seconds a set, for the sets are drawn otherwise.
 """
 
 import argparse
+import time
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -15,11 +21,13 @@ from torch import Tensor
 from attest.app.api.batches import Batch, batches_of
 from attest.app.api.foreign import read_by
 from attest.datamodules.labelled import labelled
-from attest.experiments.erasure.operators import mask_tokens
+from attest.experiments.erasure.operators import delete, mask_tokens
+from attest.experiments.erasure.outcomes import outcomes_of, random_ranks, sizes
 from attest.experiments.readings.formulas import STEPS, along_the_path
 from attest.models.observation import Observation, observe
 from benchmarks.evidence import Stage
 
+DRAWS = 20
 NAMES = ("integrated gradients", "leave-one-out")
 
 
@@ -49,6 +57,28 @@ def _leave_one_out(observation: Observation) -> Tensor:
     kept = ~torch.eye(observation.mask.shape[1], dtype=torch.bool).expand(len(observation.mask), -1, -1)
     predicted = observation.probabilities.gather(-1, observation.predicted.unsqueeze(-1))
     return predicted - mask_tokens(observation, kept)
+
+
+def seconds_a_set(model: Any, tokenizer: Any, texts: list[str]) -> tuple[float, float]:
+    """Return the CPU seconds of ICE and of Attest for each set of tokens that is erased, or left alone."""
+    from ice import ICEConfig, ICEEvaluator
+
+    network, encode, *_ = read_by(model, tokenizer, None, None, None)
+    evaluator = ICEEvaluator(model, tokenizer, ICEConfig(device="cpu", n_permutations=DRAWS))
+    began = time.process_time()
+    for text in texts:
+        given = tokenizer(text, return_tensors="pt", truncation=True)
+        ids, mask = given["input_ids"][0], given["attention_mask"][0]
+        evaluator.evaluate_single(ids, mask, torch.rand(len(ids)), int(model(**given).logits.argmax()))
+    theirs = time.process_time() - began
+    began, sets = time.process_time(), 0
+    for batch in batches_of(texts, encode, batch_size=64):
+        seen: Observation = observe(network, batch["id"], batch["token_ids"], batch["mask"])  # type: ignore[arg-type]
+        ranks, counts = random_ranks(seen.ids, seen.ranked, DRAWS + 1, 0), sizes(seen.erasable, (0.2,))
+        for operator in (delete, mask_tokens):  # both scores of the explanation, sufficiency of random sets
+            sets += outcomes_of(seen, ranks[:, :1], counts, operator, kinds=slice(0, 1)).numel()
+            sets += outcomes_of(seen, ranks, counts, operator, kinds=slice(1, 2)).numel()
+    return theirs / sets, (time.process_time() - began) / sets
 
 
 class Captum:
@@ -102,13 +132,23 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
     parser.add_argument("--data", default="sst", help="a corpus by name, or a file")
     parser.add_argument("--texts", type=int, default=64)
+    parser.add_argument("--tokens", type=int, nargs=2, help="of each text: the least and the most; by default any")
     typed = parser.parse_args()
     torch.set_num_threads(1)
-    stages = race(*load(typed.model), labelled(typed.data, "test", typed.texts).texts)
+    model, tokenizer = load(typed.model)
+    texts = labelled(typed.data, "test", 100 * typed.texts if typed.tokens else typed.texts).texts
+    if typed.tokens:
+        least, most = typed.tokens
+        texts = [text for text in texts if least <= len(tokenizer(text)["input_ids"]) <= most]
+    texts = texts[: typed.texts]
+    stages = race(model, tokenizer, texts, 1 if typed.tokens else 16)
     print(f"{'':<22}{'captum s':>10}{'ours s':>10}{'ratio':>8}{'apart':>10}")
     for name, stage in stages.items():
         ratio = stage.theirs.seconds / stage.ours.seconds
         print(f"{name:<22}{stage.theirs.seconds:>10.2f}{stage.ours.seconds:>10.2f}{ratio:>6.1f} ×{stage.apart:>10.1e}")
+    if find_spec("ice"):
+        theirs, ours = seconds_a_set(model, tokenizer, texts)
+        print(f"{'ICE, ms a set':<22}{1000 * theirs:>10.2f}{1000 * ours:>10.2f}{theirs / ours:>6.1f} ×")
 
 
 if __name__ == "__main__":
