@@ -74,6 +74,12 @@ class Context:
     """bool ``(B, T)``, the tokens that decide; None if the corpus does not know them."""
     clock: dict[str, float] | None = None
     """Seconds by reading, to which E15 adds; None if nobody counts."""
+    place: Tensor | None = None
+    """int64 ``(B,)``, the token whose tag people have explained; below 0 where they have not."""
+    marks: Tensor | None = None
+    """float ``(B, T, A)``, what they marked for it, as in ``Observation``."""
+    words: Tensor | None = None
+    """int64 ``(B, T)``, the word of each token, where marks are of words."""
     head_means: Mapping[str, Tensor] | None = None
     """float ``(N, D)`` by layer: what each head hands on in the mean over all tokens of all texts; None if it is not known."""
 

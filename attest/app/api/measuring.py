@@ -25,7 +25,7 @@ from tqdm.std import tqdm  # tqdm.auto asks for ipywidgets in a notebook
 from attest.app.api.batches import Batch, attended, batch_of, in_batches, text_of, texts_of
 from attest.app.api.explanations import given_in
 from attest.app.api.fitting import Fitting
-from attest.app.api.rationales import KEY
+from attest.app.api.rationales import KEY, OF_TAG
 from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError
 from attest.core.forecast import Forecast
@@ -508,7 +508,8 @@ class TaggedMeasuring(Measuring):
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         layers = self._observe_layers(batch)
         assert layers.labels is not None
-        context = self._context(layers.labels, layers, everyone)
+        told = {name: batch[key].to(layers.ids.device) for name, key in OF_TAG.items() if key in batch}
+        context = replace(self._context(layers.labels, layers, everyone), **told)
         identity = {"id": layers.ids, "length": layers.mask.sum(dim=-1)}
         heads = [attending(self.network)[layer].heads for layer in self_attending(self.network)]
         if TAGGED in self._asked:

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
+from torch.nn import functional
 
 from attest.app.api.batches import Batch
 from attest.app.api.beside import Units, columns_by_text, of_tokens, plain, units_of
@@ -19,22 +21,26 @@ from attest.core.errors import AttestError
 from attest.datamodules.notice import say
 
 Rationales: TypeAlias = Sequence[Any] | pd.DataFrame | str | Path
-"""For each text 0 and 1, of one or several annotators; spans; or the text with stars around marked words; or a table."""
+"""For each text 0 and 1, of one or several annotators; spans; or the text with stars around marked words; or a table. For a
+tagger ``{"word": 3, "marks": …}``, such marks for the tag of one word."""
 COLUMNS = ("rationales", "rationale", "evidences", "marks", "marked")
 """Usual names of a column of them."""
 KEY = "marks"
 """Of a batch: float ``(B, T, A)``, as ``Observation.marks``."""
+OF_TAG = {"marks": KEY, "place": "marked_token", "words": "word"}
+"""Of a tagger's batch: what E15 is told of marks, by its names for them."""
 HOW = (
     "expected 0 and 1, one a token or one a word, of one annotator or of several; spans as (start, end) or {'start_token': …, "
     "'end_token': …}; or the text with stars around its marked words"
 )
 
 
-def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, encode: Any) -> list[Batch]:
-    """Return batches that hold under ``KEY`` what was marked.
+def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, encode: Any, tags: bool = False) -> list[Batch]:
+    """Return batches that hold under ``KEY`` what was marked; of a tagger also for which token, under ``OF_TAG``.
 
     Args:
         rationales: as in ``attest.trial``; None or an empty list for a text that nobody has read.
+        tags: whether the model decides each token, so that marks are for the tag of one word.
     """
     if isinstance(rationales, pd.DataFrame | str | Path):
         found = columns_by_text(rationales, read, lambda name, _: name in COLUMNS, "rationales")
@@ -44,9 +50,12 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
     units = units_of(batches, read, encode)
     if len(rows) != len(units):
         raise AttestError(f"there are rationales of {len(rows)} texts for {len(units)} texts; expected one for each.")
+    rows = [plain(row) for row in rows]
+    asked = [-1] * len(rows)
+    if tags:
+        asked, rows = map(list, zip(*(_of_tag(place, row, units[place]) for place, row in enumerate(rows)), strict=True))
     of_texts = [
-        _annotators(place, plain(row), units[place], None if read.batched else read.items[place])
-        for place, row in enumerate(rows)
+        _annotators(place, row, units[place], None if read.batched else read.items[place]) for place, row in enumerate(rows)
     ]
     texts = [place for place, each in enumerate(of_texts) for _ in each]
     if not texts:
@@ -62,7 +71,35 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
         f"Rationales: {said.split(',')[0].replace('number', 'mark')}, of {most} annotator{'s' if most > 1 else ''}."
         + (f" {unread} of {len(units)} texts have none." if unread else "")
     )
-    return [batch | {KEY: torch.stack([held[row] for row in batch["id"].tolist()])} for batch in batches]
+    beside: dict[str, list[Tensor]] = {KEY: held}
+    if tags:
+        beside[OF_TAG["place"]] = [torch.tensor(token) for token in asked]
+    if tags and all("word" in text.places for text in units):
+        words = [text.places["word"][0] for text in units]
+        padding = [text.width - len(each) for text, each in zip(units, words, strict=True)]
+        beside[OF_TAG["words"]] = [
+            functional.pad(each, (0, more), value=-1) for each, more in zip(words, padding, strict=True)
+        ]
+    return [
+        batch | {name: torch.stack([rows[row] for row in batch["id"].tolist()]) for name, rows in beside.items()}
+        for batch in batches
+    ]
+
+
+def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
+    """Return the token that marks of a sentence are about, -1 for none, and the marks."""
+    if row is None or (isinstance(row, float) and np.isnan(row)):
+        return -1, None
+    words, count = units.places.get("word", units.places["token but the special ones"])
+    named = row.get("word") if isinstance(row, Mapping) and {*row} == {"word", "marks"} else None
+    word = int(named) if isinstance(named, Integral) else -1
+    found = (words == word).nonzero().flatten().tolist() if 0 <= word < count else []
+    if not found:
+        raise AttestError(
+            f"the rationale of text {place} is {str(row)[:40]!r}, and this model decides each word; expected the place of the "
+            "word whose tag is explained, from 0, and what was marked for it: {'word': 3, 'marks': [0, 1, 0, 0]}"
+        )
+    return found[0], plain(row["marks"])
 
 
 def _annotators(place: int, row: Any, units: Units, text: Any) -> list[np.ndarray]:

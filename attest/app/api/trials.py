@@ -216,7 +216,8 @@ def trial(
         readings: the readings of the model that E15 computes beside attention and random; None for all that suit it.
         rationales: what people marked in each text: 0 and 1, one a token or one a word, of one or of several annotators; spans
             of words, ``(start, end)`` or with ``start_token`` and ``end_token``; or the text with stars around marked words.
-            Or a table of these as above. E15 then says how well readings find them.
+            Or a table of these as above. For a tagger ``{"word": 3, "marks": …}``, for the tag of one word, counted from 0.
+            E15 then says how well readings find them.
     Raises:
         AttestError: the model, the data, an experiment or an explanation is not as it should be.
     """
@@ -267,8 +268,8 @@ def trial(
             require_one_decision("explanations", batches, tags or several or chooses or marks)
             batches, given_numbers = with_explanations(batches, explanations, read, encode)
         if rationales is not None:
-            require_one_decision("rationales", batches, tags or several or chooses or marks)
-            batches = with_marks(batches, rationales, read, encode)
+            require_one_decision("rationales", batches, several or chooses or marks)
+            batches = with_marks(batches, rationales, read, encode, tags)
         inside = not getattr(network, "pools_by_attention", True)
         on = device_of(network)
         drawn_from = None if background is None else _background(background, encode).to(on)

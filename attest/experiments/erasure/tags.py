@@ -53,17 +53,19 @@ def tag_erasure(
     return erasure(asked, sampled, len(asked.ids), sets, background=background, extras=False, seed=seed) | {"token": place}
 
 
-def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observation, Tensor]:
+def about_one_token(observation: LayerObservation, seed: int, place: Tensor | None = None) -> tuple[Observation, Tensor]:
     """Return a tagger's batch as an observation of a classifier that decides the tag of one random token of each sentence.
 
     Args:
         observation: of a tagger's batch.
         seed: with an instance's id it says which token is drawn.
+        place: int64 ``(B,)``, the token to ask about, from 0; below 0 one is drawn, and for all if there is no place.
     Returns:
         The observation, its explanation being attention rollout from that token down to all (the order of the others is that
         of the mean over heads where there is one layer), and the drawn places, int64 ``(B,)``, from 0.
     """
-    place = _drawn(observation.deciding, random_uniforms(stream(seed, "one token"), observation.ids))
+    drawn = _drawn(observation.deciding, random_uniforms(stream(seed, "one token"), observation.ids))
+    place = drawn if place is None else torch.where(place < 0, drawn, place)
     asked = nn.functional.one_hot(place, observation.mask.shape[-1])
     tokens = torch.stack([observation.tokens, asked], dim=-1)
     states = torch.cat([observation.logits, asked.unsqueeze(-1).to(observation.logits)], dim=-1)

@@ -127,15 +127,34 @@ def _measured(
     texts = part.ids, part.tokens, part.mask, part.labels, part.words, part.spared
     observation = replace(observe(part.network, *texts), given=part.given, marks=part.marks)  # gradients need the graph
     readings = readings_of(observation, seed, clock, names)
-    rankings = _rankings(readings, [*_signed(), *(name for name, each in part.given.items() if each.signed)])
-    if truth is not None:
-        rankings[ORACLE] = truth.to(observation.attention)
+    signed = [*map(column_of, _signed()), *(name for name, each in part.given.items() if each.signed)]
     columns: Columns = {}
     if column_of("integrated-gradients") in readings:
         columns["gap_integrated_gradients"] = completeness_gap(observation).double()
     if "lrp" in readings:
         columns["gap_lrp"] = relevance_gap(observation, readings["lrp"]).double()
-    columns |= _erased(observation, rankings, seed, sets) | _agreement("tau", readings, observation.ranked, observation.within)
+    return columns | scores_of(observation, readings, signed, seed, sets, truth)
+
+
+def scores_of(
+    observation: Observation,
+    readings: dict[str, Tensor],
+    signed: Sequence[str],
+    seed: int,
+    sets: int,
+    truth: Tensor | None = None,
+) -> Columns:
+    """Return the columns in which readings stand beside one another, ``(B,)`` each.
+
+    Args:
+        readings: ``(B, T)``, by column name.
+        signed: names of those that also rank tokens by how much they speak for the predicted class.
+        seed, sets, truth: as in ``side_by_side``.
+    """
+    rankings = _rankings(readings, signed)
+    if truth is not None:
+        rankings[ORACLE] = truth.to(observation.attention)
+    columns = _erased(observation, rankings, seed, sets) | _agreement("tau", readings, observation.ranked, observation.within)
     if observation.words is not None:
         words = ranked_words(observation)
         of_words = {name: over_words(values, words) for name, values in readings.items()}
@@ -147,7 +166,7 @@ def _measured(
 
 def _rankings(readings: dict[str, Tensor], signed: Sequence[str]) -> dict[str, Tensor]:
     rankings = {name: values.abs() for name, values in readings.items()}
-    return rankings | {f"{name}_signed": readings[name] for name in map(column_of, signed) if name in readings}
+    return rankings | {f"{name}_signed": readings[name] for name in signed if name in readings}
 
 
 def _signed() -> list[str]:

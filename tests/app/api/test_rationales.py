@@ -13,7 +13,7 @@ from attest.app.api.given import given
 from attest.app.api.rationales import KEY, with_marks
 from attest.app.cli.main import main
 from attest.models.pretrained.texts import Encoder
-from tests.models.pretrained.tiny import TEXTS
+from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
 MARKED = [[0, 1, 0], [0, 1, 1, 0], [1, 0, 1, 0, 0], [0, 1, 0], [0, 1, 0, 1, 1, 0]]
 """The words of ``TEXTS`` that are marked; ``dully`` is read in two subwords."""
@@ -108,3 +108,32 @@ def test_a_trial_says_what_people_would_have_said(model, tokenizer, tmp_path):
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Plausible is not faithful" in page
     assert "marked: IOU F1" in page
+
+
+SENTENCES = [["a", "fine", "film"], ["very", "dully", "film", "."], ["not", "a", "film"]]
+EXPLAINED = [{"word": 2, "marks": [0, 1, 0]}, {"word": 2, "marks": [(0, 2)]}, None]
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    return tiny("bert", tokens=True, vocab_size=len(WORDS), id2label=dict(enumerate(["O", "B-NP", "I-NP"])))
+
+
+def test_marks_for_the_tag_of_a_word(tagger, tokenizer):
+    """Words are ranked, not their subwords, and not the word itself: one of two is marked, then two of three."""
+    told = {"tokenizer": tokenizer, "labels": [[1, 2, 2], [0, 1, 2, 0], [0, 1, 2]], "progress": False}
+    table = attest.trial(tagger, SENTENCES, {"E14": {"texts": 1}}, rationales=EXPLAINED, batch_size=2, **told).table("E15")
+    assert table["token"].tolist()[:2] == [3, 4]
+    assert table["plausible_f1_chance"].tolist() == pytest.approx([1 / 2, 2 / 3, np.nan], nan_ok=True)
+    f1 = table["plausible_f1_leave_one_out"]
+    assert f1[:2].isin([0, 0.5, 1]).all()
+    assert table["win_comprehensiveness_rollout"].notna().all()
+    frame = pd.DataFrame({"tokens": SENTENCES, "rationales": EXPLAINED})
+    again = attest.trial(tagger, SENTENCES, ["E15"], rationales=frame, batch_size=3, **told).table("E15")
+    pd.testing.assert_frame_equal(again, table, atol=1e-6)
+
+
+@pytest.mark.parametrize("row", [[0, 1, 0], {"word": 3, "marks": [0, 1, 0]}, {"word": 2}], ids=["marks", "word", "nothing"])
+def test_a_taggers_marks_say_whose_tag_they_explain(row, tagger, tokenizer, refusal):
+    with refusal():
+        attest.trial(tagger, SENTENCES[:1], tokenizer=tokenizer, labels=[[1, 2, 2]], rationales=[row], progress=False)

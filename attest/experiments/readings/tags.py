@@ -1,0 +1,107 @@
+"""E15 for taggers: readings of the tag of one token, side by side, and beside the words that people marked for that tag.
+
+The token is the one that marks are about, or one drawn at random. As in E14 it stays, and so do special tokens.
+
+Legend: B batch, T tokens, A annotators.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.errors import AttestError
+from attest.core.measures import probabilities
+from attest.experiments.erasure.outcomes import on_part
+from attest.experiments.erasure.read_anew import hooked
+from attest.experiments.erasure.tags import about_one_token
+from attest.experiments.importance import leave_one_out_inputs
+from attest.experiments.readings.compared import column_of, scores_of
+from attest.experiments.readings.kinds import RANDOM, random_reading
+from attest.experiments.sampling import Everyone, in_sample
+from attest.experiments.spec import Inside
+from attest.models.layers_observed import LayerObservation
+from attest.models.observation import Observation, tables_of
+
+
+def tags_side_by_side(
+    observation: LayerObservation,
+    everyone: Everyone,
+    seed: int,
+    texts: int = 12,
+    sets: int = 20,
+    readings: Sequence[str] | None = None,
+    place: Tensor | None = None,
+    marks: Tensor | None = None,
+    words: Tensor | None = None,
+) -> dict[str, Tensor]:
+    """Run E15 (``side_by_side``) on the readings of the tag of one token of each sentence.
+
+    Args:
+        observation: of a tagger's batch.
+        everyone: all sentences.
+        seed: chooses the sample and, with an instance's id, the token, ties, random sets and the random reading.
+        texts: size of the sample.
+        sets: random sets of each size.
+        readings: names of those that are computed beside rollout and random; None for all.
+        place, marks: the token whose tag was explained, int64 ``(B,)``, below 0 where none was, and what was marked for it.
+        words: int64 ``(B, T)``, the word of each token; the word of the token itself is then not ranked.
+    Returns:
+        Columns as in ``side_by_side``, NaN outside the sample; and ``token``, int64 ``(B,)``, the place, from 0.
+    Raises:
+        AttestError: a reading is not one of taggers.
+    """
+    if unknown := [name for name in readings or () if name not in OF_TAG]:
+        raise AttestError(f"there is no {unknown[0]} of the tag of one token; expected some of {', '.join(OF_TAG)}.")
+    asked, place = about_one_token(observation, seed, place)
+    spared = cast(Tensor, asked.spared)
+    if words is not None:
+        spared = spared | ((words == words.gather(-1, place.unsqueeze(-1))) & (words >= 0))
+    asked = replace(asked, words=words, marks=marks, spared=spared)
+    wanted = {name: of for name, of in OF_TAG.items() if readings is None or name in (*readings, "rollout", RANDOM)}
+
+    def measured(part: Observation) -> dict[str, Tensor]:
+        found = {column_of(name): of(part, seed) for name, of in wanted.items()}
+        return scores_of(part, found, ["gradient_input"], seed, sets)
+
+    chosen = in_sample(seed, observation.ids, everyone, texts) & asked.several
+    return on_part(measured, asked, chosen) | {"token": place}
+
+
+@torch.enable_grad()
+def _gradient_times_input(asked: Observation) -> Tensor:
+    """Return the gradient of the tag's probability by each embedded token, times that, ``(B, T)``, signed."""
+    network: Any = asked.network
+    tokens, mask, rows = asked.tokens, asked.mask, len(asked.ids)
+    if rows == 1:  # positions may be looked up in the same shape as the tokens of a single text
+        tokens, mask = tokens.repeat(2, 1, 1), mask.repeat(2, 1)
+    embedded: dict[nn.Module, Tensor] = {}
+
+    def cut(table: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Tensor | None:
+        if inputs[0].shape != mask.shape or table in embedded:  # positions; or a model that is given its embeddings again
+            return None
+        embedded[table] = output.detach().requires_grad_()
+        return embedded[table]
+
+    with hooked(tables_of(network.tagger), cut):
+        logits = network.decode(network.encode(tokens, mask), mask)[:rows]
+    if len(embedded) != 1:
+        raise AttestError(
+            f"{type(network.tagger).__name__} looked its tokens up in {len(embedded)} nn.Embedding layers, expected exactly "
+            "one. Leave gradient-input out: readings=['leave-one-out']"
+        )
+    (leaf,) = embedded.values()
+    (gradient,) = torch.autograd.grad(asked.of_predicted(probabilities(logits)).sum(), leaf)
+    return (gradient * leaf.detach()).sum(dim=-1)[:rows].masked_fill(~asked.mask, 0)
+
+
+OF_TAG: dict[str, Callable[[Observation, int], Tensor]] = {
+    "gradient-input": lambda asked, seed: _gradient_times_input(asked),
+    "leave-one-out": lambda asked, seed: leave_one_out_inputs(asked),
+    "rollout": lambda asked, seed: asked.explanation,
+    RANDOM: random_reading,
+}
+
+INSIDE = Inside("E15", tags_side_by_side, of_tags=True, by_name=True)
