@@ -22,9 +22,7 @@ class EvaluatedSplit:
     """The split that a loader goes through: the number of its batches, and which instances they hold.
 
     Length and batch size are read as torch has them. A loader may also offer ``batches_of_all_ranks``, an int, if ranks have
-    different numbers of batches; ``places``, ints, the numbers of this rank's batches among those of all ranks, if batches are
-    not dealt in turn; and ``dealt``, number and count, if it goes through a shard of the split. A data set may offer ``ids``,
-    int64 ``(N,)``, if these are not 0 … N - 1.
+    different numbers of batches. A data set may offer ``ids``, int64 ``(N,)``, if these are not 0 … N - 1.
 
     Args:
         trainer: in evaluation.
@@ -39,8 +37,7 @@ class EvaluatedSplit:
         self.place = place
         self.alone = len(loaders) == 1
         """Whether the trainer has this loader alone."""
-        dealt: tuple[int, int] | None = getattr(self.loader, "dealt", None)
-        self.rank, self.ranks = dealt or (trainer.global_rank, trainer.world_size)
+        self.rank, self.ranks = trainer.global_rank, trainer.world_size
         self._batches_here = loop.max_batches[place]
 
     @property
@@ -73,9 +70,8 @@ class EvaluatedSplit:
         return ends[:-1] + (np.random.PCG64(KEY).random_raw(wanted) % np.diff(ends).astype(np.uint64)).astype(np.int64)
 
     def number_among_ranks(self, batch_idx: int) -> int:
-        """Return the number of this rank's batch among those of all ranks, which take turns unless the loader says more."""
-        places = getattr(self.loader, "places", None)
-        return batch_idx * self.ranks + self.rank if places is None else places[batch_idx]
+        """Return the number of this rank's batch among those of all ranks, which take turns."""
+        return batch_idx * self.ranks + self.rank
 
     def rows_of_batch(self, batch_idx: int, count: int) -> Tensor:
         """Return the row numbers in the data set of a batch's instances, int64 ``(count,)``; ids if instances have none."""

@@ -13,15 +13,7 @@ from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
 
 from attest.core.errors import AttestError, needing_transformers
-from attest.datamodules.batching import (
-    WHOLE,
-    BatchLoader,
-    Shard,
-    batches_by_length,
-    deal,
-    fair_places,
-    shuffled_batches,
-)
+from attest.datamodules.batching import BatchLoader, batches_by_length, deal, shuffled_batches
 from attest.datamodules.corpus import SPACED, SPLITS, TOKENS, Corpus, Documents, Sampling, missing, told
 from attest.datamodules.encoded import (
     EncodedDocuments,
@@ -110,10 +102,8 @@ class TextDataModule(LightningDataModule):
         self.embeddings = embeddings
         self.unseen: Unseen = unseen
         self.erased = erased
-        self.shard = WHOLE
-        """The part of the test split to read; all of it if not set."""
         self.part: Sequence[int] | None = None
-        """Ids of the test texts to read; they get their own batches. All texts of the shard if not set."""
+        """Ids of the test texts to read; they get their own batches. All texts if not set."""
         self.expected = EXPECTED.get()
         """What the data has to be, where a trained model was made from it."""
         if self.expected is not None:
@@ -307,22 +297,14 @@ class TextDataModule(LightningDataModule):
         return self._evaluation_loader(self.validation)
 
     def test_dataloader(self) -> BatchLoader:
-        """Return test batches of the shard, or of the part, for this rank, each instance on exactly one rank."""
-        return self._evaluation_loader(self.test, self.shard, self.part)
+        """Return test batches, of all texts or of the part, for this rank, each instance on exactly one rank."""
+        return self._evaluation_loader(self.test, self.part)
 
-    def _evaluation_loader(
-        self, dataset: EncodedDocuments, shard: Shard = WHOLE, part: Sequence[int] | None = None
-    ) -> BatchLoader:
+    def _evaluation_loader(self, dataset: EncodedDocuments, part: Sequence[int] | None = None) -> BatchLoader:
         rows = np.arange(len(dataset)) if part is None else np.flatnonzero(np.isin(dataset.ids, part))
         everyone = [rows[batch].tolist() for batch in batches_by_length(dataset.sizes[rows], self.batch_size)]
-        if shard == WHOLE:
-            places = fair_places(len(everyone), *self._ranks)
-            batches = [everyone[place] for place in places] or [[]]  # as ``deal`` has it
-            places = places or [len(everyone)]
-            return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone), places)
-        dealt = shard.place(*self._ranks)  # in turn: which batches a shard has depends on no number of processes
-        batches = deal(everyone, *dealt, equally=False)
-        return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone), dealt=dealt)
+        batches = deal(everyone, *self._ranks, equally=False)
+        return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone))
 
     @property
     def _ranks(self) -> tuple[int, int]:

@@ -7,7 +7,6 @@ seed alone, and ranks only choose which of them they see.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -94,41 +93,6 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
     return batches[rank::ranks] or [[]]
 
 
-def fair_places(count: int, rank: int, ranks: int) -> list[int]:
-    """Return the positions of the batches of one rank, shortest texts first, so that long texts are shared among all ranks.
-
-    Batches are dealt in rounds; every second round, counted from the longest texts, deals in the opposite order.
-    """
-    rounds = [
-        range(max(0, end - ranks), end)[:: -1 if number % 2 else 1] for number, end in enumerate(range(count, 0, -ranks))
-    ]
-    return [place for each in reversed(rounds) for place in each][rank::ranks]
-
-
-@dataclass(frozen=True)
-class Shard:
-    """A part of a split, one of several of equal size, which independent jobs can evaluate.
-
-    A shard has every ``shards``-th batch of the split, so that all shards have texts of all lengths, and every text is in the
-    same batch as in an evaluation of the whole split.
-
-    Args:
-        number: the number of this shard, from 0.
-        shards: the number of all shards.
-    """
-
-    number: int = 0
-    shards: int = 1
-
-    def place(self, rank: int, ranks: int) -> tuple[int, int]:
-        """Return the number of a process among all processes of all shards, and the number of these processes."""
-        return self.number + self.shards * rank, self.shards * ranks
-
-
-WHOLE = Shard()
-"""The shard that is the whole split."""
-
-
 class BatchLoader(DataLoader):
     """A loader of batches that are computed when an epoch begins; iteration can start in the middle of an epoch.
 
@@ -140,8 +104,6 @@ class BatchLoader(DataLoader):
         num_workers: processes that assemble batches; 0 does it in this one.
         batch_size: the size of the largest batch, if it is known; other batches may be smaller.
         batches_of_all_ranks: the number of batches in an epoch over all ranks; None for the number of this rank.
-        places: the positions of this rank's batches among these; None if they were dealt in turn.
-        dealt: this rank and the number of ranks that batches were dealt to, where these are not the Trainer's.
     """
 
     def __init__(
@@ -151,13 +113,9 @@ class BatchLoader(DataLoader):
         num_workers: int = 0,
         batch_size: int | None = None,
         batches_of_all_ranks: int | None = None,
-        places: list[int] | None = None,
-        dealt: tuple[int, int] | None = None,
     ) -> None:
         self._batches = _BatchSampler(batches, batch_size)
         self.batches_of_all_ranks = batches_of_all_ranks
-        self.places = places
-        self.dealt = dealt
         self._delivered = 0
         super().__init__(dataset, batch_sampler=self._batches, collate_fn=_keep, num_workers=num_workers)
 

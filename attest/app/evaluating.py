@@ -1,11 +1,9 @@
 """The evidence on a trained model: on the best checkpoint of a run, or on a checkpoint outside a run. ``evaluate`` computes
 the missing tables; ``attest evidence`` calls it. ``LoadedRun`` holds a trained model and its data in memory, to explain new
-texts. A shard is a part of the test split that a job of its own measures; ``evaluate`` puts the tables of all shards together.
-The jobs form the same batches as a single job, so the rows are equal bit for bit.
+texts.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +18,10 @@ from torch import Tensor
 from attest.app.class_paths import require_trusted
 from attest.app.configured import ConfiguredRun
 from attest.app.training import tell_verdict, test
-from attest.callbacks.evidence import each_once
 from attest.callbacks.experiment import Explaining
 from attest.core.errors import AttestError, unknown_choice
 from attest.core.measures import summarise
 from attest.datamodules import TextDataModule
-from attest.datamodules.batching import WHOLE, Shard
 from attest.datamodules.record import DataRecord
 from attest.experiments import Observation
 from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
@@ -34,9 +30,9 @@ from attest.report.findings import write_summary
 from attest.report.page import write_report
 from attest.report.summary import summarise_run
 from attest.runs.asked import AskedRun, as_argument, evidence_digest
-from attest.runs.belonging import other_version, outdated_tables
+from attest.runs.belonging import other_version
 from attest.runs.choices import config_file, default_choices
-from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_table, read_yaml, write_json
+from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_yaml, write_json
 
 TRIAL = "trial.json"
 """The file beside evidence outside a run; its hash identifies the checkpoint and the settings."""
@@ -50,23 +46,15 @@ ELSEWHERE = {
 """The requirement of an experiment that one run alone may not meet, and the command that meets it."""
 
 
-def evaluate(run: "RunOnTrial", shards: int = 0) -> None:
-    """Compute and write the missing tables of a run, or all tables with ``run.force``, and write the summary.
-
-    Args:
-        shards: how many shards have measured the tables, which are put together; 0 if the evidence is computed now. The
-            scores are computed in any case.
-    """
+def evaluate(run: "RunOnTrial") -> None:
+    """Compute and write the missing tables of a run, or all tables with ``run.force``, and write the summary."""
     with run.prepared():
         run.require_same_data()
         missing = run.missing_evidence()
         if missing or not run.folder.reported:
             for evidence in run.experiments.values():
                 evidence.reading = run.apart.reading if run.apart else None
-            scores = test(run, str(run.on_trial_checkpoint), [] if shards else missing)
-            if shards:
-                _put_together(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
-            sum_up(run, scores)
+            sum_up(run, test(run, str(run.on_trial_checkpoint), missing))
         name_tables(run, missing)
         if run.folder.trained:
             tell_verdict(run.folder)
@@ -97,7 +85,8 @@ class Apart:
             force: whether existing evidence will be computed again; then the folder may hold any evidence.
         """
         digest = self.digest(settings)
-        if not force and folder.evidence(INSTANCES).parent.is_dir() and _digest_in(folder) != digest:
+        known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
+        if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
             raise AttestError(
                 f"{folder.path} holds evidence on another checkpoint, configuration or version; expected an empty folder or "
                 "one of the same. Give another with --out=<folder>, or add FORCE=1 to compute everything again."
@@ -108,11 +97,6 @@ class Apart:
         """Return the SHA-256 of the bytes of the checkpoint and of all settings that can change evidence."""
         said = (evidence_digest(settings) + (self.reading or "")).encode()
         return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + said).hexdigest()
-
-
-def _digest_in(folder: RunFolder) -> str | None:
-    file = folder.path / TRIAL
-    return read_json(file)["sha256"] if file.is_file() else None
 
 
 def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list[str]:
@@ -176,19 +160,12 @@ class RunOnTrial(_TrainedRun):
         run: the run that the checkpoint belongs to; None if the run is unknown.
         wanted: the ids of experiments; empty for all experiments.
         apart: the place for tables outside the folder of the run; None for the folder of the run.
-        shard: the part of the test split that is measured; by default the whole split.
     """
 
     def __init__(
-        self,
-        words: Sequence[str],
-        run: RunFolder | None,
-        checkpoint: Path,
-        wanted: list[str],
-        apart: Apart | None,
-        shard: Shard = WHOLE,
+        self, words: Sequence[str], run: RunFolder | None, checkpoint: Path, wanted: list[str], apart: Apart | None
     ) -> None:
-        self.on_trial_checkpoint, self.wanted, self.apart, self.shard = checkpoint, wanted, apart, shard
+        self.on_trial_checkpoint, self.wanted, self.apart = checkpoint, wanted, apart
         super().__init__(words, run)
 
     def set_up(self) -> None:
@@ -211,28 +188,6 @@ class RunOnTrial(_TrainedRun):
         else:
             self._write_settings(self.folder.settings())
 
-    def make(self) -> None:
-        """Make the data of the shard, the model and the Trainer."""
-        super().make()
-        if self.shard != WHOLE and self.run.until is not None:
-            raise AttestError("run.until is set for a shard, which cannot know when all shards know enough. Leave one out.")
-        if isinstance(self.datamodule, TextDataModule):
-            self.datamodule.shard = self.shard
-        elif self.shard != WHOLE:
-            raise AttestError(
-                f"{type(self.datamodule).__name__} does not know of shards; expected a TextDataModule. Leave --shard out."
-            )
-
-    def missing_tables(self) -> list[str]:
-        """Return the ids of the tables that must be computed; no data or model is loaded for this."""
-        config = self.config.test
-        wanted = self.wanted or [name for name, evidence in config.experiments.items() if evidence is not None]
-        if config.run.force or self.on_trial is None:
-            return wanted
-        outdated = outdated_tables(self.on_trial, self.resolved(self.config)["experiments"])
-        missing = {*self.on_trial.missing_evidence(wanted, config.run.until), *outdated}
-        return [table for table in wanted if table in missing]
-
     def _unavailable(self, name: str, experiments: Iterable[str]) -> AttestError:
         """Return the error for an experiment that does not suit this run or needs other runs too."""
         if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
@@ -250,14 +205,6 @@ class RunOnTrial(_TrainedRun):
         if self.folder.data.is_file() and not self.run.force:
             DataRecord.from_plain(read_json(self.folder.data)).require(self.datamodule.found, str(self.folder.path))
         write_json(self.folder.data, self.datamodule.found.plain())
-
-    def require_same_trial(self, part: RunFolder) -> None:
-        """Raise an error if a folder holds evidence on another model or configuration."""
-        if _digest_in(part) != Apart(self.on_trial_checkpoint, part.path).digest(self._on_trial_settings):
-            raise AttestError(
-                f"{part.path} holds no evidence on this checkpoint with this configuration; expected that of every shard. "
-                "Compute it again with FORCE=1."
-            )
 
 
 @rank_zero_only
@@ -373,46 +320,3 @@ def evidence_on(observation: Observation) -> dict[str, Tensor]:
         measured = ConfiguredExperiment(spec.id, spec.run, spec.when_explaining)(observation, context)
         columns |= {f"{spec.id}/{name}": values for name, values in measured.items()}
     return columns
-
-
-SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
-
-
-def read_shard(typed: str) -> Shard:
-    """Return the shard that is typed as its number and the number of shards: ``3/8`` is the third of eight shards."""
-    match = SHARD.fullmatch(typed)
-    if match is None or int(match[1]) > int(match[2]):
-        raise AttestError(
-            f"--shard={typed} is not a shard; expected its number and the number of shards. Type for example: --shard=3/8"
-        )
-    return Shard(int(match[1]) - 1, int(match[2]))
-
-
-def shard_folder(run: RunFolder, shard: Shard) -> RunFolder:
-    """Return the folder for the evidence of one shard, ``<run>/shards/3-of-8/``."""
-    return RunFolder(run.path / "shards" / f"{shard.number + 1}-of-{shard.shards}")
-
-
-def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> None:
-    """Write each table as the rows of all shards, with the sum of their seconds, as if one job had measured the table."""
-    for part in parts:
-        run.require_same_trial(part)
-    for table in tables:
-        run.folder.write_evidence(table, rows_together([_rows(part, table) for part in parts]))
-        measured, times = f"evidence/{table}", [read_json(part.timing) for part in parts]
-        seconds = sum(time["seconds"][measured] for time in times)
-        run.folder.note(seconds={measured: seconds}, processes={measured: times[0]["processes"][measured]})
-
-
-def rows_together(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of the tables of all shards, sorted by id, in the order that a single job would give."""
-    return each_once([part for part in parts if len(part)])
-
-
-def _rows(part: RunFolder, table: str) -> pd.DataFrame:
-    if not part.evidence(table).is_file():
-        raise AttestError(
-            f"{part.evidence(table)} does not exist; expected the table of every shard. Type: attest evidence --run "
-            f"{part.path.parents[1]} {table} --shard={part.path.name.replace('-of-', '/')}"
-        )
-    return read_table(part.evidence(table))

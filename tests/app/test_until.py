@@ -130,8 +130,6 @@ def test_a_table_of_a_part_never_passes_for_the_whole(tmp_path, monkeypatch):
     "options",
     [
         ["--until=0"],
-        ["--until=0.1", "--shard=1/2"],
-        ["--run.until=0.1", "--shard=1/2"],
         ["--until=0.1", "--trainer.limit_test_batches=2", "FORCE=1"],
     ],
 )

@@ -12,10 +12,10 @@ from attest.callbacks.evidence import Evidence, each_once
 from attest.callbacks.split import EvaluatedSplit
 
 
-def split_of(rank: int, ranks: int, batches: int, dealt: tuple[int, int] | None = None) -> EvaluatedSplit:
+def split_of(rank: int, ranks: int, batches: int) -> EvaluatedSplit:
     """What a rank knows of a split of ours, in batches of 32."""
     batch_sampler = SimpleNamespace(batch_size=32)
-    loader = SimpleNamespace(batches_of_all_ranks=batches, batch_sampler=batch_sampler, dealt=dealt)
+    loader = SimpleNamespace(batches_of_all_ranks=batches, batch_sampler=batch_sampler)
     loop = SimpleNamespace(
         _combined_loader=SimpleNamespace(flattened=[loader]), max_batches=[len(range(rank, batches, ranks))]
     )
@@ -36,11 +36,6 @@ def part_of(ranks: int, batches: int, instances: int) -> list[int]:
         places = map(split.number_among_ranks, range(len(range(rank, batches, ranks))))
         chosen += [place for place in places if place in split.sampled_batches(instances)]
     return sorted(chosen)
-
-
-def test_a_batch_of_a_shard_stands_where_it_does_in_the_whole_split():
-    split = split_of(1, 2, 26, dealt=(4, 6))
-    assert [split.number_among_ranks(index) for index in range(4)] == [4, 10, 16, 22]
 
 
 def test_a_part_does_not_depend_on_the_number_of_ranks():

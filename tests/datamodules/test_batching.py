@@ -15,7 +15,6 @@ from attest.datamodules.batching import (
     batch_sizes,
     batches_by_length,
     deal,
-    fair_places,
     padding_share,
     shuffled_batches,
 )
@@ -71,27 +70,6 @@ def test_ranks_share_evaluation_batches_without_loss(lengths, size, ranks):
     batches = batches_by_length(lengths, size)
     shares = [deal(batches, rank, ranks, equally=False) for rank in range(ranks)]
     assert sorted(filter(None, itertools.chain.from_iterable(shares))) == sorted(batches)
-
-
-def places_of(count: int, ranks: int) -> list[list[int]]:
-    """The places of the batches of each rank."""
-    return [fair_places(count, rank, ranks) for rank in range(ranks)]
-
-
-@given(st.integers(0, 40), st.integers(1, 6))
-def test_fair_rounds_hold_every_batch_and_each_rank_has_its_shortest_first(count, ranks):
-    places = places_of(count, ranks)
-    assert sorted(itertools.chain.from_iterable(places)) == list(range(count))
-    assert all(own == sorted(own) for own in places)
-    assert max(map(len, places)) - min(map(len, places)) <= 1
-
-
-@pytest.mark.parametrize("count", range(4, 41))
-def test_no_rank_has_all_the_longer_batches(count):
-    """A batch costs the square of its place; dealt in turn, two ranks would be a third of count² apart or more."""
-    first, second = (sum(place**2 for place in own) for own in places_of(count, 2))
-    assert abs(first - second) <= count
-    assert abs(sum((-1) ** place * place**2 for place in range(count))) > count**2 / 3
 
 
 @given(LENGTHS, SIZES, st.integers(1, 5))

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from attest.app.cli import evidence, keys, reproduce
+from attest.app.cli import keys, reproduce
 from attest.app.cli.main import COMMANDS, main
 from attest.lightning_modules.key_adversary import Attack
 from attest.runs import dependent_names
@@ -55,7 +55,6 @@ def test_an_unknown_command_is_answered_with_all_of_them(capsys):
 
 
 STARTED = {
-    "shards of evidence": evidence.ATTEST,
     "runs of tables": reproduce.ATTEST,
     "runs that crash": signature(Laboratory).parameters["attest"].default,
 }
@@ -144,7 +143,7 @@ TAKEN = {
     "adversarial": dependent_names.ADVERSARY_WORDS,
     "keys": ("ATTACK",),
     "roar": ("READING", "STEPS"),
-    "evidence": ("JOBS", "GPUS", "PROFILE", "FORCE"),
+    "evidence": ("FORCE",),
     "reproduce": (*reproduce.WORDS, *reproduce.SELECTORS),
     "trial": ("LOGGER",),
 }
