@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.measures import kendall_tau_b
-from attest.core.memory import keep_freed_memory
 from attest.core.randomness import random_permutations
 from attest.experiments import Observation, attention_permutation, observe
 from attest.experiments.adversarial_search import SearchObjective, largest_jsd, search_adversaries
@@ -152,7 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--texts", type=int, default=0, help="test texts, evenly spread over the lengths; 0 for all")
     parser.add_argument("--steps", type=int, default=STEPS, help="of the search; 500 in the paper")
     chosen = parser.parse_args(arguments)
-    keep_freed_memory()
     torch.set_num_threads(1)
     texts, vocabulary = batches(chosen.data, chosen.texts)
     torch.optim.Adam([torch.zeros(1, requires_grad=True)]).step()  # its first use imports a great deal

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from attest.core.attention import Entmax15, Sparsemax, Uniform
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.measures import jensen_shannon, probabilities, total_variation
-from attest.core.memory import keep_freed_memory
 from attest.core.randomness import random_bits, random_permutations
 from attest.experiments import observe
 from attest.experiments.importance import leave_one_out_inputs
@@ -271,7 +270,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--steps", type=int, default=20, help=f"of the search; {STEPS} in evidence")
     chosen = parser.parse_args(arguments)
-    keep_freed_memory()
     torch.set_num_threads(1)
     everything, vocabulary = batches("sst", 0)
     texts = [everything[(2 * number + 1) * len(everything) // (2 * chosen.batches)] for number in range(chosen.batches)]

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from attest.core.attention import thresholds
-from attest.core.memory import keep_freed_memory
 from benchmarks.measuring import Cost
 
 PAIRS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[..., Tensor]]] = {
@@ -31,7 +30,6 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="of each side")
     repeats = parser.parse_args().repeats
     torch.set_num_threads(1)
-    keep_freed_memory()
     print(f"torch {torch.__version__}, CPU, one thread; milliseconds forward and backward, ours beside the package\n")
     print(f"{'projection':<12}{'tokens':>8}{'spread':>8}{'ours':>9}{'package':>9}{'ratio':>8}")
     for name, (ours, package) in PAIRS.items():

@@ -30,7 +30,6 @@ import torch
 from pytorch_lightning import Trainer
 from torch import Tensor, nn
 
-from attest.core.memory import keep_freed_memory
 from attest.datamodules.batching import shuffled_batches
 from attest.lightning_modules import Classifier
 from attest.models.networks import PoolingClassifier
@@ -202,7 +201,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each way is timed")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    keep_freed_memory()  # for both sides, as in ``attest fit``
     warnings.filterwarnings("ignore")
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()

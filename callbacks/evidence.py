@@ -19,7 +19,7 @@ from attest.callbacks.split import GIVE_IDS, EvaluatedSplit
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
 from attest.core.measures import summarise
-from attest.core.memory import give_back_freed_memory, longest_quadratic
+from attest.core.memory import longest_quadratic
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.readings import read_as, where_explained
@@ -272,7 +272,6 @@ class Evidence(Callback):
                 if self.reading is not None:
                     columns = where_explained(observation, columns)
             self._parts.append(rows_of(self._identity(observation) | columns, observation.mask))
-        give_back_freed_memory()
         self._seconds += time.perf_counter() - started
 
     def _identity(self, observation: Any) -> Columns:

@@ -28,7 +28,7 @@ from attest.core.attention import Uniform
 from attest.core.bounded_yaml import bounded
 from attest.core.bounds import require_bounds, require_finite
 from attest.core.errors import AttestError, as_user_error, unknown_choice
-from attest.core.memory import keep_freed_memory, set_memory_budget
+from attest.core.memory import set_memory_budget
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
@@ -188,7 +188,6 @@ class ConfiguredRun(LightningCLI):
         require_work(self.config[self.subcommand].trainer, str(self.subcommand))
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
-        keep_freed_memory()
         self.expected_tables = self.expected_evidence()
         believed = self._believed()
         require_files(*believed)

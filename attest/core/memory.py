@@ -4,11 +4,8 @@ Rows never meet, and pieces are the same for every budget from ``PIECE`` on: res
 processes share it.
 """
 
-import ctypes
 import math
-import mmap
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -33,38 +30,6 @@ _budget = _GIBIBYTE
 _turn: AbstractContextManager[Any] = nullcontext()
 """Held by the one process that takes more than ``PIECE``, because a single row needs it."""
 _longest = 3000
-_grown_from = 0
-
-
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for them, malloc.h
-
-
-def keep_freed_memory() -> None:
-    """Let this process keep what it frees for its next tensors; the largest, over 256 MiB, still go back at once.
-
-    glibc hands large pieces back to the system, which clears them page by page when the next step asks again. A training step
-    at IMDb lengths had 17,000 page faults so, and a third more tokens a second without. Elsewhere than under glibc: nothing.
-    """
-    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
-        mallopt(_MMAP_THRESHOLD, 1 << 28)
-        mallopt(_TRIM_THRESHOLD, 1 << 30)
-
-
-def give_back_freed_memory() -> None:
-    """Hand freed memory back to the system once this process has grown by a quarter of the budget since the last time.
-
-    What is kept falls into pieces where batches differ in length, and longer ones then ask for more: over the 4,356 test texts
-    of IMDb a process that never needed one GiB grew to 6.4. To be called between batches; elsewhere than under glibc: nothing.
-    """
-    global _grown_from
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim and _resident() - _grown_from > _budget // 4:
-        trim(0)
-        _grown_from = _resident()
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 def memory_budget() -> int:

@@ -33,7 +33,7 @@ from attest.core.labels import UNLABELLED as NO_TAG
 from attest.core.labels import class_numbers, doubt, of_batch
 from attest.core.measures import summarise
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
-from attest.core.memory import give_back_freed_memory, memory_budget, rows_at_once
+from attest.core.memory import memory_budget, rows_at_once
 from attest.core.processes import Turns, TurnsOfRanks, can_fork, together
 from attest.core.version import __version__
 from attest.datamodules.notice import say
@@ -261,7 +261,6 @@ class Measuring:
 
             for place in turns.of(len(ordered)):
                 self.fitting.each(ordered[place], measure)
-                give_back_freed_memory()
                 mine.append(ordered[place])
                 coming = ordered[place + turns.processes :]  # the others are as far with theirs
                 bar.update(sum(works[: place + turns.processes]) - bar.n)
