@@ -5,7 +5,6 @@ Legend: B batch, T tokens, K tags.
 """
 
 import inspect
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
@@ -28,7 +27,6 @@ from attest.app.api.fitting import Fitting
 from attest.app.api.rationales import KEY, OF_TAG
 from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError
-from attest.core.forecast import Forecast
 from attest.core.labels import UNLABELLED as NO_TAG
 from attest.core.labels import class_numbers, doubt, of_batch
 from attest.core.measures import summarise
@@ -57,15 +55,9 @@ GROWTH = 1.5
 """The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
 
 
-def work_of(batch: Batch, read: Tensor | None = None) -> float:
-    """Return the estimated work of measuring a batch: its number of texts times a power of the longest length.
-
-    Args:
-        batch: the batch.
-        read: the ids of the texts that are measured; None for all.
-    """
-    rows = len(batch["id"]) if read is None else int(torch.isin(batch["id"].cpu(), read).sum())
-    return rows * batch["mask"].shape[1] ** GROWTH
+def work_of(batch: Batch) -> float:
+    """Return the estimated work of measuring a batch: its number of texts times a power of the longest length."""
+    return len(batch["id"]) * batch["mask"].shape[1] ** GROWTH
 
 
 def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
@@ -245,8 +237,6 @@ class Measuring:
         shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._within_budget(batches, turns.processes), key=work_of, reverse=True)
         works = [work_of(batch) for batch in ordered]
-        forecast = Forecast(least=1, renewed=not shown)  # a batch is many passes, and its work is known by its texts' lengths
-        before, mine = dict(self.seconds), []
         with tqdm(total=sum(works), disable=not shown, leave=False, bar_format=BAR) as bar:
 
             def measure(batch: Batch) -> None:
@@ -261,34 +251,7 @@ class Measuring:
 
             for place in turns.of(len(ordered)):
                 self.fitting.each(ordered[place], measure)
-                mine.append(ordered[place])
-                coming = ordered[place + turns.processes :]  # the others are as far with theirs
-                bar.update(sum(works[: place + turns.processes]) - bar.n)
-                if forecast.due() and progress:
-                    spent = {name: seconds - before.get(name, 0.0) for name, seconds in self.seconds.items()}
-                    left = self._seconds_left(spent, forecast.seconds, mine, coming, everyone)
-                    if left is not None and (told := forecast.remaining(left / turns.processes)):
-                        bar.write(f"Evidence goes on for {told}.", file=sys.stderr)
-
-    def _seconds_left(
-        self, spent: Mapping[str, float], elapsed: float, done: Sequence[Batch], coming: Sequence[Batch], everyone: Tensor
-    ) -> float | None:
-        """Return the seconds that the coming batches will take one process; None while an experiment has read no text.
-
-        Args:
-            spent: the seconds of each table on the batches that are done.
-            elapsed: all seconds on these batches, also those of no table.
-            done, coming: the batches of this process, and those that nobody has begun.
-            everyone: the ids of all texts.
-        """
-        left = 0.0
-        for name, seconds in {**spent, "": elapsed - sum(spent.values())}.items():
-            read = self.measures[name].read_of(everyone, self.seed) if name in self.measures else everyone
-            past, future = (sum(work_of(batch, read) for batch in batches) for batches in (done, coming))
-            if future and not past:
-                return None
-            left += seconds * future / past if past else 0.0
-        return left
+                bar.update(sum(works[: place + turns.processes]) - bar.n)  # the others are as far with theirs
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         """Run every requested experiment on one batch, and yield the name of each table after its rows are measured."""

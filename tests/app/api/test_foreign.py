@@ -335,14 +335,6 @@ def test_long_texts_are_read_in_batches_that_fit_the_memory(model):
     assert len(measuring._within_budget([batch], 1)) == 1
 
 
-def test_a_trial_of_one_batch_or_more_says_after_the_first_how_long_it_goes_on(model, tokenizer, capsys, monkeypatch):
-    monkeypatch.setattr("attest.core.forecast.SECONDS", 0.0)
-    attest.trial(model, TEXTS, {"E2": {"permutations": 1}}, tokenizer=tokenizer, batch_size=2)
-    said = capsys.readouterr().err
-    assert "Evidence goes on for about" in said
-    assert said.replace("\n", " ").endswith("judging by the first batch. ")
-
-
 def test_a_notebook_without_ipywidgets_has_a_bar_and_no_warning(model, tokenizer, capsys, monkeypatch):
     monkeypatch.setattr("attest.app.api.measuring.Console", lambda stderr: SimpleNamespace(is_terminal=False, is_jupyter=True))
     with warnings.catch_warnings():
