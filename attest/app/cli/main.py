@@ -5,7 +5,7 @@ typed, so that none makes the others slow.
 """
 
 import argparse
-import errno
+import io
 import os
 import re
 import sys
@@ -14,7 +14,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from attest.app.cli.streams import end_with_first_rank, lasting_output
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError, as_user_error, unknown_choice
 from attest.runs.choices import plain_help
@@ -68,9 +67,7 @@ COMMANDS = {
     "doctor": Command("attest.app.cli.doctor", "list what is installed, and what would stop a run"),
 }
 
-UNPRINTED = 2
-"""The exit code of a command that did its work and could not print it."""
-STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
+STOPPED_BY_SIGINT, STOPPED_BY_SIGPIPE, STOPPED_BY_SIGTERM = 130, 141, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
 
 
@@ -80,17 +77,17 @@ def main(arguments: list[str] | None = None) -> int:
     Args:
         arguments: what follows the name of the program; None for the command line of this process.
     """
-    with lasting_output() as out:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # of characters that a terminal lacks
+    try:
         code = _run(sys.argv[1:] if arguments is None else arguments)
-    if out is None or out.failed is None or out.failed.errno == errno.EPIPE:  # a reader that has gone wants no more
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
-    reason = os.strerror(out.failed.errno or 0)
-    print(
-        f"attest: standard output cannot be written: {reason}; expected a terminal, a pipe or a file with room. What "
-        "belongs in files is written.",
-        file=sys.stderr,
-    )
-    return code or UNPRINTED
+    except BrokenPipeError:  # the reader has gone, as that of `attest table runs | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is flushed when Python ends
+        print("attest: stopped, because a reader of its output has gone; type the same command to continue.", file=sys.stderr)
+        return STOPPED_BY_SIGPIPE
 
 
 def _run(arguments: list[str]) -> int:
@@ -101,7 +98,6 @@ def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0
-    end_with_first_rank()
     try:
         name, *rest = arguments
         if name not in COMMANDS:
