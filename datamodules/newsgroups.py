@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attest.datamodules.corpus import TOKENS, Corpus, Documents
-from attest.datamodules.sources import CATALOGUE, Fingerprint, out_of_reach, reachable
+from attest.datamodules.sources import Fingerprint, out_of_reach
 from attest.datamodules.stored import StoredDataModule, Tables, between, split_at_random
 from attest.datamodules.tokenisers import newsgroup_tokens
 
@@ -17,7 +17,6 @@ JW_LONGEST = 500
 MIN_DF = 2
 LOADED_ORDER, POOLED_ORDER = 0, 42
 """Seeds with which scikit-learn shuffles a subset when it loads it, and both together when it hands them out."""
-ARCHIVE = CATALOGUE["20news"].archive
 
 
 class NewsgroupsDataModule(StoredDataModule):
@@ -151,11 +150,9 @@ def fetched(split: str) -> pa.Table:
     from sklearn.datasets import fetch_20newsgroups
 
     try:
-        posts = fetch_20newsgroups(subset=split, shuffle=False, download_if_missing=False)
-    except OSError:
-        if not reachable(ARCHIVE):
-            raise out_of_reach("20 Newsgroups", "its archive") from None
         posts = fetch_20newsgroups(subset=split, shuffle=False, n_retries=1)
+    except OSError as error:
+        raise out_of_reach("20 Newsgroups", "its archive") from error
     in_file_order = np.argsort(_shuffled(len(posts.data), LOADED_ORDER))
     table = pa.table({"text": pa.array(posts.data, pa.string()), "label": pa.array(posts.target, pa.int64())})
     names = pa.array([posts.target_names[label] for label in posts.target], pa.string())

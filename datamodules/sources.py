@@ -6,13 +6,9 @@ Of the Hugging Face Hub data files alone are read; code of a dataset is never ru
 import hashlib
 import json
 import os
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -161,8 +157,6 @@ def out_of_reach(what: str, where: str) -> AttestError:
 
 PARQUET = "refs/convert/parquet"
 """The branch on which the Hub keeps any dataset as parquet, also one that was once made by a script."""
-PATIENCE = 3.0
-"""Seconds to wait for a server's first word; the libraries retry for 23 s where there is no network."""
 
 
 def load_hub_split(
@@ -176,10 +170,8 @@ def load_hub_split(
     """
     import datasets  # a second and a half that local files need not wait for
 
-    online = Path(repository).is_dir() or reachable(endpoint())
     try:
-        with _cached_copies(not online):
-            rows = datasets.load_dataset(repository, subset, split=split, revision=revision)
+        rows = datasets.load_dataset(repository, subset, split=split, revision=revision)
     except (datasets.exceptions.DatasetsError, FileNotFoundError, ValueError, RuntimeError) as error:
         raise AttestError(
             f"{repository} has no readable {split} split ({said_by(error)}); expected a dataset of plain data files with "
@@ -188,47 +180,6 @@ def load_hub_split(
     except OSError as error:  # a ConnectionError is one
         raise out_of_reach(repository, "the Hugging Face Hub") from error
     return _with_names(rows) if names else rows.with_format("arrow")[:]
-
-
-def reachable(url: str) -> bool:
-    """Return whether a server answers at all within ``PATIENCE`` seconds, name lookup included."""
-    answers: list[bool] = []
-    asking = Thread(target=lambda: answers.append(_answers(url)), daemon=True)  # a name lookup knows no timeout
-    asking.start()
-    asking.join(PATIENCE + 0.5)
-    return any(answers)
-
-
-def _answers(url: str) -> bool:
-    try:
-        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=PATIENCE).close()
-    except urllib.error.HTTPError:
-        return True
-    except OSError:
-        return False
-    return True
-
-
-def endpoint() -> str:
-    """Return the address of the Hub."""
-    from huggingface_hub import constants
-
-    return constants.ENDPOINT
-
-
-@contextmanager
-def _cached_copies(only: bool) -> Iterator[None]:
-    """Let the libraries use only earlier downloads inside the block, without retries."""
-    import datasets
-    from huggingface_hub import constants
-
-    before = datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE
-    datasets.config.HF_HUB_OFFLINE = before[0] or only
-    constants.HF_HUB_OFFLINE = before[1] or only
-    try:
-        yield
-    finally:
-        datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE = before
 
 
 def _with_names(rows: "datasets.Dataset") -> pa.Table:

@@ -10,12 +10,15 @@ import netrc
 import os
 import shutil
 import tempfile
+import urllib.error
+import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import torch
+from huggingface_hub import constants
 from packaging.requirements import Requirement
 from rich.console import Console
 from rich.markup import escape
@@ -25,12 +28,14 @@ from attest.app.cli.main import CommandParser
 from attest.app.cli.trial import PROMPT
 from attest.core.errors import AttestError, needing_transformers, own_requirements, unknown_choice
 from attest.core.memory import CACHE_VARIABLE, cache_folder
-from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, CorpusSource, endpoint, reachable
+from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, CorpusSource
 from attest.runs.versions import NOT_INSTALLED, environment, installed_version
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
 """GiB that a small run writes, and GiB that are more than enough for a run on IMDb with all its evidence."""
 GIB = 1 << 30
+SECONDS = 3.0
+"""How long a server may take to answer."""
 COLOURS = {"fine": "green", "note": "yellow", "stops": "bold red"}
 
 
@@ -142,12 +147,20 @@ def _in_folder(folder: Path, name: str, source: CorpusSource) -> tuple[str, bool
 
 def _public(source: CorpusSource) -> tuple[str, bool]:
     where = f"{source.hub} on the Hugging Face Hub" if source.hub else source.archive
-    if _within_reach(endpoint() if source.hub else source.archive):
+    if _within_reach(constants.ENDPOINT if source.hub else source.archive):
         return where, True
     return f"{where}, out of reach now; an earlier download would serve, else set {DATA_VARIABLE}", False
 
 
-_within_reach = cache(reachable)
+@cache
+def _within_reach(url: str) -> bool:
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=SECONDS).close()
+    except urllib.error.HTTPError:  # which is an answer
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def wandb_state() -> Iterator[Finding]:
