@@ -83,4 +83,4 @@ clean:  ## remove all that was made here but runs/ and results/, and say what li
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .grimp_cache .import_linter_cache .snakemake mutants site \
 	  build dist wandb lightning_logs *.egg-info .coverage
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
-	@echo "Left: runs/ and results/ here; corpora that were prepared, in $${ATTEST_CACHE:-~/.cache/attest}"
+	@echo "Left: runs/ and results/ here; vectors that were downloaded, in $${ATTEST_CACHE:-~/.cache/attest}"

@@ -8,7 +8,7 @@ masks, labels or tags, identities and, where the deciding tokens are known, thei
                   ``cnnqa``, ``conll2000``, ``planted``, ``snli``, and ``files`` for your own
 * ``stored``      what corpora in files share: from a source to a corpus in the words and splits of a paper's recipe;
                   ``sources`` says where each comes from and whether its tables are the known ones, ``tokenisers`` makes words
-                  of them, ``cache`` keeps the outcome on disk
+                  of them
 * ``rows``        reads the user's own files; ``instances`` finds texts and labels in them and tells good rows from bad ones
 * ``labelled``    texts with labels of a corpus or a file, for models with their own tokenizer
 * ``corpus``      a corpus as text; ``vocabulary`` and ``word_vectors`` give its words numbers and vectors

@@ -77,10 +77,6 @@ class FilesDataModule(StoredDataModule):
         self.in_words = bool(self.expected and self.expected.record.tokenising["in_words"])
         """Whether texts were given as lists of words; known once they are read."""
 
-    def settings(self) -> dict[str, Any]:
-        cut = {"validation_share": self.validation_share, "split_seed": self.split_seed, "sampling": self.sampling}
-        return super().settings() | cut
-
     def tokenising(self) -> dict[str, Any]:
         return super().tokenising() | {"in_words": self.in_words}
 

@@ -54,7 +54,6 @@ class NewsgroupsDataModule(StoredDataModule):
 
     folder = "20news"
     columns = ("text", "label_text")
-    recipe = ("protocol", "groups", "split_seed")
     known: ClassVar[dict[str, Fingerprint]] = {
         "train": Fingerprint(11314, "0450800eb4b20930", "c9ff934d3aff79a8"),
         "test": Fingerprint(7532, "023d49890e7e4414", "797cbe452394d31b"),

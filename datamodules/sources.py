@@ -135,10 +135,9 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
     return table.select(columns).replace_schema_metadata(None)
 
 
-def compare(name: str, split: str, found: Fingerprint, known: Fingerprint | None) -> None:
+def compare(name: str, split: str, found: Fingerprint, known: Fingerprint) -> None:
     """Print a sentence if a split differs from the split whose counts are published, and say how it differs."""
-    difference = found.difference(known) if known else None
-    if difference:
+    if difference := found.difference(known):
         source = f"the folder in {DATA_VARIABLE}" if os.environ.get(DATA_VARIABLE) else "the public source"
         say(
             f"{name}: the {split} split of {source} holds {difference}; the counts and scores of this run may differ from "

@@ -1,4 +1,4 @@
-"""The base class of corpora in files: their content is compared with known counts, tokenised, and kept on disk.
+"""The base class of corpora in files: their content is compared with known counts and tokenised.
 
 ``StoredDataModule`` is what they share, ``QuestionDataModule`` what those share that have a question, or a hypothesis, beside
 each text.
@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.cache import prepared
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, Fingerprint, compare, load_hub_split, load_split
 from attest.datamodules.tokenisers import Tokeniser, tokenise_sentences
@@ -55,8 +54,6 @@ class StoredDataModule(TextDataModule):
     """Of the classes, or of the tags, by number."""
     known: ClassVar[dict[str, Fingerprint]] = {}
     """Content of each split from which the published counts are reproduced."""
-    recipe: ClassVar[tuple[str, ...]] = ("protocol", "split_seed")
-    """Names of its own settings that ``prepare`` depends on."""
     split_seed: int
     """Draws the validation set where the corpus comes without."""
 
@@ -80,7 +77,7 @@ class StoredDataModule(TextDataModule):
 
     @abstractmethod
     def prepare(self, tables: Tables) -> Corpus:
-        """Return the corpus, tokenised, split and filtered; it depends on ``tables`` and ``settings`` only."""
+        """Return the corpus, tokenised, split and filtered."""
 
     def labelled(self, table: pa.Table) -> pa.Table:
         """Return ``id``, ``text`` and ``label`` of all instances in a split of the source, before any filter."""
@@ -97,23 +94,15 @@ class StoredDataModule(TextDataModule):
         named = [[self.names[each] for each in label] if isinstance(label, list) else self.names[label] for label in labels]
         return Originals(list(texts), named)
 
-    def settings(self) -> dict[str, Any]:
-        """Return all settings, beside the content, on which ``prepare`` depends; they identify the corpus on disk."""
-        own = [name for name in self.recipe if hasattr(self, name)]
-        return {name: getattr(self, name) for name in ("sentences", "min_df", "max_words", *own)} | self.tokenising()
-
     def tokenising(self) -> dict[str, Any]:
         return {"spacy": version("spacy")}
 
     def read(self) -> Corpus:
-        """Read the source, print how it differs from the known source, and return the corpus, prepared now or earlier."""
+        """Read the source, print how it differs from the known source, and return the corpus."""
         tables = self.tables()
-        fingerprints = {split: Fingerprint.of(table) for split, table in tables.items()}
-        for split, fingerprint in fingerprints.items():
-            compare(self.folder, split, fingerprint, self.known.get(split))
-        content = {split: fingerprint.ordered for split, fingerprint in fingerprints.items()}
-        settings = self.settings() | {"class": type(self).__name__, "content": content}
-        return prepared(self.folder, settings, lambda: self.prepare(tables))
+        for split, known in self.known.items():
+            compare(self.folder, split, Fingerprint.of(tables[split]), known)
+        return self.prepare(tables)
 
     def words_of(self, texts: Sequence[str]) -> Documents:
         return self.documents(range(len(texts)), pa.array(texts, pa.string()), None)

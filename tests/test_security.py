@@ -81,7 +81,6 @@ REACHES = {
     ): "Snakemake, with a list of words; runs of a table: see runs/published_tables.py",
     ("callbacks/checkpoints.py", "super().load_checkpoint"): "a checkpoint, weights_only",
     ("datamodules/__init__.py", "import_module"): OURS,
-    ("datamodules/cache.py", "Path(temporary).unlink"): "a file that this process has made",
     ("datamodules/word_vectors.py", "archive.unlink"): "an archive that this process has fetched",
     ("lightning_modules/base_network.py", "self.base.load"): "parameters of the base, read with weights_only",
 }

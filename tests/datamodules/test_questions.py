@@ -208,8 +208,7 @@ def hermann(folder, articles, split):
 
 
 @pytest.mark.parametrize("written", [chen, hermann])
-def test_cnn_is_read_as_it_is_published(folder, written, capsys, monkeypatch):
-    monkeypatch.setenv("ATTEST_CACHE", str(folder / "cache"))
+def test_cnn_is_read_as_it_is_published(folder, written, capsys):
     written(folder / "cnn-qa", ARTICLES[:2] * 8, "train")
     for split in ("dev", "test"):
         written(folder / "cnn-qa", ARTICLES, split)
@@ -271,7 +270,7 @@ def small(**options):
     return BabiDataModule(stories="generated", train_questions=60, test_questions=20, **options)
 
 
-def test_rows_are_text_padding_and_question(cache):
+def test_rows_are_text_padding_and_question():
     module = small()
     test, vocabulary = module.test, module.vocabulary
     assert isinstance(test, EncodedQuestions)

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from attest.core.errors import AttestError
-from attest.datamodules import PlantedDataModule, SstDataModule, cache
+from attest.datamodules import PlantedDataModule, SstDataModule
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.labelled import STORED_CORPORA
 from attest.datamodules.sources import CATALOGUE
@@ -13,9 +13,8 @@ from attest.datamodules.sources import CATALOGUE
 
 @pytest.fixture
 def sst(tmp_path, monkeypatch):
-    """A small SST, and nothing prepared."""
+    """A small SST."""
     monkeypatch.setenv("ATTEST_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path / "cache"))
     texts = ["A good film for everyone .", "A bad film for nobody .", "Bad ! It is longer than all of the others ."]
     for split in ("train", "validation", "test"):
         file = tmp_path / "data" / "sst" / f"{split}.parquet"
@@ -45,16 +44,6 @@ def test_a_recipe_of_ones_own_is_prepared_anew():
 
     assert SstDataModule(protocol="plain").corpus.train.tokens[1][:2] == ["train", "a"]
     assert Shouted(protocol="plain").corpus.train.tokens[1][:2] == ["TRAIN", "A"]
-
-
-def test_code_of_readers_is_part_of_what_a_prepared_corpus_is_found_by(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
-    (tmp_path / "readers").mkdir()
-    keys = set()
-    for code in ("a = 1", "a = 2"):
-        (tmp_path / "readers" / "sst.py").write_text(code)
-        keys.add(cache._key({}))
-    assert len(keys) == 2
 
 
 @pytest.mark.usefixtures("sst")

@@ -183,9 +183,9 @@ def _in_netrc() -> bool:
 
 
 def folders(root: Path) -> Iterator[Finding]:
-    """Yield findings about whether the folders of runs and of prepared corpora are writable and have free space."""
+    """Yield findings about whether the folders of runs and of downloads are writable and have free space."""
     yield _folder("runs", root, "--run.root=<folder>", "stops")
-    yield _folder("prepared corpora", cache_folder(), f"{CACHE_VARIABLE}=<folder>", "note")
+    yield _folder("downloads", cache_folder(), f"{CACHE_VARIABLE}=<folder>", "note")
 
 
 def _folder(what: str, folder: Path, option: str, verdict: str) -> Finding:
