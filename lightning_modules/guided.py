@@ -1,11 +1,10 @@
 """The training of E6, in which a network learns with the attention of another network."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 from attest.core.attention.interventions import Intervention, attending, intervene
-from attest.lightning_modules.base_network import DependentModule, ReferenceOutput
+from attest.lightning_modules.base_network import DependentModule
 from attest.lightning_modules.classifier import Classifier
 from attest.lightning_modules.tagger import Tagger
 from attest.lightning_modules.text_module import Batch
@@ -24,27 +23,27 @@ class FixedAttention(DependentModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Any:
         """Return the loss of one batch under the given attention."""
-        with self._attending_as(self.base.cached, batch):
+        with self._attending_as_base(batch):
             return super().training_step(batch, batch_idx)
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Score one batch under the given attention."""
-        with self._attending_as(self.base.reference, batch):
+        with self._attending_as_base(batch):
             super().validation_step(batch, batch_idx)
 
     def on_test_batch_start(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Use the given attention until the batch ends, so that callbacks gather evidence on this attention."""
         self._given = ExitStack()
-        self._given.enter_context(self._attending_as(self.base.reference, batch))
+        self._given.enter_context(self._attending_as_base(batch))
 
     def on_test_batch_end(self, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Use the network's own attention again after the callbacks have finished with the batch."""
         self._given.close()
 
-    def _attending_as(self, look: Callable[[Batch], ReferenceOutput], batch: Batch) -> AbstractContextManager[None]:
+    def _attending_as_base(self, batch: Batch) -> AbstractContextManager[None]:
         if not len(batch["id"]):  # a rank without texts shows the network nothing
             return nullcontext()
-        weights = look(batch).weights
+        weights = self.base.reference(batch).weights
         return intervene(
             self.network, *(Intervention("weights", weights[name], layers=[name]) for name in attending(self.network))
         )

@@ -6,14 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from attest.core import memory
-from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import attending, recorded
-from attest.datamodules.corpus import Documents
-from attest.datamodules.encoded import EncodedDocuments
-from attest.datamodules.vocabulary import Vocabulary
 from attest.lightning_modules import GuidedClassifier, ProbedTagger, TaggingAdversary, TrainedAdversary
-from attest.lightning_modules.base_network import BaseNetwork
 from attest.models.networks import Average, BiLSTM, PoolingClassifier, TransformerEncoder, TransformerTagger
 
 WORDS = 12
@@ -113,28 +107,6 @@ def test_dropout_never_reaches_what_is_seen_of_the_base():
     of = batch()
     first, second = (module.base.reference(of) for _ in range(2))
     assert torch.equal(first.logits, second.logits)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_what_is_remembered_is_what_would_be_seen(sparse, monkeypatch):
-    network = bilstm(WORDS, 1)
-    if sparse:
-        network.attention.projection = Sparsemax()
-    base, of = BaseNetwork(network), batch()
-    base.load(network.state_dict())
-    words = [[f"w{token}" for token in row[row > 0].tolist()] for row in of["token_ids"]]
-    vocabulary = Vocabulary([f"w{token}" for token in range(2, WORDS)])
-    texts = EncodedDocuments(Documents.of(ids=[7, 3, 5, 1], tokens=words, label=[0, 1, 0, 1]), vocabulary)
-    asked = texts.__getitems__([2, 0, 3])
-    seen = base.reference(asked)
-    monkeypatch.setattr(memory, "_budget", 1)
-    base.cache(texts, 2, torch.device("cpu"))
-    assert base._memory is None, "too much for one byte"
-    monkeypatch.setattr(memory, "_budget", 1 << 20)
-    base.cache(texts, 2, torch.device("cpu"))
-    remembered = base.cached(asked)
-    torch.testing.assert_close(remembered.logits, seen.logits, atol=1e-6, rtol=0)
-    torch.testing.assert_close(remembered.pooled, seen.pooled, atol=1e-6, rtol=0)
 
 
 def test_a_guide_attends_as_it_is_told():
