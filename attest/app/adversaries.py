@@ -9,14 +9,7 @@ from typing import Any
 from attest.app.dependent import Base, Dependent, overlay, train_base, train_dependent
 from attest.core.errors import AttestError
 from attest.runs.asked import AskedRun
-from attest.runs.capabilities import (
-    is_sparse,
-    pools_by_attention,
-    predicts,
-    reads_questions,
-    reads_scores,
-    trains_with_any_projection,
-)
+from attest.runs.capabilities import declared, is_sparse, predicts
 from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent_names import (
@@ -46,7 +39,7 @@ def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
 def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
     """Raise an error if no adversary with the typed variant and divergence can be trained against the base."""
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
-    if kind == "label" and not pools_by_attention(network):
+    if kind == "label" and not declared(network, "pools_by_attention"):
         raise AttestError(
             f"{network['class_path']} does not pool its hidden states by attention, so there is none that an adversary could "
             "change; expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
@@ -72,7 +65,7 @@ def _predicts(base: Settings) -> str:
 def _require_projection(choices: AdversaryChoices, projection: Settings) -> None:
     if "class_path" not in projection:  # none is named: softmax
         return
-    if not reads_scores(projection):
+    if not declared(projection, "reads_scores"):
         raise AttestError(
             "PROJECTION=uniform has no attention that an adversary could differ from or learn; expected another. Type "
             "PROJECTION=softmax, or make controls, which compares with uniform attention."
@@ -177,11 +170,11 @@ def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
     if not network:
         return
     name = network["class_path"].rsplit(".", 1)[-1]
-    if not trains_with_any_projection(network):
+    if not declared(network, "trains_with_any_projection"):
         yield "E4", f"{name} was pretrained with a softmax, and would have to learn uniform attention from nothing"
-    if predicts(base) == "label" and not pools_by_attention(network):
+    if predicts(base) == "label" and not declared(network, "pools_by_attention"):
         yield "E6", f"{name} does not pool its hidden states by attention, so there is none that could guide another model"
-    elif reads_questions(network):
+    elif declared(network, "reads_questions", False):
         yield "E6", f"{name} reads a question beside each text, and the model without context that E6 guides reads none"
 
 

@@ -17,7 +17,6 @@ The network of the base is built from ``model.init_args.base_network``, which th
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
@@ -194,9 +193,7 @@ class DependentRun(ConfiguredRun):
 
     @property
     def _base_wandb_id(self) -> str | None:
-        with suppress(FileNotFoundError):
-            return read_json(self.read.timing).get("wandb_id")
-        return None
+        return read_json(self.read.timing).get("wandb_id") if self.read.timing.is_file() else None
 
     def before_training(self) -> None:
         rank_zero_only(declare_base)(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])

@@ -30,19 +30,9 @@ def predicts(settings: Settings) -> str | None:
     return None if hasattr(module, "take_base") else getattr(module, "predicts", None)
 
 
-def pools_by_attention(network: Settings) -> bool:
-    """Return whether the weights by which a network pools are learned."""
-    return getattr(class_named(network["class_path"]), "pools_by_attention", True)
-
-
-def trains_with_any_projection(network: Settings) -> bool:
-    """Return whether a network can be trained with any projection; a pretrained network knows one projection alone."""
-    return getattr(class_named(network["class_path"]), "trains_with_any_projection", True)
-
-
-def reads_questions(network: Settings) -> bool:
-    """Return whether a network reads a question beside each text."""
-    return getattr(class_named(network["class_path"]), "reads_questions", False)
+def declared(part: Settings, attribute: str, otherwise: Any = True) -> Any:
+    """Return an attribute of the class of a network or projection, as its settings name the class; ``otherwise`` if none."""
+    return getattr(class_named(part["class_path"]), attribute, otherwise)
 
 
 def attends_within(network: Any) -> bool:
@@ -52,16 +42,11 @@ def attends_within(network: Any) -> bool:
     if not isinstance(network, dict):
         return False
     path = network.get("class_path")
-    declared = path is not None and getattr(class_named(path), "attends_within", False)
-    return declared or any(map(attends_within, network.values()))
-
-
-def reads_scores(projection: Settings) -> bool:
-    """Return whether the attention of a projection depends on scores, which can be learned."""
-    return getattr(class_named(projection["class_path"]), "reads_scores", True)
+    within = path is not None and getattr(class_named(path), "attends_within", False)
+    return within or any(map(attends_within, network.values()))
 
 
 def is_sparse(projection: Settings) -> bool:
     """Return whether a projection can give a real token exactly 0."""
-    declared = getattr(class_named(projection["class_path"]), "is_sparse", None)
-    return declared is not None and declared(**projection.get("init_args") or {})
+    says = declared(projection, "is_sparse", None)
+    return says is not None and says(**projection.get("init_args") or {})

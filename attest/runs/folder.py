@@ -33,8 +33,6 @@ TRIAL = "trial"
 """The section in the settings of a model that was put on trial and not trained by Attest."""
 NAMELESS = ("", "..")
 """Names of paths, such as the name of ``.``, that do not name their folder."""
-ROWS_AT_ONCE, BUFFER = 16, 2**20
-"""Rows of a table, and bytes of each of its columns, that are in memory at once while some rows are read."""
 MADE_FROM, ATTRIBUTES = "made from", b"PANDAS_ATTRS"
 """The attribute of a table that names its origin, and the entry of a file in which pandas keeps attributes."""
 SECTIONS = (
@@ -360,16 +358,11 @@ def columns_in(path: Path) -> list[str]:
 
 
 def read_rows(path: Path, ids: Sequence[int]) -> "pd.DataFrame":
-    """Return the rows with the given ids, in the order of the table; at most ``ROWS_AT_ONCE`` other rows are in memory."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
+    """Return the rows with the given ids, in the order of the table."""
+    import pandas as pd
 
-    with _readable(path), pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
-        parts = (part.filter(pc.is_in(part["id"], pa.array(ids))) for part in file.iter_batches(ROWS_AT_ONCE))
-        kept = pa.Table.from_batches([part for part in parts if part.num_rows], file.schema_arrow)
-        rows: pd.DataFrame = kept.to_pandas()
-        return rows
+    with _readable(path):
+        return pd.read_parquet(path, filters=[("id", "in", [*ids])])
 
 
 @contextmanager

@@ -1,12 +1,9 @@
 """The callback that puts the attention of a model on trial while the ``Trainer`` of transformers trains it."""
 
-import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Literal
 
-import numpy as np
-import torch
+from pytorch_lightning.utilities.seed import isolate_rng
 
 from attest.app.api.trials import Experiments, Trial, trial
 from attest.core.errors import AttestError, needing_transformers
@@ -94,7 +91,7 @@ class AttentionTrial(TrainerCallback):
 
     def _try(self, model: Any, control: Any) -> None:
         options: dict[str, Any] = {"progress": False, "processes": "ranks"} | self.options
-        with _random_numbers_kept():
+        with isolate_rng():
             self.last = trial(model, self.texts, self.experiments, tokenizer=self.tokenizer, **options)
         log_next = control.should_log  # which logging sets to False
         self._trainer.log(_means(self.last.summary))
@@ -104,15 +101,3 @@ class AttentionTrial(TrainerCallback):
 def _means(summary: dict[str, Any]) -> dict[str, float]:
     """Return the means that are defined, by the names under which a Trainer logs what was evaluated."""
     return {f"eval_{key}": value for key, value in summary.items() if key.endswith("/mean") and value is not None}
-
-
-@contextmanager
-def _random_numbers_kept() -> Iterator[None]:
-    """Let all random numbers that are drawn after the block be those that would be drawn without it."""
-    python, arrays = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng():
-        try:
-            yield
-        finally:
-            random.setstate(python)
-            np.random.set_state(arrays)

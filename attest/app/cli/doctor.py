@@ -6,7 +6,6 @@
     attest doctor --model my-llama --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"    # … by a prompt
 """
 
-import netrc
 import os
 import shutil
 import tempfile
@@ -20,6 +19,7 @@ from pathlib import Path
 import torch
 from huggingface_hub import constants
 from packaging.requirements import Requirement
+from requests.utils import get_netrc_auth
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -168,18 +168,11 @@ def wandb_state() -> Iterator[Finding]:
     mode = os.environ.get("WANDB_MODE")
     if mode:
         state = f"WANDB_MODE={mode}"
-    elif "WANDB_API_KEY" in os.environ or _in_netrc():
+    elif "WANDB_API_KEY" in os.environ or get_netrc_auth("https://api.wandb.ai"):
         state = "logged in: runs are sent as they go"
     else:
         state = "not logged in: runs are logged offline; `wandb sync` sends them later"
     yield Finding("Weights & Biases", state)
-
-
-def _in_netrc() -> bool:
-    try:
-        return netrc.netrc(os.environ.get("NETRC")).authenticators("api.wandb.ai") is not None
-    except (OSError, netrc.NetrcParseError):
-        return False
 
 
 def folders(root: Path) -> Iterator[Finding]:
