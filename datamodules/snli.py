@@ -1,13 +1,13 @@
 """The corpus SNLI as Jain & Wallace 2019 use it: does a premise entail a hypothesis, contradict it, or neither?"""
 
-import json
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attest.core.errors import AttestError
+from attest.core.errors import AttestError, said_by
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.sources import load_hub_split, require_columns
 from attest.datamodules.stored import QuestionDataModule, Tables, classes, published_file
@@ -74,26 +74,16 @@ class SnliDataModule(QuestionDataModule):
 
 
 def _pairs(file: Path) -> pa.Table:
-    columns: dict[str, list[str]] = {column: [] for column in COLUMNS}
-    for count, line in enumerate(file.read_text(encoding="utf-8").split("\n"), start=1):
-        if line.strip():
-            for column, value in zip(COLUMNS, _fields(line, f"{file}, line {count}"), strict=True):
-                columns[column].append(value)
-    return pa.table({column: pa.array(values, pa.string()) for column, values in columns.items()})
-
-
-def _fields(line: str, place: str) -> list[str]:
     try:
-        pair = json.loads(line)
-        values = [pair[field] for field in FIELDS]
-    except (ValueError, KeyError, TypeError):
-        values = []
-    if not values or not all(isinstance(value, str) for value in values):
+        pairs = pd.read_json(file, lines=True, dtype=False)[[*FIELDS]]
+        if (place := pairs.isna().any(axis=1)).any():
+            raise ValueError(f"its pair {place.argmax() + 1} is not whole")
+        return pa.table([pa.array(pairs[name], pa.string()) for name in FIELDS], names=COLUMNS)
+    except (ValueError, KeyError, TypeError) as error:
         raise AttestError(
-            f"{place} is {line[:40]!r}; expected JSON with the strings {', '.join(FIELDS)}, as SNLI is published. Copy the "
-            "file again."
-        )
-    return values
+            f"{file} cannot be read ({said_by(error)}); expected lines of JSON with the strings {', '.join(FIELDS)}, as SNLI "
+            "is published. Copy the file again."
+        ) from error
 
 
 def _named(labels: pa.ChunkedArray, split: str) -> pa.Array:

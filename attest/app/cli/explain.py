@@ -9,9 +9,9 @@ rollout. A file holds one text a line; blank lines are skipped. The folder of a 
 explained, by their ids.
 """
 
-from argparse import Namespace
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from attest.app.cli.main import TRUST, CommandParser, kind_of, require_own
 from attest.core.errors import AttestError
@@ -25,50 +25,45 @@ def main(arguments: list[str]) -> int:
     """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     folder = RunFolder(typed.run)
-    if typed.id:
-        return _explain_tested(typed, folder)
-    require_no_trial(folder)
-    if not folder.best.is_file() or not folder.config.is_file():
-        raise AttestError(f"{folder.best} does not exist; expected the folder of a trained run. Train one first: make train")
+    if typed.id and (typed.text or typed.file):
+        raise AttestError("--id names a tested text, and --text or --file gives another one; expected one of the two.")
+    if not typed.id:
+        require_no_trial(folder)
+        if not folder.best.is_file() or not folder.config.is_file():
+            raise AttestError(
+                f"{folder.best} does not exist; expected the folder of a trained run. Train one first: make train"
+            )
     from attest.report.templating import OURS
 
     page = typed.out or folder.path / PAGE
     kind_of(page, {".html": "page"})
     require_own(page, OURS)
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
-    if not texts:
+    if not texts and not typed.id:
         raise AttestError('attest explain was given no text; expected one. Type for example: --text "a gorgeous movie"')
-    from attest.app.evaluating import LoadedRun, configuration_of
     from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
 
     with folder.claimed() if typed.out is None else nullcontext():
-        run = LoadedRun(configuration_of(folder, typed.trust), folder)
-        with run.prepared():
-            explained = [run.explained(number, text) for number, text in enumerate(texts, start=1)]
+        explained = _tested(folder, typed.id) if typed.id else _read(folder, texts, typed.trust)
         write_explained(page, explained, str(folder.path))
     print_explained(explained)
     print(f"Page: {page}")
     return 0
 
 
-def _explain_tested(typed: Namespace, folder: RunFolder) -> int:
-    """Print texts that were tested, from the tables of a run or a trial, and write their page; return the exit code."""
-    if typed.text or typed.file:
-        raise AttestError("--id names a tested text, and --text or --file gives another one; expected one of the two.")
+def _tested(folder: RunFolder, ids: list[int]) -> list[dict[str, Any]]:
     from attest.app.api.run import open_run
-    from attest.report.explained import print_explained, write_explained
-    from attest.report.templating import OURS
 
-    page = typed.out or folder.path / PAGE
-    kind_of(page, {".html": "page"})
-    require_own(page, OURS)
     run = open_run(folder.path)
-    explained = [run.tested(identity).row for identity in typed.id]
-    with folder.claimed() if typed.out is None else nullcontext():
-        write_explained(page, explained, str(folder.path))
-    print_explained(explained)
-    print(f"Page: {page}")
-    return 0
+    return [run.tested(identity).row for identity in ids]
+
+
+def _read(folder: RunFolder, texts: list[str], trusted: list[str]) -> list[dict[str, Any]]:
+    from attest.app.evaluating import LoadedRun, configuration_of
+
+    run = LoadedRun(configuration_of(folder, trusted), folder)
+    with run.prepared():
+        return [run.explained(number, text) for number, text in enumerate(texts, start=1)]
 
 
 def _parser() -> CommandParser:
