@@ -1,9 +1,9 @@
 """Callbacks of Lightning: evidence in anyone's ``Trainer``, and what a run needs beside training.
 
 ``evidence.py`` runs an experiment: it observes batches, gathers rows over ranks, logs, and keeps or writes the table. Each
-class of ``experiment.py`` names the function that is run and its options; ``Experiment`` runs any function. ``split.py`` asks
-the trainer's loader about its instances, ``running.py`` shares the observation of a batch between experiments.
-``checkpoints.py`` makes a run resumable, ``curves.py`` keeps learning curves. Start at ``evidence.py``.
+class of ``experiment.py`` names the function that is run and its options; ``Experiment`` runs any function. ``running.py``
+asks the trainer's loader about its instances, and shares the observation of a batch. ``checkpoints.py`` makes a run resumable,
+``progress.py`` keeps learning curves. Start at ``evidence.py``.
 """
 
 from attest.callbacks.evidence import Evidence

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from attest.callbacks.of_transformers import OBSERVED, OfTransformers, model_in
 from attest.callbacks.progress import show_running
-from attest.callbacks.running import RunningBatch, all_gather
-from attest.callbacks.split import GIVE_IDS, EvaluatedSplit
+from attest.callbacks.running import GIVE_IDS, EvaluatedSplit, RunningBatch, all_gather
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
 from attest.core.measures import summarise

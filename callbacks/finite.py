@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
-from attest.lightning_modules.predictions import require_finite
+from attest.lightning_modules.text_module import require_finite
 
 
 class FiniteLoss(Callback):

@@ -1,19 +1,95 @@
 """The base class of classifiers and taggers: a network, its embedding, its optimiser, and scores over a whole split."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from pytorch_lightning import LightningModule
 from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
+from torchmetrics import Metric
+from torchmetrics.utilities import dim_zero_cat
 
 from attest.core.errors import AttestError
+from attest.core.randomness import random_uniforms, stream
 from attest.datamodules.notice import some
+from attest.datamodules.vocabulary import PADDING
+from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, observe_layers
-from attest.lightning_modules.masking import Masking, masked_uniformly
 from attest.lightning_modules.optimisation import Optimisation, training_steps
-from attest.lightning_modules.predictions import InstanceRows, require_finite
+
+
+class InstanceRows(Metric):
+    """A collection with one row of numbers per instance, filled batch by batch and gathered over all ranks.
+
+    Scores summed up rank by rank depend, in their last bits, on who saw which batch; scores of the sorted whole do not.
+    A rank without instances must update with an empty batch, or the others wait for it.
+    """
+
+    full_state_update = False
+    rows: list[Tensor] | Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("rows", default=[], dist_reduce_fx="cat")
+
+    def update(self, ids: Tensor, *columns: Tensor) -> None:
+        """Add the rows of a batch of B instances: ids ``(B,)`` and columns ``(B,)`` or ``(B, n)``; B may be 0."""
+        assert isinstance(self.rows, list)
+        wide = [column if column.ndim > 1 else column.unsqueeze(-1) for column in (ids, *columns)]
+        self.rows.append(torch.cat([column.double() for column in wide], dim=-1))
+
+    def compute(self) -> Tensor:
+        """Return the rows of all N instances sorted by id, float64 ``(N, 1 + columns)``, ids first; the same on every rank."""
+        rows = dim_zero_cat(self.rows)
+        return rows[rows[:, 0].argsort()]
+
+
+def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
+    """Raise an ``AttestError`` that names the instances whose losses are NaN or infinite, if there are any.
+
+    Args:
+        losses: ``(N,)``, or of the whole batch ``()``.
+        ids: int64 ``(N,)``.
+    """
+    finite = losses.isfinite()
+    if finite.all():
+        return
+    bad = ids[~finite] if losses.ndim else ids
+    raise AttestError(
+        f"the {stage} loss is {'NaN' if losses.isnan().any() else 'infinite'} on the texts with the ids "
+        f"{some([*map(str, bad.tolist())], few=10)}; expected finite numbers. Saved files are unchanged. Look at these texts, "
+        "lower the learning rate with --model.init_args.learning_rate_scale=0.1, or clip gradients with "
+        "--trainer.gradient_clip_val=1"
+    )
+
+
+Masking = Literal["uniform"]
+"""How training texts are masked."""
+
+
+def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
+    """Return the token ids with a share of each text masked; the share is uniform in (0, 1) and new in every epoch.
+
+    Masked means the unknown token in a token's place, as under ``mask`` of E14. Madsen et al. (2024) leave half the texts of
+    a batch whole; here each text has a rate of its own.
+
+    Args:
+        tokens: int64 ``(B, T)``, or ``(B, S, T)`` of texts as sentences; 0 is padding, which stays.
+        ids: int64 ``(B,)``. What happens to a token depends on seed, epoch, its text and its place, on no batch or process.
+    Returns:
+        int64, of the shape of ``tokens``.
+    """
+    rates = random_uniforms(stream(seed, "rates of masking"), ids, torch.tensor(epoch, device=ids.device))
+    places = torch.meshgrid(*(torch.arange(size, device=tokens.device) for size in tokens.shape[1:]), indexing="ij")
+    masked = stream(seed, "places of masks")
+    each = random_uniforms(masked, _wide(ids, tokens), torch.tensor(epoch, device=ids.device), *places)
+    return tokens.masked_fill((each < _wide(rates, tokens)) & (tokens != PADDING), UNKNOWN)
+
+
+def _wide(values: Tensor, tokens: Tensor) -> Tensor:
+    return values.view(-1, *(1,) * (tokens.ndim - 1))
+
 
 Batch = dict[str, Any]
 

@@ -17,9 +17,8 @@ from attest.experiments.adversarial_loss import (
 from attest.lightning_modules.base_network import DependentModule, MakeNetwork, ReferenceOutput
 from attest.lightning_modules.classifier import Classifier, attended
 from attest.lightning_modules.optimisation import require_attention_parameters
-from attest.lightning_modules.predictions import InstanceRows
 from attest.lightning_modules.tagger import Tagger
-from attest.lightning_modules.text_module import Batch
+from attest.lightning_modules.text_module import Batch, InstanceRows
 
 Variant = Literal["unfrozen", "frozen"]
 

@@ -54,7 +54,7 @@ REACHES = {
     (
         "attest/runs/folder.py",
         "self.evidence(identity).unlink",
-    ): "experiments of the run: words without a slash, see class_paths.py",
+    ): "experiments of the run: words without a slash, see require_trusted of evaluating.py",
     (
         "attest/runs/folder.py",
         "each.unlink",

@@ -20,9 +20,8 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from attest import datamodules
 from attest.callbacks import Evidence
 from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
-from attest.callbacks.curves import Curves
 from attest.callbacks.finite import EndAtOnce, FiniteLoss, StepSize
-from attest.callbacks.progress import EpochLines, EvidenceProgress, terminal
+from attest.callbacks.progress import Curves, EpochLines, EvidenceProgress, terminal
 from attest.core.attention import Uniform
 from attest.core.bounded_yaml import bounded
 from attest.core.bounds import require_bounds, require_finite
@@ -32,12 +31,11 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.tracking.loggers import ContinuedLog, EpochAxes, grouping, point_loggers, without_deprecated
-from attest.runs.asked import AskedRun, identity, run_path
+from attest.runs.asked import AskedRun, RunSettings, differing_keys, identity, run_path
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
 from attest.runs.choices import plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
-from attest.runs.naming import RunSettings, differing_keys
 from attest.runs.versions import environment, quieten
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]

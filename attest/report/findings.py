@@ -29,8 +29,8 @@ from attest.report.readings import (
     truth_lines,
     truth_sentence,
 )
+from attest.runs.asked import NAME_PARTS
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, no_configuration, read_json, read_table, write_json
-from attest.runs.naming import NAME_PARTS
 
 CHUNKS = "test/chunk_f1"
 """The usual score of taggers, which is drawn beside accuracy."""

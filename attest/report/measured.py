@@ -19,8 +19,8 @@ from attest.report.collection import PARTS, within
 from attest.report.controls import SCORE_NAMES, ControlNumber, Controls, scores_line
 from attest.report.figures import PANELS
 from attest.report.summary import QUESTIONS, SCORES, described, newer
+from attest.runs.asked import portable
 from attest.runs.identity import identity_of
-from attest.runs.naming import portable
 from attest.runs.published_tables import Publication, PublishedRow, every_published_number
 
 

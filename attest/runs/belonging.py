@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from attest.core.errors import AttestError
-from attest.runs.asked import by_class, evidence_digest
+from attest.runs.asked import by_class, differing_keys, evidence_digest
 from attest.runs.folder import RunFolder, made_from, read_json, write_json
-from attest.runs.naming import differing_keys
 from attest.runs.versions import made_by
 
 DIGESTS = "digests"

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from attest.core.errors import AttestError
+from attest.runs.asked import portable, readable_name
 from attest.runs.belonging import require_together
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_json
-from attest.runs.naming import portable, readable_name
 
 ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
 """Kinds of runs that depend on a base, and the folders inside the base that hold them."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attest.app.class_paths import strange_class
+from attest.app.evaluating import strange_class
 
 OURS = "attest.datamodules.NewsgroupsDataModule"
 IN_A_LIST = {"class_path": "attest.models.networks.BiLSTM", "init_args": {"parts": [{"class_path": "torch.optim.Adam"}]}}

@@ -9,7 +9,7 @@ from pytorch_lightning.trainer.states import TrainerFn
 
 from attest.callbacks import AttentionPermutation, SingleErasure
 from attest.callbacks.evidence import Evidence, each_once
-from attest.callbacks.split import EvaluatedSplit
+from attest.callbacks.running import EvaluatedSplit
 
 
 def split_of(rank: int, ranks: int, batches: int) -> EvaluatedSplit:

@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader
 from attest.callbacks.finite import FiniteLoss
 from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier, Tagger
-from attest.lightning_modules.predictions import require_finite
+from attest.lightning_modules.text_module import require_finite
 from attest.models.networks import Average, PoolingClassifier, TransformerTagger
 
 

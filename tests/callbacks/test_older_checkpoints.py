@@ -3,7 +3,7 @@
 import torch
 
 from attest.callbacks.checkpoints import RandomState
-from attest.callbacks.curves import Curves
+from attest.callbacks.progress import Curves
 
 
 def test_curves_go_on_from_what_is_there():

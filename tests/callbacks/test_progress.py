@@ -8,8 +8,7 @@ from pytorch_lightning import LightningModule, Trainer
 from torch import nn, optim, zeros
 from torch.utils.data import DataLoader
 
-from attest.callbacks.curves import Curves
-from attest.callbacks.progress import EpochLines, EvidenceProgress, show_running
+from attest.callbacks.progress import Curves, EpochLines, EvidenceProgress, show_running
 from attest.report.tracking.loggers import CSVLog
 
 

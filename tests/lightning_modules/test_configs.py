@@ -13,9 +13,8 @@ from torch.nn import functional
 from attest.app.configured import ConfiguredRun
 from attest.callbacks import Erasure
 from attest.core.places import configs_folder
-from attest.runs.asked import AskedRun
+from attest.runs.asked import AskedRun, RunSettings
 from attest.runs.choices import choice_arguments
-from attest.runs.naming import RunSettings
 
 MODELS = sorted(path.stem for path in (configs_folder() / "model").glob("*.yaml"))
 STARTED_ELSEWHERE = ["pretrained", "pretrained-tagger"]

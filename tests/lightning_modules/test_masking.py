@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 
 from attest.lightning_modules import Classifier
-from attest.lightning_modules.masking import masked_uniformly
+from attest.lightning_modules.text_module import masked_uniformly
 from attest.models.networks import Average, PoolingClassifier
 
 TEXTS, LENGTH = 2000, 200

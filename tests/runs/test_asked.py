@@ -13,6 +13,7 @@ from attest.runs.asked import (
     AskedRun,
     as_argument,
     asked_settings,
+    differing_keys,
     digest,
     evidence_digest,
     folder_of_words,
@@ -23,7 +24,6 @@ from attest.runs.asked import (
 from attest.runs.belonging import DIGESTS
 from attest.runs.choices import choice_arguments, expand
 from attest.runs.folder import RunFolder, read_json, write_json
-from attest.runs.naming import differing_keys
 from attest.runs.published_tables import read_published, table_file, table_names
 from tests.conftest import SMALL_RUN, only_folder
 

@@ -7,7 +7,7 @@ Legend: B batch, T tokens, K tags.
 import inspect
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, cast
@@ -23,10 +23,9 @@ from tqdm.std import tqdm  # tqdm.auto asks for ipywidgets in a notebook
 
 from attest.app.api.batches import Batch, attended, batch_of, in_batches, text_of, texts_of
 from attest.app.api.explanations import given_in
-from attest.app.api.fitting import Fitting
 from attest.app.api.rationales import KEY, OF_TAG
 from attest.core.attention.interventions import attending
-from attest.core.errors import AttestError
+from attest.core.errors import AttestError, said_by
 from attest.core.labels import UNLABELLED as NO_TAG
 from attest.core.labels import class_numbers, doubt, of_batch
 from attest.core.measures import summarise
@@ -48,6 +47,61 @@ from attest.report.findings import ROLLOUT, write_summary
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_json, write_text
 from attest.runs.versions import environment, peak_memory
+
+
+class Fitting:
+    """What is known about the memory of this process: the smallest batch that did not fit."""
+
+    def __init__(self) -> None:
+        self.too_large: tuple[int, int] | None = None
+        """Texts and tokens of that batch; None if all have fitted."""
+
+    def each(self, batch: Batch, work: Callable[[Batch], None]) -> None:
+        """Do some work on a batch, or on its halves one after the other, where the whole does not fit into memory.
+
+        A GPU says that it lacks memory by an error of its own. PyTorch's allocator on a CPU raises a plain ``RuntimeError``,
+        like many others: halves are tried after any of these, and what a single text raises is raised.
+
+        Raises:
+            Exception: what ``work`` raises for a single text or for lists of sentences, or what has nothing to do with memory.
+        """
+        waiting = [batch]
+        while waiting:
+            part = waiting.pop()
+            if len(part["id"]) > 1 and self._is_too_large(part):
+                waiting += reversed(_halves(part))
+                continue
+            try:
+                work(part)
+                continue
+            except (MemoryError, RuntimeError) as error:
+                if len(part["id"]) == 1 or part["token_ids"].ndim > 2 or not _is_lack_of_memory(error):
+                    raise
+                reason = said_by(error)
+            self._note(part, reason)  # here the error is gone, and with it the tensors that its traceback holds
+            waiting.append(part)
+
+    def _note(self, batch: Batch, reason: str) -> None:
+        texts, tokens = attended(batch).shape
+        self.too_large = texts, tokens
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+        say(f"{texts} texts of {tokens} tokens at once are too many ({reason[:120]}); half of them are tried at once.")
+
+    def _is_too_large(self, batch: Batch) -> bool:
+        texts, tokens = attended(batch).shape
+        return self.too_large is not None and texts * tokens**2 >= self.too_large[0] * self.too_large[1] ** 2
+
+
+def _is_lack_of_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or type(error) is RuntimeError
+
+
+def _halves(batch: Batch) -> list[Batch]:
+    texts = texts_of(batch)
+    middle = (len(texts) + 1) // 2
+    return [batch_of(texts[:middle]), batch_of(texts[middle:])]
+
 
 AnyTurns = Turns | TurnsOfRanks
 BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"

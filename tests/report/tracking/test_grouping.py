@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from attest.report.tracking.loggers import grouping
+from attest.runs.asked import RunSettings
 from attest.runs.identity import RunIdentity
-from attest.runs.naming import RunSettings
 
 IDENTITY = RunIdentity("sst", "jw-bilstm-additive-softmax", 0)
 RUN = RunSettings(data="sst", model="bilstm", projection="softmax")
