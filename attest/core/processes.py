@@ -1,5 +1,6 @@
 """The same work in several processes of one machine, which talk to one another through ``torch.distributed``."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -18,7 +19,6 @@ from typing import Any, TypeVar
 import torch
 from torch import distributed
 
-from attest.core.ending import end_with_parent
 from attest.core.errors import AttestError
 from attest.core.memory import budget_shared
 
@@ -26,6 +26,7 @@ Result = TypeVar("Result")
 _PATIENCE = timedelta(days=30)
 """How long a process waits for the others: one that has a busy core is slow, not lost."""
 _OURS = "attest: "
+_SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
 _SECONDS_TO_END = 60
 _SECONDS_UNTIL_HEARD = 10
 
@@ -38,6 +39,12 @@ def can_fork() -> bool:
     """
     alone = hasattr(sys, "ps1") or torch.cuda.is_initialized() or distributed.is_initialized()
     return sys.platform == "linux" and not alone and torch.get_num_threads() == 1
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it ends; only Linux offers this, elsewhere nothing happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
 
 
 def together(processes: int, work: Callable[[int], Result]) -> Result:
@@ -157,42 +164,3 @@ def _killed(exit_code: int, processes: int) -> AttestError:
         f"one of {processes} processes was ended by {how}; expected all to finish. The system may be short of memory: type "
         "the same command with --run.processes=1. It keeps what is finished."
     )
-
-
-class Turns:
-    """A counter by which several processes take the places of a list in turn; it is made before they are forked.
-
-    Args:
-        processes: how many take turns.
-    """
-
-    def __init__(self, processes: int) -> None:
-        self.processes = processes
-        self._taken = get_context("fork" if processes > 1 else None).Value("q", 0)
-        self._before = 0
-
-    def of(self, count: int) -> Iterator[int]:
-        """Yield those places of a list of ``count`` items that fall to this process.
-
-        All processes go through the same lists, and wait for one another between two of them.
-        """
-        while (place := self._take() - self._before) < count:
-            yield place
-        self._before += count + self.processes  # each process has asked once in vain
-
-    def _take(self) -> int:
-        with self._taken.get_lock():
-            self._taken.value += 1
-            return self._taken.value - 1
-
-
-class TurnsOfRanks:
-    """The turns of the ranks of a process group that is there already: each takes its share of the places of a list."""
-
-    def __init__(self) -> None:
-        self.processes = distributed.get_world_size() if distributed.is_initialized() else 1
-
-    def of(self, count: int) -> Iterator[int]:
-        """Yield those places of a list of ``count`` items that fall to this rank."""
-        first = distributed.get_rank() if self.processes > 1 else 0
-        yield from range(first, count, self.processes)

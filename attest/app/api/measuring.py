@@ -31,7 +31,7 @@ from attest.core.labels import class_numbers, doubt, of_batch
 from attest.core.measures import summarise
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
 from attest.core.memory import memory_budget, rows_at_once
-from attest.core.processes import Turns, TurnsOfRanks, can_fork, together
+from attest.core.processes import can_fork, together
 from attest.core.version import __version__
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
@@ -103,7 +103,6 @@ def _halves(batch: Batch) -> list[Batch]:
     return [batch_of(texts[:middle]), batch_of(texts[middle:])]
 
 
-AnyTurns = Turns | TurnsOfRanks
 BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 GROWTH = 1.5
 """The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
@@ -174,8 +173,8 @@ class Measuring:
         self.scores: dict[str, float] = {}
         """How well the model decides, where it is not told by the decisions on trial."""
         self.seconds: dict[str, float] = defaultdict(float)
-        self._shared = False
-        """Whether several processes measure."""
+        self._rank, self._processes = 0, 1
+        """The place of this process among those that measure, and their number."""
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
         self._asked = {self.first, *measures}
         """The ids of the tables that are measured now."""
@@ -208,20 +207,18 @@ class Measuring:
             self.head_means = self._read_heads(batches)
 
         def work(rank: int) -> None:
+            self._rank = rank
             if until is not None:
-                self._read_early(until, batches, everyone, progress and rank == 0, batch_size, turns)
-            self._some_of(batches, everyone, progress and rank == 0, turns)
+                self._read_early(until, batches, everyone, progress and rank == 0, batch_size)
+            self._some_of(batches, everyone, progress and rank == 0)
             self._share()
 
-        turns: AnyTurns
         if processes == "ranks":
-            turns = TurnsOfRanks()
-            self._shared = turns.processes > 1
-            work(distributed.get_rank() if self._shared else 0)
+            self._processes = distributed.get_world_size() if distributed.is_initialized() else 1
+            work(distributed.get_rank() if self._processes > 1 else 0)
         else:
-            turns = Turns(processes if can_fork() else 1)
-            self._shared = turns.processes > 1
-            together(processes, work) if self._shared else work(0)
+            self._processes = processes if can_fork() else 1
+            together(processes, work) if self._processes > 1 else work(0)
         for name, table in self._early.items():
             self._parts[name] = [table.rows]
 
@@ -239,9 +236,9 @@ class Measuring:
 
     def _share(self) -> None:
         """Exchange the measured rows and seconds among all processes, so that every process has those of all."""
-        if not self._shared:
+        if self._processes == 1:
             return
-        shares: list[Any] = [None] * distributed.get_world_size()
+        shares: list[Any] = [None] * self._processes
         distributed.all_gather_object(shares, (dict(self._parts), dict(self.seconds)))
         self._parts.clear()
         self.seconds.clear()
@@ -252,26 +249,20 @@ class Measuring:
                 self.seconds[name] += spent
 
     def _read_early(
-        self,
-        precision: float,
-        batches: Sequence[Batch],
-        everyone: Tensor,
-        progress: bool,
-        batch_size: int,
-        turns: AnyTurns,
+        self, precision: float, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int
     ) -> None:
         """Measure the experiments whose means are known from a part of the texts; the other experiments are measured later."""
 
         def measure(texts: list[int], going: Collection[str]) -> dict[str, pd.DataFrame]:
             self._asked = {*going}
-            self._some_of(batches_of_ids(batches, texts, batch_size), everyone, progress, turns)
+            self._some_of(batches_of_ids(batches, texts, batch_size), everyone, progress)
             self._share()
             return {name: joined(self._parts.pop(name)) for name in going}
 
         stoppable = [name for name, experiment in self.measures.items() if not experiment.samples]
         self._early = read_until(precision, stoppable, everyone, self.seed, measure)
         self._asked = {self.first, *self.measures} - self._early.keys()
-        if self._shared and distributed.get_rank():
+        if self._rank:
             self.seconds.clear()  # the first process has them all
 
     def _within_budget(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
@@ -285,13 +276,13 @@ class Measuring:
             parts += [batch_of(texts[start : start + rows]) for start in range(0, len(texts), rows)] or [batch]
         return parts
 
-    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, turns: AnyTurns) -> None:
+    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> None:
         """Measure this process's share of the batches, the batches with the most work first, and show the progress."""
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
-        ordered = sorted(self._within_budget(batches, turns.processes), key=work_of, reverse=True)
-        works = [work_of(batch) for batch in ordered]
-        with tqdm(total=sum(works), disable=not shown, leave=False, bar_format=BAR) as bar:
+        ordered = sorted(self._within_budget(batches, self._processes), key=work_of, reverse=True)
+        mine = ordered[self._rank :: self._processes]
+        with tqdm(total=sum(map(work_of, mine)), disable=not shown, leave=False, bar_format=BAR) as bar:
 
             def measure(batch: Batch) -> None:
                 kept = {name: len(rows) for name, rows in self._parts.items()}
@@ -303,9 +294,9 @@ class Measuring:
                         del rows[kept.get(name, 0) :]
                     raise
 
-            for place in turns.of(len(ordered)):
-                self.fitting.each(ordered[place], measure)
-                bar.update(sum(works[: place + turns.processes]) - bar.n)  # the others are as far with theirs
+            for each in mine:
+                self.fitting.each(each, measure)
+                bar.update(work_of(each))
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         """Run every requested experiment on one batch, and yield the name of each table after its rows are measured."""

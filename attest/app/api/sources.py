@@ -14,7 +14,6 @@ from attest.app.api.foreign import bare
 from attest.app.api.trials import on_device
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError, needing_transformers
-from attest.core.measures.numbers import duration
 from attest.core.memory import in_evaluation_mode
 from attest.datamodules.notice import say
 from attest.experiments.sources import by_groups, random_sets, scored, sentences, shares, surrogate
@@ -117,12 +116,9 @@ def _measured(
     said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int], grouped: bool
 ) -> dict[str, Any]:
     """Return the log-probability of the answer, the table of sources, the scores of readings, and attention by head."""
-    started = time.perf_counter()
     log_probability = said.log_probability()
     if grouped:
         say(f"{len(parts)} sources in {len(said.tokens)} tokens are left out by groups; falls are approximate.")
-    else:
-        _tell_of_cost(said, parts, sets, time.perf_counter() - started)
     seconds: dict[str, float] = {}
 
     def timed(name: str, read: Callable[[], Any]) -> Any:
@@ -171,16 +167,6 @@ def _by_random_sets(said: "Answer", parts: Sequence[Span], sets: int, seed: int)
             tokens[begin:end] = stays
         outcomes.append(said.log_probability(tokens))
     return surrogate(kept, torch.tensor(outcomes)).numpy()
-
-
-def _tell_of_cost(said: "Answer", parts: Sequence[Span], sets: int, a_pass: float) -> None:
-    size = len(said.tokens)
-    anew = sum(size - end for _, end in parts)
-    in_sets = sets * (size - sum(end - begin for begin, end in parts) // 2)
-    say(
-        f"{len(parts)} sources in {size} tokens: leaving each out reads {anew:,} tokens anew, {sets} random sets read "
-        f"{in_sets:,}; about {duration(a_pass * ((anew + in_sets) / size + 6))} at the pace of the first pass."
-    )
 
 
 def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple[str, list[Span]]:
