@@ -181,26 +181,22 @@ class Evidence(Callback):
     def on_validation_batch_start(
         self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Forget the observations of the last batch."""
         self._running.leave()
 
     def on_test_batch_start(
         self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Forget the observations of the last batch."""
         self._running.leave()
 
     def on_validation_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Measure a batch of the fixed validation part."""
         if self._due(trainer):
             split = self._running.enter(trainer, outputs, batch, batch_idx, dataloader_idx)
             if split.number_among_ranks(batch_idx) in split.sampled_batches(self.validation_instances):
                 self._collect(trainer, pl_module, batch)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Log the means of the columns over the validation part."""
         if self._due(trainer):
             self.table = self._gather()
             self._log_means(pl_module, "validation", self.table)
@@ -208,13 +204,11 @@ class Evidence(Callback):
     def on_test_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Measure a batch of the test split."""
         if self.enabled_on_test:
             self._running.enter(trainer, outputs, batch, batch_idx, dataloader_idx)
             self._collect(trainer, pl_module, batch)
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Write the table into the folder of the run; without a folder keep the table and log its means."""
         if not self.enabled_on_test:
             return
         rows = self.complete(self._gather(), trainer)

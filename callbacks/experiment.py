@@ -1,7 +1,7 @@
 """Experiments as callbacks: ``Experiment`` runs any experiment by its id, and each experiment has a class of its own name.
 
-A class names the function of ``attest.experiments`` that it runs, and the options that YAML may set; the function holds the
-experiment and the defaults of its options. Classes whose names begin with ``Layer`` ask inside the layers of a Transformer.
+A class names the function of ``attest.experiments`` that it runs, and the options that YAML may set; the function describes
+them and holds their defaults. Classes whose names begin with ``Layer`` ask inside the layers of a Transformer.
 Every class also takes ``every_n_epochs`` and ``validation_instances``, its ``schedule``, as ``Evidence`` does.
 """
 
@@ -96,11 +96,7 @@ class FeatureImportance(Explaining):
 
 
 class AttentionPermutation(Evidence):
-    """E2: the random permutations of attention; ``attest.experiments.attention_permutation`` defines the columns.
-
-    Args:
-        permutations: per instance, 100 in the paper.
-    """
+    """E2: the random permutations of attention; ``attest.experiments.attention_permutation`` defines the columns."""
 
     id = "E2"
     experiment = _on_batches("E2")
@@ -113,10 +109,6 @@ class AdversarialAttention(Evidence):
     """E3: the most different attention of equal prediction; ``attest.experiments.adversarial_attention`` defines the columns.
 
     The search waits for the test split; at validation end the exact answer, which is nearly free, speaks alone.
-
-    Args:
-        epsilon, filter_epsilon: as in ``attest.experiments.adversarial_attention``.
-        restarts, steps: of the published search; 0 restarts leave it out.
     """
 
     id = "E3"
@@ -134,11 +126,7 @@ class AdversarialAttention(Evidence):
 
 
 class ActivationSwap(Evidence):
-    """E8: the trained model under other projections; ``attest.experiments.activation_swap`` defines the columns.
-
-    Args:
-        projections: the names of the projections that the model is evaluated under.
-    """
+    """E8: the trained model under other projections; ``attest.experiments.activation_swap`` defines the columns."""
 
     id = "E8"
     experiment = _on_batches("E8")
@@ -151,9 +139,6 @@ class ImportanceEntropy(Evidence):
     """E10: the entropy of importance; ``attest.experiments.importance_entropy`` defines the columns.
 
     Leave-one-out and the sample of Table 1 wait for the test split; at validation end the gradients speak alone.
-
-    Args:
-        texts, positions: how many test texts are sampled for Table 1, and how many hidden states of each.
     """
 
     id = "E10"
@@ -171,11 +156,7 @@ class SingleErasure(Evidence):
 
 
 class ErasureUntilFlip(Evidence):
-    """E12: the weights erased until the decision flips; ``attest.experiments.erasure_until_flip`` defines the columns.
-
-    Args:
-        draws: random orders, averaged.
-    """
+    """E12: the weights erased until the decision flips; ``attest.experiments.erasure_until_flip`` defines the columns."""
 
     id = "E12"
     experiment = _on_batches("E12")
@@ -198,15 +179,6 @@ class Erasure(Explaining):
     """E14: the tokens that are ranked first, erased by four operators; ``attest.experiments.erasure`` defines the columns.
 
     ``resample`` draws tokens from the training texts, where the DataModule has them as token ids.
-
-    Args:
-        texts: how many test texts are also read anew.
-        sets: random sets of each size.
-        lead: no more are drawn for a text whose comparisons won and lost differ by so many; 0 draws all.
-        beam_texts: how many of a batch get limits by beam search, where none are exact.
-        erase_by: some of the four operators.
-        extras: False leaves soft scores, ferret's numbers and parameters made anew out, most of the cost.
-        options: ``explanation``, as in ``Explaining``, and the schedule.
     """
 
     id = "E14"
@@ -234,10 +206,6 @@ class SideBySide(Evidence):
 
     The seconds that each reading takes stand in the run's ``timing.json``, as ``seconds_a_text``, measured on the texts of the
     first process.
-
-    Args:
-        texts: how many test texts are sampled.
-        sets: random sets of each size.
     """
 
     id = "E15"
@@ -282,11 +250,7 @@ class LayerExperiment(LayerEvidence, Experiment):
 
 
 class LayerPermutation(LayerEvidence):
-    """E2: the rows of attention permuted; ``attest.experiments.layers.permutation`` defines the columns.
-
-    Args:
-        permutations: per instance; each costs a forward pass for every layer and one for all.
-    """
+    """E2: the rows of attention permuted; ``attest.experiments.layers.permutation`` defines the columns."""
 
     id = "E2"
     experiment = staticmethod(INSIDE["E2"].run)
@@ -299,10 +263,6 @@ class LayerAdversarialAttention(LayerEvidence):
     """E3: the most different attention with the same prediction, on a sample of the test texts.
 
     The columns are those of ``attest.experiments.layers.adversarial_search``.
-
-    Args:
-        texts: how many test texts are sampled: each step of the search is a forward and a backward pass.
-        epsilon, filter_epsilon, restarts, steps, each_layer: as in ``attest.experiments.layers.adversarial_search``.
     """
 
     id = "E3"
@@ -335,11 +295,7 @@ class LayerActivationSwap(LayerEvidence, ActivationSwap):
 
 
 class KeyShuffle(LayerEvidence):
-    """E9: the keys permuted over tokens; ``attest.experiments.layers.key_shuffle`` defines the columns.
-
-    Args:
-        draws: shuffles per instance.
-    """
+    """E9: the keys permuted over tokens; ``attest.experiments.layers.key_shuffle`` defines the columns."""
 
     id = "E9"
     experiment = staticmethod(INSIDE["E9"].run)
@@ -355,12 +311,7 @@ class LayerIdentifiability(LayerEvidence, Identifiability):
 
 
 class TagErasure(LayerEvidence):
-    """E14: the first tokens for one tag a sentence, erased; ``attest.experiments.erasure.tag_erasure`` defines the columns.
-
-    Args:
-        texts: how many test sentences are sampled.
-        sets: random sets of each size.
-    """
+    """E14: the first tokens for one tag a sentence, erased; ``attest.experiments.erasure.tag_erasure`` defines the columns."""
 
     id = "E14"
     experiment = staticmethod(OF_TAGS["E14"].run)

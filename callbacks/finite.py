@@ -43,7 +43,6 @@ class StepSize(Callback):
     """
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
-        """Log the learning rate and the norm of the gradient before the optimiser takes a step."""
         if not trainer.loggers or (trainer.global_step + 1) % trainer.log_every_n_steps:  # type: ignore[attr-defined]
             return
         groups = optimizer.param_groups

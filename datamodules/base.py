@@ -151,7 +151,6 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def _cutter(self) -> "Subwords":
-        """Return the function that cuts words into subwords."""
         if self.sentences:
             raise AttestError(
                 "data.init_args.subwords splits whole texts; expected sentences: false. Leave one of the two out."

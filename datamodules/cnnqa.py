@@ -110,7 +110,6 @@ def _files(split: str) -> list[Path]:
 
 
 def _questions(file: Path) -> Iterator[Asked]:
-    """Yield the questions of a file in either format."""
     with file.open(encoding="utf-8") as lines:
         blocks = ([line.rstrip("\n") for line in block] for blank, block in groupby(lines, key=str.isspace) if not blank)
         if file.suffix == ".question":

@@ -129,7 +129,6 @@ def _refuse_bad(
 
 
 def _complaint(source: str, rows: Sequence[FileRow | Instance]) -> str:
-    """Return a message that says how many rows of a file are bad, why and where."""
     places: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         if row.problem is not None:
@@ -213,7 +212,6 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
 
 
 def _require_columns(source: str, rows: Sequence[FileRow], columns: Columns, training: str) -> None:
-    """Refuse a file that lacks the columns of the training file."""
     cells = [row.cells for row in rows if row.problem is None]
     for column in (columns.text, columns.label, *([] if columns.second is None else [columns.second])):
         if cells and not any(column in each for each in cells):
@@ -393,7 +391,6 @@ def _number(name: str) -> Decimal | None:
 
 
 def _require_classes(source: str, labels: Sequence[str], tagging: bool) -> None:
-    """Refuse labels of the training file that cannot be classes."""
     names = sorted(set(labels))
     shown = f"({', '.join(names[:3])}, …)"
     other_column = f"name the right column with {option('label_column', '<column>')}"

@@ -184,7 +184,6 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _parquet(path: Path, encoding: str) -> list[FileRow]:
-    """Read any parquet table."""
     table = read_parquet(path)
     try:
         table.validate(full=True)

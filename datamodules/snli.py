@@ -87,7 +87,6 @@ def _pairs(file: Path) -> pa.Table:
 
 
 def _named(labels: pa.ChunkedArray, split: str) -> pa.Array:
-    """Return the class numbers of the Hub as the names in the archive."""
     least, most = pc.min(labels).as_py(), pc.max(labels).as_py()
     if least is not None and (least < -1 or most >= len(NUMBERED)):
         raise AttestError(

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,18 +25,6 @@ from attest.datamodules.vocabulary import Vocabulary
 VALIDATION = 0.1
 """Share of the training texts that becomes validation where a corpus comes without."""
 Tables = dict[str, pa.Table]
-
-
-class Originals(NamedTuple):
-    """The unchanged texts of a split as they are in their source.
-
-    Args:
-        texts: strings, in tagging lists of words.
-        labels: the name of each class, in tagging lists of names.
-    """
-
-    texts: list[Any]
-    labels: list[Any]
 
 
 class StoredDataModule(TextDataModule):
@@ -83,8 +71,8 @@ class StoredDataModule(TextDataModule):
         """Return ``id``, ``text`` and ``label`` of all instances in a split of the source, before any filter."""
         raise NotImplementedError(f"{type(self).__name__} must say what its texts and labels are: define labelled.")
 
-    def originals(self, split: str) -> Originals:
-        """Return a split of the source itself, for models with their own tokenizer."""
+    def originals(self, split: str) -> tuple[list[Any], list[Any]]:
+        """Return the unchanged texts of a split, strings or lists of words, and the name of each class or list of names."""
         tables = self.tables()
         if split not in tables:
             raise AttestError(f"{self.folder} has no {split} split in its source; expected one of {', '.join(tables)}.")
@@ -92,7 +80,7 @@ class StoredDataModule(TextDataModule):
         pairs = zip(table["text"].to_pylist(), table["label"].to_pylist(), strict=True)
         texts, labels = zip(*((text, label) for text, label in pairs if text), strict=True)
         named = [[self.names[each] for each in label] if isinstance(label, list) else self.names[label] for label in labels]
-        return Originals(list(texts), named)
+        return list(texts), named
 
     def tokenising(self) -> dict[str, Any]:
         return {"spacy": version("spacy")}
@@ -177,7 +165,7 @@ class QuestionDataModule(StoredDataModule):
             "shows this run's own test texts with their questions: type attest report --run <run folder>"
         )
 
-    def originals(self, split: str) -> Originals:
+    def originals(self, split: str) -> tuple[list[Any], list[Any]]:
         raise AttestError(
             f"{self.folder} has a question beside each text, which no tokenizer of another model reads here; expected a "
             "corpus of texts alone. Type --data sst."

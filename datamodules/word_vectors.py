@@ -173,7 +173,6 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
 
 
 def _vectors_of_package(package: VectorPackage, folder: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each word in a package that is wanted, and its row of the array."""
     array = folder / package.vectors
     _require_hash(array, package.sha256, f"the package {package.name}")
     vectors = open_memmap(array, mode="r")
@@ -183,7 +182,6 @@ def _vectors_of_package(package: VectorPackage, folder: Path, wanted: Collection
 
 
 def _downloaded(source: WordVectors) -> Path:
-    """Return the cached public file, downloaded if missing; of an archive only the needed member is kept."""
     folder = cache_folder() / "downloads"
     path = folder / (source.member or source.url.rsplit("/", 1)[-1])
     folder.mkdir(parents=True, exist_ok=True)

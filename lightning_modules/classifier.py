@@ -84,18 +84,15 @@ class Classifier(TextModule):
         return weight * functional.binary_cross_entropy_with_logits(logits[:, 0], labels.to(logits.dtype), reduction="none")
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the loss of one batch."""
         logits = self(self.training_tokens(batch), attended(batch))
         losses = self.instance_losses(logits, batch["label"])
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.sum() if self.loss_reduction == "sum" else losses.mean()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Predict one batch."""
         self._collect("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Observation]:
-        """Predict one batch; return the observation for the evidence if the network pools by attention."""
         if not (self._pools_by_attention and len(batch["label"])):
             self._collect("test", batch)
             return {}

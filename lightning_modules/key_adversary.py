@@ -120,13 +120,11 @@ class KeyAdversary(Classifier):
         return random_uniforms(seed, *counters).to(like_BYTH)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the loss of one batch."""
         losses = self.attacked(batch).losses
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.mean()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Collect the predictions of one validation batch under attack."""
         self._collect_attacked("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Any]:

@@ -116,7 +116,6 @@ class WarmUp(LRScheduler):
         self.steps = steps
 
     def get_lr(self) -> list[Any]:
-        """Return the rate of each parameter group for the next batch."""
         return [rate * self._height() for rate in self.base_lrs]
 
     def _height(self) -> float:

@@ -51,17 +51,14 @@ class Tagger(TextModule):
         return logits, functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=UNLABELLED)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the loss of one batch."""
         _, loss = self.model_step(batch | {"token_ids": self.training_tokens(batch)})
         self.log("train/loss", loss.detach(), prog_bar=True, batch_size=len(batch["mask"]))
         return loss
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Collect the counts of one validation batch."""
         self._score("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """Collect the counts of one test batch."""
         self._score("test", batch)
 
     def _score(self, stage: str, batch: Batch) -> None:

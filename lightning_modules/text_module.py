@@ -156,11 +156,9 @@ class TextModule(LightningModule):
         return torch.where(batch["mask"], masked, batch["token_ids"])  # a question beside the text stays
 
     def on_validation_epoch_end(self) -> None:
-        """Log the validation scores."""
         self._log_scores("validation")
 
     def on_test_epoch_end(self) -> None:
-        """Log the test scores."""
         self._log_scores("test")
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
@@ -186,7 +184,6 @@ class TextModule(LightningModule):
         return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *arguments: Any, **options: Any) -> Any:
-        """Load the parameters as PyTorch does."""
         try:
             return super().load_state_dict(state_dict, *arguments, **options)
         except RuntimeError as error:

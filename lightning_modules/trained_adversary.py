@@ -82,7 +82,6 @@ class Adversarial(DependentModule):
         return self
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the loss of one batch."""
         losses = self.objective(batch, self.base.reference(batch)).losses(self.lam, self.convention)
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.mean() if self.convention == "instances" else losses.sum()

@@ -179,7 +179,6 @@ def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
-    """Return the options that make a run with another seed read the same generated texts as the base."""
     follows_seed = base.settings["data"]["init_args"].get("corpus_seed", 0) is None
     return [*typed, f"--data.init_args.corpus_seed={base.settings['seed_everything']}"] if follows_seed else list(typed)
 

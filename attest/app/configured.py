@@ -205,7 +205,6 @@ class ConfiguredRun(LightningCLI):
             self.config[self.subcommand].trainer.logger = False
 
     def _require_bounds(self) -> None:
-        """Refuse numbers that are out of bounds, and experiments that do not exist."""
         require_finite(self.settings)
         for part in ("run", "trainer"):
             require_bounds(self.settings[part], f"{part}.{{}}".format)

@@ -189,7 +189,6 @@ class RunOnTrial(_TrainedRun):
             self._write_settings(self.folder.settings())
 
     def _unavailable(self, name: str, experiments: Iterable[str]) -> AttestError:
-        """Return the error for an experiment that does not suit this run or needs other runs too."""
         if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
             return unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
         run = self.config.test.run

@@ -71,7 +71,6 @@ def _trained(base: Base, step: Step, read: RunFolder, own: list[str]) -> RunFold
 
 
 def _erased(read: RunFolder, step: Step) -> pd.DataFrame:
-    """Return the erased tokens of every text after a step, chosen by a reading of the previous model."""
     run = LoadedRun(configuration_of(read, trusted=[""]), read)  # this command trained the run, from typed options
     with run.prepared():
         parts = [_of_split(run, split, step) for split in SPLITS]

@@ -93,7 +93,6 @@ def _tag_probabilities(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the JSD and KL between the attention of two runs, by name, each averaged over the distributions of a text."""
     p, q = _weights(ours), _weights(theirs)
     terms = {"jsd": jensen_shannon_terms(p, q), "kl": kullback_leibler_terms(p, q)}
     starts = _starts(ours.str.len().to_numpy())

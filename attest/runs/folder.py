@@ -258,7 +258,6 @@ def _time_written(path: Path) -> int:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Lock a folder for this process."""
     import fcntl  # not on Windows
 
     try:
@@ -296,7 +295,6 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def _put_on_disk(path: Path) -> None:
-    """Make the system write the content of a file, or the names in a folder, to the disk."""
     if WINDOWS:
         return
     descriptor = os.open(path, os.O_RDONLY)

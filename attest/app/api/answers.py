@@ -65,7 +65,6 @@ def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], en
 
 
 def _written(text: tuple[str, str], encode: Any, begin: int, end: int) -> str:
-    """Return the part of a passage from one token to another."""
     places = encode.places_of(text)
     return text[1][places[begin][0] : places[end][1]]
 

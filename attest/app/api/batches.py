@@ -131,7 +131,6 @@ def batch_of(texts: Sequence[Batch]) -> Batch:
 
 
 def _checked(batch: Any) -> Batch:
-    """Return the batch as a dictionary; refuse data that are no batch with the tensors ``token_ids`` and ``mask``."""
     if not isinstance(batch, Mapping):
         raise AttestError(
             f"a batch is a {type(batch).__name__}; expected a dictionary with token_ids and mask, and label where it is known."
@@ -159,7 +158,6 @@ def _number(batches: list[Batch]) -> None:
 
 
 def _tokens(batch: Batch, words: Words | None) -> list[list[str]]:
-    """Return the words of each text in a batch, one word for each token."""
     if words is None and "tokens" in batch:
         return batch["tokens"]
     mask = attended(batch)

@@ -105,7 +105,6 @@ def _row(what: str, numbers: Any) -> np.ndarray:
 
 
 def _refuse_lengths(what: str, texts: Sequence[int], values: Sequence[np.ndarray], units: Sequence[Units]) -> None:
-    """Refuse numbers that are of no one unit in all texts, by the text that fits worst."""
     fits = {
         unit: [unit in text.places and len(each) == text.places[unit][1] for each, text in zip(values, units, strict=True)]
         for unit in UNITS

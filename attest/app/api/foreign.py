@@ -137,7 +137,6 @@ def read_by(
 
 
 def _known(model: Any, *ids: int | None) -> int:
-    """Return the first id that is not None and has an embedding in the model."""
     from attest.models.pretrained.network import embeddings_of
 
     rows = len(embeddings_of(model).weight)

@@ -75,17 +75,14 @@ class AttentionTrial(TrainerCallback):
         )
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Try the model, if that is to be done every epoch."""
         if self.every == "epoch":
             self._try(kwargs["model"], control)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Try the model, if that is to be done at every evaluation."""
         if self.every == "evaluation":
             self._try(kwargs["model"], control)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Try the model, if that is to be done after this step."""
         if self.every not in MOMENTS and state.global_step % self.every == 0:
             self._try(kwargs["model"], control)
 
@@ -99,5 +96,4 @@ class AttentionTrial(TrainerCallback):
 
 
 def _means(summary: dict[str, Any]) -> dict[str, float]:
-    """Return the means that are defined, by the names under which a Trainer logs what was evaluated."""
     return {f"eval_{key}": value for key, value in summary.items() if key.endswith("/mean") and value is not None}

@@ -235,7 +235,6 @@ class Measuring:
         return means
 
     def _share(self) -> None:
-        """Exchange the measured rows and seconds among all processes, so that every process has those of all."""
         if self._processes == 1:
             return
         shares: list[Any] = [None] * self._processes
@@ -325,7 +324,6 @@ class Measuring:
         yield from self._experiments(observation, layers, context, identity)
 
     def _said(self, observation: Observation) -> dict[str, Tensor]:
-        """Return the column of what the model says of each text."""
         return {"predicted": observation.predicted}
 
     def _decided(self, label: Tensor | None, inside: bool, observation: Observation) -> Tensor | None:
@@ -361,7 +359,6 @@ class Measuring:
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
-        """Add the seconds that the ``with`` block takes to the recorded seconds of a table."""
         started = time.perf_counter()
         yield
         self.seconds[name] += time.perf_counter() - started
@@ -377,7 +374,6 @@ class Measuring:
         return replace(observation, given=given_in(batch, self.given, device), marks=marks)
 
     def _require_names(self, classes: int) -> None:
-        """Raise an error if the number of label names differs from the number of classes."""
         self.label_names = self.label_names or tuple(map(str, range(classes)))
         if len(self.label_names) != classes:
             raise AttestError(
@@ -450,7 +446,6 @@ def shown_class(network: nn.Module) -> type:
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with every value that is no number or text written as text, so that YAML can hold them."""
     return {name: value if isinstance(value, int | float | str) else str(value) for name, value in settings.items()}
 
 

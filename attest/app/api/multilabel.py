@@ -83,7 +83,6 @@ def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[l
 
 
 def _part(batch: Batch, rows: Tensor, asked: Tensor, network: Any) -> Batch:
-    """Return some texts of a batch, each with the label that it is asked about."""
     taken = {
         name: values[rows] if isinstance(values, Tensor) else [values[row] for row in rows] for name, values in batch.items()
     }

@@ -151,7 +151,6 @@ def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndar
 
 
 def _words_before(place: int, docid: str, pair: tuple[str, ...]) -> int:
-    """Return how many words of a pair stand before the text that ERASER calls so."""
     ends = {"premise": 0, "hypothesis": len(pair[0].split())}
     found = [words for end, words in ends.items() if docid.endswith(end)]
     if not found:
@@ -163,7 +162,6 @@ def _words_before(place: int, docid: str, pair: tuple[str, ...]) -> int:
 
 
 def _starred(place: int, row: Any, text: Any) -> np.ndarray:
-    """Return the marks of words that have a star on either side: ``a *fine* film``."""
     parts = [row] if isinstance(row, str) else [*row]
     words = [word for part in parts for word in part.split()]
     texts = [] if text is None else [text] if isinstance(text, str) else text

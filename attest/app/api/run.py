@@ -243,7 +243,6 @@ class Run(Outcome):
 
     @cached_property
     def _opened(self) -> LoadedRun:
-        """Return the model and the data of the run; they are loaded at the first call."""
         if not self.folder.best.is_file():
             raise AttestError(
                 f"{self.folder.best} does not exist, so there is no model; expected a run that was trained here. Its "

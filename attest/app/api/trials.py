@@ -366,7 +366,6 @@ def on_device(model: Any, device: str | torch.device | None) -> Iterator[None]:
 
 
 def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
-    """Return the background texts of the caller, such as training texts, as token ids."""
     items = given(texts).items
     if encode is None and any(isinstance(text, str) for text in items):
         raise AttestError(

@@ -24,7 +24,6 @@ STAYED = 1e-3
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     choices, rest = take_adversaries(arguments)
     typed, own = split_arguments(rest)
     asked = AskedRun.of(typed)  # a mistyped choice is told before the imports below, which take seconds

@@ -16,7 +16,6 @@ from attest.core.errors import AttestError
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     from attest.report.card import put_into
     from attest.report.gate import finished

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     seeds, guided_by, rest = take_controls(arguments)
     choices, rest = take_adversaries(rest)
     typed, own = split_arguments(rest)
@@ -46,7 +45,6 @@ def main(arguments: list[str]) -> int:
 
 
 def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices) -> None:
-    """Train every control, write the table of controls, and rewrite the report of the base, which shows this table."""
     from lightning_utilities.core.rank_zero import rank_zero_only
 
     from attest.app.adversaries import controls, guiding_lambdas, without_sense

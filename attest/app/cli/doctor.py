@@ -154,7 +154,6 @@ def described(
 
 
 def _asked(prompt: "Prompt", tokenizer: Any, apart: bool) -> Iterator[tuple[str, str]]:
-    """Yield the number of tokens of the prompt, and the tokens that stand for the answers."""
     yield "prompt", f"takes {len(tokenizer(prompt.about(''), verbose=False)['input_ids'])} tokens beside the text"
     first = tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer, apart))
     pairs = zip(prompt.answers.items(), first, strict=True)

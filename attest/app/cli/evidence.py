@@ -26,7 +26,6 @@ EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     typed, rest = _parser().parse_known_args(arguments)
     named = [argument for argument in rest if EXPERIMENT.fullmatch(argument)]
     options = [argument for argument in rest if argument not in named]
@@ -77,7 +76,6 @@ def _parser() -> CommandParser:
 
 
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
-    """Return the checkpoint on trial, and the run that the checkpoint belongs to; None in place of an unknown run."""
     if (typed.run is None) == (typed.ckpt is None):
         found = "no trained model" if typed.run is None else "two things, a run and a checkpoint"
         raise AttestError(

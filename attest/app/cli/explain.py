@@ -22,7 +22,6 @@ PAGE = "explained.html"
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     folder = RunFolder(typed.run)
     if typed.id and (typed.text or typed.file):

@@ -57,7 +57,6 @@ def _filled(choice: str, text: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     command, *words = arguments
     asked = AskedRun.of(words)  # a mistyped choice is told before the imports below, which take seconds
     if {"-h", "--help"} & {*words}:

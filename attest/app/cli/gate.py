@@ -19,7 +19,6 @@ from attest.app.cli.main import CommandParser
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     from attest.report.gate import EXIT_CODES, as_json, finished, overall, requirement, rule
     from attest.runs.folder import RunFolder

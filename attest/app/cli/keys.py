@@ -27,7 +27,6 @@ ATTACKS = (*TRAINED, SHUFFLE)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("ATTACK",))
     attacks = words.listed("ATTACK", ATTACKS[0])
@@ -55,7 +54,6 @@ def key_adversary(attack: str) -> "Dependent":
 
 
 def _require_self_attention(settings: dict[str, Any]) -> None:
-    """Refuse a base without keys to attack, before anything is trained."""
     kind = predicts(settings)
     if kind == "label" and attends_within(settings["model"]["init_args"].get("network")):
         return

@@ -18,7 +18,6 @@ PAGE = "comparison.html"
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     if typed.out is not None:
         kind_of(typed.out, {".html": "page"})

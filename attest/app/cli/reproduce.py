@@ -78,7 +78,6 @@ class Request:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(plain_help(__doc__))
         return 0
@@ -96,7 +95,6 @@ def main(arguments: list[str]) -> int:
 
 
 def _plan(request: Request) -> Plan:
-    """Return the plan of the runs of all tables."""
     experiments = [read_published(file) for file in request.tables]
     if request.smoke:
         experiments = [shorten_sweeps(experiment, but=request.selected) for experiment in experiments]
@@ -153,7 +151,6 @@ def _option(rest: list[str], prefix: str) -> str:
 
 
 def _carry_out(request: Request, plan: Plan) -> int:
-    """Train the missing runs by Snakemake, print which runs failed, write the tables, and return the exit code."""
     log, missing = request.results / "workflow.log", plan.missing
     print(f"{len(missing)} of {len(plan.jobs)} runs are missing. Snakemake's log: {log}", flush=True)
     write_json(_configuration(request), workflow_configuration(request, plan))

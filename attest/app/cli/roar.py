@@ -15,7 +15,6 @@ from attest.runs.choices import split_arguments, take_words
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("READING", "STEPS"))
     readings, steps = words.listed("READING", "attention"), words.count("STEPS", 10, least=2)

@@ -18,7 +18,6 @@ from attest.app.cli.main import CommandParser, kind_of, require_own
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     parser = _parser()
     typed = parser.parse_args(arguments)
     from attest.report.templating import OURS

@@ -21,7 +21,6 @@ from attest.runs.identity import find_runs
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     chosen = _format(typed.format, typed.out)
     settings = settings_of(find_runs(typed.runs))

@@ -56,7 +56,6 @@ EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code."""
     parser = _parser()
     words, rest = take_words(arguments)
     if unknown := [f"{name}={value}" for name, value in words.typed.items() if name != "LOGGER"]:
@@ -81,7 +80,6 @@ def main(arguments: list[str]) -> int:
 
 
 def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> None:
-    """Put the model on trial and write the results into a claimed folder."""
     with needing_transformers():
         from attest.models.pretrained.admitted import ANSWERING, CHOOSING, gives_number
         from attest.models.pretrained.loading import config_tried, decides_tokens, saved_as
@@ -161,7 +159,6 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
 
 
 def _loaded(typed: Namespace, data: "Labelled", numbers: bool) -> tuple[Any, Any, dict[str, Any]]:
-    """Return the model, its tokenizer, and the options of a trial about labels and prompt."""
     with needing_transformers():
         from attest.models.pretrained.loading import load
         from attest.models.pretrained.prompted import EXAMPLE, prompt_typed
@@ -192,7 +189,6 @@ def _names(typed: str | None, config: Any) -> list[str]:
 
 
 def _order_of(classes: int) -> str:
-    """Return the sentence that explains how to assign labels to classes."""
     ways = [",".join(map(str, range(first, first + classes))) for first in (0, 1)]
     counted = f" Of numbers, {ways[0]} counts from 0 and {ways[1]} from 1." if classes <= SHOWN_IN_FULL else ""
     return f"Say which label is which class, in the order of the classes: --labels negative,positive.{counted}"

@@ -134,7 +134,6 @@ def _is_selected(row: PublishedRow, at: float | None, selected: Selection) -> bo
 
 
 def _stated(row: PublishedRow, at: float | None) -> dict[str, str]:
-    """Return all choices of a row: those of its base run, of its dependent run, and the value ``at`` of its sweep."""
     choices = {**row.run, **row.then} | _swept(row, at)
     return {name: _plain(value) for name, value in choices.items()}
 
@@ -144,7 +143,6 @@ def _swept(row: PublishedRow, at: float | None) -> dict[str, str]:
 
 
 def _plain(value: str) -> str:
-    """Return a number in one standard form, and any other text unchanged."""
     with suppress(ValueError):
         return f"{float(value):g}"
     return value

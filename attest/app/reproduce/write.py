@@ -49,7 +49,6 @@ def _write(out: Path, experiment: PublishedTable, folders: Folders, configuratio
 
 
 def _draw(out: Path, table: str, drawings: Mapping[str, Figure]) -> None:
-    """Write every figure, and a page that shows all figures in the folder, also figures whose evidence was deleted."""
     for key, figure in drawings.items():
         write_text(out / f"{key}.svg", to_svg(figure))
         write_atomically(out / f"{key}.png", partial(save_png, figure))
