@@ -17,7 +17,7 @@ import attest.experiments as room
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
 from attest.experiments.erasure.operators import Background
-from attest.experiments.sampling import Everyone, sample_of_ids
+from attest.experiments.sampling import Everyone
 from attest.experiments.spec import Inside, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
@@ -113,10 +113,6 @@ class ConfiguredExperiment:
     def samples(self) -> bool:
         """Return whether the experiment reads a sample of the texts, for some of its columns at least."""
         return "texts" in inspect.signature(self.run).parameters
-
-    def read_of(self, everyone: Tensor, seed: int) -> Tensor:
-        """Return the ids of the texts that it reads, int64 ``(R,)``: those of its sample, or those of all texts ``(N,)``."""
-        return sample_of_ids(seed, everyone, {**settings_of(self.run), **self.settings}["texts"]) if self.samples else everyone
 
 
 def runnable() -> dict[str, Spec]:
