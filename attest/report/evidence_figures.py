@@ -1,8 +1,7 @@
 """Draw the tables of a run as figures; the same data give the same figure.
 
-A function whose arguments are ``rows`` and ``class_names`` draws one experiment. ``rows`` is its table of evidence, with one
-row for each instance; the docstring names the columns that are drawn, and NaN is left out. ``class_names`` are the names of
-the classes, in class order. An experiment inside layers has no panels for classes and does not use them.
+A function of ``rows`` and ``class_names`` draws one experiment: its table of evidence, with one row for each instance, and
+the names of the classes in class order. NaN is left out. Where panels are not of classes, the names are not used.
 """
 
 import re
@@ -83,6 +82,14 @@ def _panels(class_names: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[
     return figure, panels
 
 
+def _one_panel(width: float, height: float, xlabel: str = "", ylabel: str = "") -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    return figure, axes
+
+
 def _set_class_title(axes: Axes, name: str, beside: str = "") -> None:
     title = textwrap.fill(f"{'' if name == ALL_TEXTS else 'predicted: '}{name}{beside}", TITLE)
     axes.set_title(title.replace("$", r"\$"), fontsize=10)
@@ -93,7 +100,6 @@ def _colour(k: int) -> str:
 
 
 def _name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = True) -> None:
-    """Place the rows of a panel, from ``first`` upwards, at equal heights in all panels; write their names if ``named``."""
     axes.set_yticks(range(first, first + len(names)), names if named else [""] * len(names))
     axes.set_ylim(first - 0.5, first + len(names) - 0.5)
 
@@ -101,12 +107,7 @@ def _name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = T
 def _violins_by_attention(
     rows: pd.DataFrame, class_names: Sequence[str], column: str, labels: tuple[str, str], largest: float
 ) -> Figure:
-    """Draw a column as violins, with a row for each bin of ``max_attention`` and a panel for each predicted class.
-
-    Args:
-        rows: ``predicted``, ``max_attention`` and the column, whose values lie in [0, ``largest``].
-        class_names: the names of the classes, in class order.
-    """
+    """Draw a column in [0, ``largest``] as violins, a row for each bin of ``max_attention``, a panel for each class."""
     figure, panels = _panels(class_names, *labels)
     bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
     for k, axes in enumerate(panels):
@@ -133,14 +134,29 @@ def _draw_violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None
             axes.plot(group, [place] * len(group), "o", color=colour, markersize=3)
 
 
+def _draw_bars(axes: Axes, values: pd.DataFrame, names: Sequence[str], named: bool, colours: str | Sequence[str]) -> None:
+    """Draw the mean of each column as a horizontal bar, with the standard deviation as whiskers."""
+    axes.barh(range(len(names)), values.mean(), xerr=values.std(), color=colours, alpha=0.8, capsize=2)
+    _name_rows(axes, names, named=named)
+    axes.invert_yaxis()
+
+
+def _draw_means(axes: Axes, at: Any, columns: Sequence[pd.Series], colour: str, label: str) -> None:
+    """Draw the mean of each column of shares as a point on a line, with its 95 % interval over texts."""
+    margins = np.transpose([whiskers(column) for column in columns])
+    means = [column.mean() for column in columns]
+    axes.errorbar(at, means, yerr=margins, marker="o", ms=4, lw=1, capsize=2, color=colour, label=label)
+
+
 def _scatter(axes: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
     axes.plot(x, y, ".", markersize=2, color=colour, rasterized=len(x) > RASTERISED)
 
 
 def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw Jain & Wallace's Figure 3: ``tvd_median`` under permutation by ``max_attention``, one panel for each class."""
-    labels = "median TVD over permutations", "largest attention weight"
-    return _violins_by_attention(rows, class_names, "tvd_median", labels, 1)
+    return _violins_by_attention(
+        rows, class_names, "tvd_median", ("median TVD over permutations", "largest attention weight"), 1
+    )
 
 
 def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
@@ -177,21 +193,15 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     kinds = [name for name in IMPORTANCES if f"tau_{name}" in rows]
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
-        taus = mine[[f"tau_{name}" for name in kinds]]
         colours = [HIDDEN if name.endswith("hidden") else INPUTS for name in kinds]
-        axes.barh(range(len(kinds)), taus.mean(), xerr=taus.std(), color=colours, alpha=0.8, capsize=2)
+        _draw_bars(axes, mine[[f"tau_{name}" for name in kinds]], [IMPORTANCES[name] for name in kinds], k == 0, colours)
         axes.plot(mine[[f"ceiling_{name}" for name in kinds]].mean(), range(len(kinds)), "D", mfc="none", mec="black")
-        _name_rows(axes, [IMPORTANCES[name] for name in kinds], named=k == 0)
-        axes.invert_yaxis()
         axes.axvline(0, color="black", linewidth=0.8)
     return figure
 
 
 def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str]) -> Figure:
-    """Draw violins of ε-max JSD, the largest JSD of attention that moves the prediction by at most ε.
-
-    The instances are grouped by ``max_attention``, one panel for each predicted class.
-    """
+    """Draw violins of a column of JSD by ``max_attention``, one panel for each predicted class."""
     known = rows.dropna(subset=[column, "max_attention"])
     return _violins_by_attention(known, class_names, column, ("ε-max JSD", "largest attention weight"), LARGEST_JSD)
 
@@ -283,10 +293,7 @@ def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     shown = [column for column in labels if column in rows]
     figure, panels = _panels(class_names, "normalised entropy")
     for k, axes in enumerate(panels):
-        mine = rows.loc[rows["predicted"] == k, shown]
-        axes.barh(range(len(shown)), mine.mean(), xerr=mine.std(), color=_colour(k), alpha=0.8, capsize=2)
-        _name_rows(axes, [labels[column] for column in shown], named=k == 0)
-        axes.invert_yaxis()
+        _draw_bars(axes, rows.loc[rows["predicted"] == k, shown], [labels[column] for column in shown], k == 0, _colour(k))
         axes.set_xlim(0, 1)
     return figure
 
@@ -303,8 +310,7 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
         adversaries: ``lambda``, ``knee`` (True in at most one row) and the two columns, one row for each adversary, by λ.
         baselines: ``experiment``, ``name`` and, if known, the two columns; may be empty.
     """
-    figure = Figure(figsize=(8, 4), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _one_panel(8, 4, HEADINGS[cost], HEADINGS[gained])
     axes.plot(adversaries[cost], adversaries[gained], "o-", markersize=5, color=CLASS_COLOURS[1], label="adversaries (E7)")
     points = adversaries[[cost, gained]].to_numpy(float)
     for lam, (x, y) in zip(adversaries["lambda"][_with_room(points)], points[_with_room(points)], strict=True):
@@ -317,8 +323,6 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     for colour, (experiment, several) in zip(CLASS_COLOURS[2:], by_experiment, strict=False):
         label = f"{experiment}, {several['name'].iloc[0] if len(several) == 1 else f'{len(several)} other seeds'}"
         axes.plot(several[cost], several[gained], MARKS[experiment], markersize=8, color=colour, label=label)
-    axes.set_xlabel(HEADINGS[cost])
-    axes.set_ylabel(HEADINGS[gained])
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, fontsize=8)
     return figure
@@ -347,13 +351,10 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
 def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], random: str) -> Figure:
     """Draw the accuracy of models against the share of erased tokens, one line for each reading."""
-    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _one_panel(8, 3.6, "share of tokens erased", "test accuracy")
     for title, values in scores.items():
         colour, style = ("#999999", "--") if title == random else (None, "-")
         axes.plot(shares, values, style, marker="o", markersize=4, color=colour, label=title)
-    axes.set_xlabel("share of tokens erased")
-    axes.set_ylabel("test accuracy")
     axes.legend(fontsize=8)
     return figure
 
@@ -369,14 +370,11 @@ def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     shares = np.full((layers, heads), np.nan)
     for name, (layer, head) in places.items():
         shares[layer - 1, head - 1] = rows[name].mean()
-    figure = Figure(figsize=(1.8 + 0.35 * heads, 1.4 + 0.22 * layers), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _one_panel(1.8 + 0.35 * heads, 1.4 + 0.22 * layers, "head", "layer")
     image = axes.imshow(shares, vmin=0, vmax=1, cmap="Blues", interpolation="nearest", aspect="auto")
     step = -(-layers // 15)
     axes.set_xticks(range(heads), [str(head) for head in range(1, heads + 1)])
     axes.set_yticks(range(0, layers, step), [str(layer) for layer in range(1, layers + 1, step)])
-    axes.set_xlabel("head")
-    axes.set_ylabel("layer")
     figure.colorbar(image, ax=axes, label="share of attention")
     return figure
 
@@ -388,8 +386,7 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     """
     suffixes = [name.removeprefix("drop") for name in rows.columns if re.fullmatch(r"drop(_layers\w+)?", name)]
     windows = [*suffixes[1:], suffixes[0]]
-    figure = Figure(figsize=(8, 3), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _one_panel(8, 3, ylabel="fall of the logit difference")
     for place, (colour, (name, label)) in enumerate(zip(CLASS_COLOURS, CUT.items(), strict=False)):
         columns = [rows[f"{name}{suffix}"] for suffix in windows]
         means, margins = [column.mean() for column in columns], [1.96 * column.sem() for column in columns]
@@ -398,7 +395,6 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     axes.axhline(0, color="black", linewidth=0.8)
     names = [suffix.removeprefix("_layers").replace("to", " to ") if suffix else "all layers" for suffix in windows]
     axes.set_xticks(range(len(windows)), names)
-    axes.set_ylabel("fall of the logit difference")
     axes.legend(frameon=False, fontsize=8)
     return figure
 
@@ -410,8 +406,7 @@ def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """
     heads = by_head(rows)
     layers, width = heads["layer"].max(), heads["head"].max()
-    figure = Figure(figsize=(1.8 + 0.35 * width, 1.4 + 0.22 * layers), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _one_panel(1.8 + 0.35 * width, 1.4 + 0.22 * layers, "head", "layer")
     largest = heads["drop"].abs().max() or 1.0
     colours = ScalarMappable(Normalize(-largest, largest), "RdBu_r")
     for head in heads.itertuples():
@@ -423,8 +418,6 @@ def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     axes.set_ylim(layers + 0.5, 0.5)
     axes.set_xticks(range(1, width + 1))
     axes.set_yticks(range(1, layers + 1, -(-layers // 15)))
-    axes.set_xlabel("head")
-    axes.set_ylabel("layer")
     figure.colorbar(colours, ax=axes, label="fall, in logits")
     return figure
 
@@ -434,16 +427,10 @@ def head_curves(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
     The columns are ``flipped_look_<percent>``, ``flipped_write_<percent>`` and ``flipped_random_<percent>``.
     """
-    figure = Figure(figsize=(8, 3), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _one_panel(8, 3, "heads switched off, %", "decisions changed")
     orders = {"look": "where they look", "write": "what they write", "random": "random order"}
     for colour, (order, label) in zip(CLASS_COLOURS, orders.items(), strict=False):
-        columns = [rows[f"flipped_{order}_{percentage}"].dropna() for percentage in CURVE]
-        margins = np.transpose([whiskers(column) for column in columns])
-        means = [column.mean() for column in columns]
-        axes.errorbar(CURVE, means, yerr=margins, marker="o", ms=4, lw=1, capsize=2, color=colour, label=label)
-    axes.set_xlabel("heads switched off, %")
-    axes.set_ylabel("decisions changed")
+        _draw_means(axes, CURVE, [rows[f"flipped_{order}_{percentage}"] for percentage in CURVE], colour, label)
     axes.set_ylim(0, 1)
     axes.legend(frameon=False, fontsize=8)
     return figure
@@ -489,33 +476,24 @@ def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | Non
         swapped, shuffled: tables of E8 and E9; None if one is missing. Whiskers: 95 % of the mean over instances. Dashed:
             the model as it is.
     """
-    figure = Figure(figsize=(8, 3), layout="constrained")
-    axes = figure.subplots()
-    series = [*_series(swapped, "under "), *_series(shuffled, "keys ")]
-    for colour, (label, means, margins) in zip(CLASS_COLOURS, series, strict=False):
-        axes.errorbar(range(len(means)), means, yerr=margins, marker="o", ms=4, lw=1, capsize=2, color=colour, label=label)
-    table = swapped if swapped is not None else shuffled
-    assert table is not None
-    axes.axhline(table["correct"].mean(), color="black", linestyle="--", linewidth=0.8)
-    layers = max((len(means) for _, means, _ in series), default=1) - 1
-    axes.set_xticks(range(layers + 1), [*(f"layer {place}" for place in range(1, layers + 1)), "all layers"])
-    axes.set_ylabel("accuracy")
-    axes.legend(frameon=False, fontsize=8)
-    return figure
-
-
-def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[float], np.ndarray]]:
-    """Return each kind of change to attention: its label, and mean accuracy and margin for each single layer, then for all."""
-    if table is None:
-        return []
-    kinds = [name for name in table.columns if name.startswith("correct_") and "_layer" not in name]
-    series = []
-    for kind in kinds:
+    figure, axes = _one_panel(8, 3, ylabel="accuracy")
+    tables = [(table, prefix) for table, prefix in ((swapped, "under "), (shuffled, "keys ")) if table is not None]
+    kinds = [
+        (table, prefix, name)
+        for table, prefix in tables
+        for name in table.columns
+        if name.startswith("correct_") and "_layer" not in name
+    ]
+    layers = 0
+    for colour, (table, prefix, kind) in zip(CLASS_COLOURS, kinds, strict=False):
         alone = [name for name in table.columns if name.startswith(f"{kind}_layer")]  # in order, first layer to last
         columns = [table[name].astype(float) for name in (*alone, kind)]
-        margins = np.transpose([whiskers(column) for column in columns])
-        series.append((f"{prefix}{kind.removeprefix('correct_')}", [float(column.mean()) for column in columns], margins))
-    return series
+        _draw_means(axes, range(len(columns)), columns, colour, f"{prefix}{kind.removeprefix('correct_')}")
+        layers = max(layers, len(alone))
+    axes.axhline(tables[0][0]["correct"].mean(), color="black", linestyle="--", linewidth=0.8)
+    axes.set_xticks(range(layers + 1), [*(f"layer {place}" for place in range(1, layers + 1)), "all layers"])
+    axes.legend(frameon=False, fontsize=8)
+    return figure
 
 
 EXPLAINED, RANDOM = "#0072B2", "#999999"
@@ -557,8 +535,8 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     prefix = "win_comprehensiveness_"
     readings = [name.removeprefix(prefix) for name in rows if name.startswith(prefix)]
     order = sorted(readings, key=lambda each: float(np.mean([rows[f"{column}_{each}"].mean() for column in SURVIVAL])))
-    figure = Figure(figsize=(8.0, 0.3 * len(order) + 1.4), layout="constrained")
-    axes = figure.subplots()
+    said = f"random sets beaten (n={rows['win_comprehensiveness_random'].count()} texts)"
+    figure, axes = _one_panel(8, 0.3 * len(order) + 1.4, said)
     for prefix, marker, label in (("", "o", "nothing attends to them"), ("deleted_", "s", "text shortened")):
         values = [rows[f"win_{prefix}comprehensiveness_{each}"].dropna() for each in order]
         axes.errorbar(
@@ -572,7 +550,6 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     axes.axvline(0.5, color="black", linestyle="--", linewidth=1)
     axes.set_yticks(range(len(order)), [title_of(each) for each in order])
     axes.set_ylim(-0.5, len(order) - 0.5)
-    axes.set_xlabel(f"random sets beaten (n={rows['win_comprehensiveness_random'].count()} texts)")
     axes.set_xlim(0, 1)
     figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return figure
@@ -585,8 +562,7 @@ def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     pairs = {found.groups(): rows[name].mean() for name in rows if (found := pair.fullmatch(name))}
     names = list(dict.fromkeys(name for pair in pairs for name in pair))
     square = np.array([[1.0 if a == b else pairs.get((a, b), pairs.get((b, a), np.nan)) for b in names] for a in names])
-    figure = Figure(figsize=(0.55 * len(names) + 3, 0.45 * len(names) + 2), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _one_panel(0.55 * len(names) + 3, 0.45 * len(names) + 2)
     axes.imshow(square, cmap="RdBu_r", vmin=-1, vmax=1)
     for (row, column), value in np.ndenumerate(square):
         axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7)
