@@ -21,7 +21,8 @@ from attest.app.cli.main import COMMANDS, TRAINING, Command, CommandParser
 from attest.core.places import configs_folder
 from attest.experiments.judges.judging import SHIPPED
 from attest.experiments.registry import EXPERIMENTS
-from attest.experiments.spec import LN2, Column, Measure, Spec
+from attest.experiments.spec import LN2, Column, Spec
+from attest.report.run_tables import markdown_table
 from attest.runs.choices import file_choices, plain_help
 from docs.drawing import HOUSE, house
 
@@ -34,8 +35,8 @@ AGAINST = {"low": "low values", "high": "high values", None: "neither"}
 
 def evidence_table() -> str:
     """Return the table of what every experiment asks, and how."""
-    rows = [f"| {spec.id} | {spec.question} {spec.does} | {spec.source} |" for spec in EXPERIMENTS.values()]
-    return "\n".join(["| id | question | source |", "| --- | --- | --- |", *rows])
+    rows = [(spec.id, f"{spec.question} {spec.does}", spec.source) for spec in EXPERIMENTS.values()]
+    return markdown_table([("id", "question", "source"), *rows])
 
 
 def columns_reference() -> str:
@@ -51,16 +52,14 @@ def _section(spec: Spec) -> str:
 
 
 def _columns(spec: Spec) -> str:
-    rows = [_column(column) for column in spec.columns if not VARIANT.search(column.name)]
-    table = "\n".join(["| column | type | values | meaning |", "| --- | --- | --- | --- |", *rows])
+    rows = [
+        (f"`{each.name}`", each.type, ", ".join(part for part in (_range(each), each.unit) if part), each.means)
+        for each in spec.columns
+        if not VARIANT.search(each.name)
+    ]
+    table = markdown_table([("column", "type", "values", "meaning"), *rows])
     also = ", ".join(f"`{column.name}`" for column in spec.columns if VARIANT.search(column.name))
     return f"{table}\n\nAlso: {also}." if also else table
-
-
-def _column(column: Column) -> str:
-    values = ", ".join(part for part in (_range(column), column.unit) if part)
-    cells = (f"`{column.name}`", column.type, values, column.means)
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _range(column: Column) -> str:
@@ -73,30 +72,25 @@ def _range(column: Column) -> str:
 
 
 def _measures(spec: Spec) -> str:
-    head = [
-        "| in the verdict | how it is misread | suspicious |",
-        "| --- | --- | --- |",
-    ]
     shown = [measure for measure in spec.measures if not VARIANT.search(measure.column)]
-    rows = [_measure(*pair) for pair in itertools.pairwise([None, *shown])]
-    return "\n".join([*head, *rows]) if rows else ""
-
-
-def _measure(before: Measure | None, measure: Measure) -> str:
-    cells = (
-        f"`{measure.column}`: {measure.title}",
-        "as above" if before and before.misread == measure.misread else measure.misread,
-        AGAINST[measure.suspicious],
-    )
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    rows = [
+        (
+            f"`{each.column}`: {each.title}",
+            "as above" if before and before.misread == each.misread else each.misread,
+            AGAINST[each.suspicious],
+        )
+        for before, each in itertools.pairwise([None, *shown])
+        if each is not None
+    ]
+    return markdown_table([("in the verdict", "how it is misread", "suspicious"), *rows]) if rows else ""
 
 
 def judged_table() -> str:
     """Return the table of the constructed networks that each experiment misses and falsely accuses."""
     found = json.loads(SHIPPED.read_text(encoding="utf-8"))
     judged = ((name, found[name]) for name in EXPERIMENTS if name in found)
-    rows = [f"| {name} | {', '.join(of['misses'])} | {', '.join(of['accuses'])} |" for name, of in judged]
-    return "\n".join(["| id | misses | accuses |", "| --- | --- | --- |", *rows])
+    rows = [(name, ", ".join(of["misses"]), ", ".join(of["accuses"])) for name, of in judged]
+    return markdown_table([("id", "misses", "accuses"), *rows])
 
 
 def commands_reference() -> str:
@@ -130,14 +124,9 @@ def parsers_of(module: str) -> list[argparse.ArgumentParser]:
 
 
 def _options(module: str) -> str:
-    rows = [_option(action) for parser in parsers_of(module) for action in parser._actions if action.dest != "help"]
-    return "\n".join(["| option | meaning |", "| --- | --- |", *rows]) if rows else ""
-
-
-def _option(action: argparse.Action) -> str:
-    typed = ", ".join(action.option_strings) or action.dest
-    said = (action.help or "").replace("|", chr(92) + "|").replace("%%", "%")
-    return f"| `{typed}` | {said} |"
+    actions = [action for parser in parsers_of(module) for action in parser._actions if action.dest != "help"]
+    rows = [(f"`{', '.join(each.option_strings) or each.dest}`", (each.help or "").replace("%%", "%")) for each in actions]
+    return markdown_table([("option", "meaning"), *rows]) if rows else ""
 
 
 def choices_reference() -> str:
@@ -150,14 +139,14 @@ SHOWN = {choice.lower() for choice in file_choices()}
 
 
 def _choice(folder: Path) -> str:
-    rows = [f"| `{file.stem}` | {_said_at_the_top(file)} |" for file in sorted(folder.glob("*.yaml"))]
-    return "\n".join([f"## {folder.name.upper()}", "", "| value | what it is |", "| --- | --- |", *rows])
+    rows = [(f"`{file.stem}`", _said_at_the_top(file)) for file in sorted(folder.glob("*.yaml"))]
+    return f"## {folder.name.upper()}\n\n{markdown_table([('value', 'what it is'), *rows])}"
 
 
 def _said_at_the_top(file: Path) -> str:
     """Return the comment with which a file begins, as one line."""
     lines = itertools.takewhile(lambda line: line.startswith("#"), file.read_text(encoding="utf-8").splitlines())
-    return " ".join(line.lstrip("# ") for line in lines).replace("|", chr(92) + "|")
+    return " ".join(line.lstrip("# ") for line in lines)
 
 
 PARTS: dict[str, Callable[[], str]] = {

@@ -4,8 +4,6 @@ are those of Okabe and Ito, which people with any colour vision can tell apart.
 
 import io
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -46,27 +44,15 @@ def save_png(figure: Figure, path: Path) -> None:
     figure.savefig(path, format="png", dpi=DPI)
 
 
-JOINING = "\u200d\ufe0e\ufe0f"
-"""The signs that join emoji or choose their form, and are not drawn themselves."""
 PANELS = 8
 """The largest number of classes with a panel; a figure with more panels takes minutes and shows nothing."""
 ALL_TEXTS = "all texts"
 """The name of the one panel where the model decides between no classes."""
-SYMBOLS = {"So", "Sk"}
-"""The Unicode categories of emoji, whose names say what they show."""
 
 
 def drawable(names: Sequence[str]) -> list[str]:
-    """Return class names that the font can draw: emoji by their Unicode names, names in other scripts by class number.
-
-    The names are all different if the given names are: ``[fire]`` for 🔥, ``class 2`` for the third class if its script is not
-    in the font.
-    """
-    drawn = [name if all(map(_font_has, name)) else _spelled(name) or f"class {k}" for k, name in enumerate(names)]
-    often = Counter(drawn)
-    return [
-        f"class {k}" if often[own] > 1 and own != name else own for k, (own, name) in enumerate(zip(drawn, names, strict=True))
-    ]
+    """Return class names that the font can draw: ``class 2`` for the third class if the font lacks a sign of its name."""
+    return [name if all(map(_font_has, name)) else f"class {k}" for k, name in enumerate(names)]
 
 
 def legend(names: Sequence[str]) -> str:
@@ -96,15 +82,6 @@ def _font_has(sign: str) -> bool:
     if sign.isascii() and sign.isprintable():
         return True  # every font that figures use has it
     return get_font(findfont(FontProperties())).get_char_index(ord(sign)) > 0
-
-
-def _spelled(name: str) -> str | None:
-    """Return the name with emoji as words; None if the font lacks a sign that is no emoji."""
-    signs = [sign for sign in name if sign not in JOINING]
-    lacking = [sign for sign in signs if not _font_has(sign)]
-    if any(unicodedata.category(sign) not in SYMBOLS for sign in lacking):
-        return None
-    return "".join(f"[{unicodedata.name(sign, 'sign').lower()}]" if sign in lacking else sign for sign in signs)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ asks for.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,33 +43,12 @@ def _of_one_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, 
                 yield f"{data}-{slug(row)}", possible[options["illustration"]].drawing
 
 
-def _against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    label = next(row.sweep.label for row in table.rows.values() if row.sweep is not None)
-    yield "against-sweep", against_sweep(numbers, options["columns"], label)
-
-
-def _one_against_another(
-    table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]
-) -> Figures:
-    both = numbers[numbers["column"].isin([options["x"], options["y"]])]
-    yield "one-against-another", one_against_another(both, options["x"], options["y"], options.get("gained"))
-
-
 def _between_seeds(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     """Yield for every row violins of the JSD between the attention of its first two seeds, by largest weight."""
     for (row, data, _), runs in folders.items():
         if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:
             classes = [str(k) for k in range(rows["predicted"].max() + 1)]
             yield f"{data}-{slug(row)}", adversary_violins(rows, "jsd", classes)
-
-
-DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
-    "of_one_run": _of_one_run,
-    "against_sweep": _against_sweep,
-    "one_against_another": _one_against_another,
-    "between_seeds": _between_seeds,
-}
-"""The functions that ``draw`` can name in the file of a table."""
 
 
 def slug(name: str) -> str:
@@ -104,14 +83,15 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> Figure:
-    """Draw quantities against the values of a sweep, with a panel for each corpus and row, and the std over seeds as bars."""
+def against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """Yield quantities against the values of a sweep, a panel for each corpus and row, with the std over seeds as bars."""
+    label = next(row.sweep.label for row in table.rows.values() if row.sweep is not None)
     panels = list(numbers.dropna(subset="at").groupby(["data", "row"], sort=False))
     figure = Figure(figsize=(max(5.0, 4.2 * len(panels)), 3.2), layout="constrained")
     row_of_axes = np.ravel(figure.subplots(1, len(panels), squeeze=False, sharey=True))
     for axes, ((data, row), mine) in zip(row_of_axes, panels, strict=True):
         values = sorted(mine["at"].unique())
-        for colour, column in zip(CLASS_COLOURS, columns, strict=False):
+        for colour, column in zip(CLASS_COLOURS, options["columns"], strict=False):
             line = mine[mine["column"] == column].set_index("at").reindex(values)
             axes.errorbar(
                 range(len(values)), line["ours"], yerr=line["std"].fillna(0), marker="o", ms=3, color=colour, label=column
@@ -120,25 +100,25 @@ def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> 
         axes.set_xlabel(label)
         axes.set_title(f"{data}, {row}", fontsize=10)
     figure.legend(*row_of_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-    return figure
+    yield "against-sweep", figure
 
 
-def one_against_another(numbers: pd.DataFrame, x: str, y: str, gained: str | None = None) -> Figure:
-    """Draw one quantity against another, with a point for each row and value of its sweep and a panel for each corpus.
+def one_against_another(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """Yield one quantity against another, with a point for each row and value of its sweep and a panel for each corpus.
 
-    Args:
-        gained: the axis that is gained at the cost of the other; if given, the knee of each sweep is circled.
+    The option ``gained`` is the axis that is gained at the cost of the other; if given, the knee of each sweep is circled.
     """
-    corpora = list(numbers.groupby("data", sort=False))
+    x, y = options["x"], options["y"]
+    corpora = list(numbers[numbers["column"].isin([x, y])].groupby("data", sort=False))
     figure = Figure(figsize=(max(5.5, 4.5 * len(corpora)), 3.4), layout="constrained")
     for axes, (data, mine) in zip(np.ravel(figure.subplots(1, len(corpora), squeeze=False)), corpora, strict=True):
         for colour, (row, of_row) in zip(CLASS_COLOURS, mine.groupby("row", sort=False), strict=False):
-            _path(axes, of_row, x, y, colour, str(row), gained)
+            _path(axes, of_row, x, y, colour, str(row), options.get("gained"))
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.set_title(str(data), fontsize=10)
         axes.legend(frameon=False, fontsize=7)
-    return figure
+    yield "one-against-another", figure
 
 
 def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: str, gained: str | None) -> None:
@@ -157,3 +137,12 @@ def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: 
     if bend is not None:
         place, label = (known[x].iloc[bend], known[y].iloc[bend]), f"knee, {known.index[bend]:g}"
         axes.plot(*place, "o", markersize=12, mfc="none", mec=CLASS_COLOURS[4], label=label)
+
+
+DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
+    "of_one_run": _of_one_run,
+    "against_sweep": against_sweep,
+    "one_against_another": one_against_another,
+    "between_seeds": _between_seeds,
+}
+"""The functions that ``draw`` can name in the file of a table."""

@@ -6,7 +6,7 @@ computed from it, with the names of their runs, and the table uses them when the
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,9 @@ class KeptNumbers:
     """The numbers of a table and the tests of its claims, kept by key for the time when the evidence is deleted.
 
     An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
-    of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, a ``PairedTest`` a seed with
-    ``rules``, the date of the rules by which it was made; and of claims older than these ``two_sided``, the p of each seed
-    as it was printed, whose direction nobody knows any more.
+    of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, the result of
+    ``paired_test`` a seed with ``rules``, the date of the rules by which it was made; and of claims older than these
+    ``two_sided``, the p of each seed as it was printed, whose direction nobody knows any more.
     """
 
     entries: Mapping[Key, Entry] = field(default_factory=dict)
@@ -147,37 +147,25 @@ FEWEST = 2
 """The smallest number of texts that can be tested."""
 
 
-@dataclass(frozen=True)
-class PairedTest:
-    """The result of a paired test, kept so that another rule can judge it when the evidence is gone.
-
-    Args:
-        statistic: for Wilcoxon the sum of the ranks of positive differences, for McNemar ``above``; NaN if none differ.
-        p: the one-sided p; NaN for fewer than two texts, 1 if none differ.
-    """
-
-    test: str
-    expect: str
-    pairs: int
-    above: int
-    below: int
-    statistic: float
-    p: float
-
-
 def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
     """Return the two numbers of each text that has both: columns ``left`` and ``right``, floats, indexed by text."""
     return pd.concat({"left": left, "right": right}, axis=1, join="inner").dropna()
 
 
-def paired_test(pairs: pd.DataFrame, expect: str) -> PairedTest:
-    """Test decisions (only values 0 and 1) by McNemar's exact test, other values by Wilcoxon's signed-rank test."""
+def paired_test(pairs: pd.DataFrame, expect: str) -> dict[str, Any]:
+    """Test decisions (only values 0 and 1) by McNemar's exact test, other values by Wilcoxon's signed-rank test.
+
+    Returns:
+        What is kept so that another rule can judge the test when the evidence is gone: ``test``, ``expect``, ``pairs``,
+        ``above`` and ``below``, counts; ``statistic`` (for Wilcoxon the sum of the ranks of positive differences, for McNemar
+        ``above``; NaN if none differ); ``p``, one-sided, NaN for fewer than two texts, 1 if none differ.
+    """
     decisions = bool(pairs.isin((0.0, 1.0)).all(axis=None))
     left, right = (pairs[side].to_numpy(bool if decisions else float) for side in ("left", "right"))
     found = (mcnemar if decisions else signed_rank)(left, right, expect)
     statistic, p = (found.statistic, found.p_value) if len(pairs) >= FEWEST else (math.nan, math.nan)
-    name = "McNemar" if decisions else "Wilcoxon"
-    return PairedTest(name, expect, len(pairs), found.only_first, found.only_second, statistic, p)
+    counts = {"pairs": len(pairs), "above": found.only_first, "below": found.only_second}
+    return {"test": "McNemar" if decisions else "Wilcoxon", "expect": expect, **counts, "statistic": statistic, "p": p}
 
 
 Folders = Mapping[Place, Mapping[int, Path]]
@@ -320,7 +308,7 @@ def table_claims(table: PublishedTable, folders: Folders, kept: KeptNumbers = NO
     Returns:
         One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds),
         ``std``, ``seeds``, ``absent`` (why there is none), ``gone`` (whether the evidence is that it needs), ``p_seeds``
-        (one-sided; NaN for ``equal`` and for too few seeds), ``tests`` (a ``PairedTest`` a seed, as a dictionary),
+        (one-sided; NaN for ``equal`` and for too few seeds), ``tests`` (the result of ``paired_test`` a seed),
         ``two_sided`` (older p of tests whose evidence is gone), ``published`` (the difference of the published numbers of one
         source; NaN if there are none) and ``verdict``; and ``keep``, what is to be kept of it ``about`` which claim.
     """
@@ -380,7 +368,7 @@ def _compared(
         gone = "mean" in entry  # else only the tests of the claim were kept
         return NumberOverSeeds(_over_seeds_of(entry) if gone else ours, keep=entry, gone=gone), entry.get("tests", [])
     tested = [] if claim.expect == "equal" else [paired_test(each, claim.expect) for each in read]
-    tests = [asdict(test) | {"rules": RULES.fixed} for test in tested]
+    tests = [test | {"rules": RULES.fixed} for test in tested]
     keep = _entry_of(ours, here) | {"tests": tests} if read else None
     return NumberOverSeeds(ours, why_absent(seeds, runs), keep, gone=values != read_now), tests
 

@@ -25,15 +25,20 @@ def test_ours_stand_beside_the_published(numbers):
     assert labels["ours"].lines[0].get_xdata() == pytest.approx([0.81, 0.81])
 
 
-def test_a_sweep_is_drawn_in_the_order_of_its_values(numbers):
+def drawn(draw, table, numbers, **options):
+    ((_, figure),) = draw(table, numbers, {}, options)
+    return figure.axes
+
+
+def test_a_sweep_is_drawn_in_the_order_of_its_values(invented, numbers):
     swept = numbers[numbers["row"] == "swept"]
-    (axes,) = against_sweep(swept.iloc[::-1], ["accuracy"], "λ").axes
+    (axes,) = drawn(against_sweep, invented, swept.iloc[::-1], columns=["accuracy"])
     assert axes.lines[0].get_ydata() == pytest.approx([0.7, 0.75])
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "0.5"]
 
 
 def test_one_quantity_against_another_joins_the_points_of_a_sweep(numbers):
-    (axes,) = one_against_another(numbers[numbers["row"] == "swept"], "accuracy", "τ").axes
+    (axes,) = drawn(one_against_another, None, numbers[numbers["row"] == "swept"], x="accuracy", y="τ")
     np.testing.assert_allclose(axes.lines[0].get_xydata(), [[0.7, 0.0], [0.75, 0.25]])
     assert [text.get_text() for text in axes.texts] == ["0", "0.5"]
 
@@ -46,6 +51,6 @@ def test_the_knee_of_a_sweep_is_circled_and_named(gained):
         pd.DataFrame({"row": "swept", "data": "sst", "at": [1.0, 2, 3, 4], "column": name, "ours": values, "std": np.nan})
         for name, values in columns.items()
     )
-    (axes,) = one_against_another(numbers, "x", "y", gained).axes
+    (axes,) = drawn(one_against_another, None, numbers, x="x", y="y", gained=gained)
     circled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))["knee, 3"]
     np.testing.assert_allclose(circled.get_xydata(), [[columns["x"][2], columns["y"][2]]])
