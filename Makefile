@@ -58,9 +58,8 @@ mutants: $(READY)  ## break the code on purpose, in a copy, and see whether test
 reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
 	@$(BIN)/attest reproduce $(chosen) $(ARGS)
 
-bench: $(READY)  ## race evidence and training against the literature's own way: DATA=sst|imdb TEXTS=200
+bench: $(READY)  ## race evidence against the literature's own way: DATA=sst|imdb TEXTS=200
 	@$(BIN)/python -m benchmarks.evidence --data $(or $(DATA),sst) $(if $(TEXTS),--texts $(TEXTS))
-	@$(BIN)/python -m benchmarks.training --rounds 3
 
 crash: $(READY)  ## stop a small run at 50 moments, take it up, compare bit for bit: MOMENTS=50 SEED=0
 	@$(BIN)/python -m benchmarks.crashes --moments $(or $(MOMENTS),50) --seed $(or $(SEED),0)

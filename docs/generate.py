@@ -110,7 +110,7 @@ def targets_reference() -> str:
     """Return the table of what can be typed after ``make``, as ``make help`` says it."""
     rows = TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8"))
     said = ((name, does.replace("|", chr(92) + "|").replace("<", "&lt;")) for name, does in rows)
-    return "\n".join(["| target | what it does |", "| --- | --- |", *(f"| `make {name}` | {does} |" for name, does in said)])
+    return markdown_table([("target", "what it does"), *((f"`make {name}`", does) for name, does in said)])
 
 
 def parsers_of(module: str) -> list[argparse.ArgumentParser]:

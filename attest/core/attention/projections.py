@@ -4,8 +4,8 @@ All share one interface: scores ``(..., T)`` and a mask go in, a distribution co
 is exactly 0 at padding. Half precision is computed in float32, because sparse supports are decided by small differences
 (1.5-entmax row sums drift to 0.967 in bfloat16).
 
-Derivatives are exact. Those of α-entmax that is found by bisection are exact once only: the backward pass of the ``entmax``
-package is not itself differentiable.
+Sparse projections are those of the ``entmax`` package. Derivatives are exact once: its backward passes are not all
+differentiable themselves.
 """
 
 import math
@@ -16,7 +16,6 @@ import entmax
 import torch
 from torch import Tensor, nn
 
-from attest.core.attention import thresholds
 from attest.core.errors import AttestError
 
 
@@ -99,7 +98,7 @@ class Sparsemax(Projection):
     sparse = True
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
-        return thresholds.sparsemax(scores)
+        return entmax.sparsemax(scores, dim=-1)
 
 
 class Entmax15(Projection):
@@ -108,7 +107,7 @@ class Entmax15(Projection):
     sparse = True
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
-        return thresholds.entmax15(scores)
+        return entmax.entmax15(scores, dim=-1)
 
 
 class Entmax(Projection):
