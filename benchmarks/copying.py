@@ -22,6 +22,7 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedTokenizerF
 import attest
 from attest.models.layers_observed import observe_layers
 from attest.models.pretrained.crossing import CrossingNetwork
+from attest.report.run_tables import markdown_table
 
 ANSWERS = ("good", "bad", "fine", "dull", "long", "slow", "warm", "cold")
 FILLERS = ("the", "plot", "and", "its", "songs", "are", "as", "of", "there", "is", "some", "talk")
@@ -144,9 +145,8 @@ def main(arguments: Sequence[str]) -> int:
         if arguments:
             trial.save(Path(arguments[0]) / ("uniform" if uniform else "free"))
     named = ("weight of the planted word", "texts in which it has the largest weight", *SHOWN.values())
-    print("| | free | uniform |\n| --- | --- | --- |")
-    for name, *values in zip(named, *columns, strict=True):
-        print(f"| {name} | {' | '.join(f'{value:.3f}' for value in values)} |")
+    rows = [[name, *(f"{value:.3f}" for value in values)] for name, *values in zip(named, *columns, strict=True)]
+    print(markdown_table([["", "free", "uniform"], *rows]))
     return 0
 
 

@@ -28,6 +28,7 @@ from transformers import (
 
 import attest
 from attest.models.pretrained.loading import quieten_transformers
+from attest.report.run_tables import markdown_table
 
 GRADES = {"awful": -2.0, "poor": -1.0, "average": 0.0, "good": 1.0, "excellent": 2.0}
 NAMES = ("film", "food", "hotel", "music")
@@ -189,14 +190,14 @@ def page(found: dict[str, dict[str, Any]]) -> str:
     def shown(value: Any) -> str:
         return value if isinstance(value, str) else "" if value is None or np.isnan(value) else f"{value:.3g}"
 
-    rows = [f"| {row} | {' | '.join(shown(each[row]) for each in found.values())} |" for row in next(iter(found.values()))]
+    rows = [[row, *(shown(each[row]) for each in found.values())] for row in next(iter(found.values()))]
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers"))
     return "\n".join([
         "# One Transformer, three heads", "",
         "```", *COMMANDS, "```", "", *SETTING, "",
         f"With {versions}; {STEPS} steps of {BATCH} questions, {TEXTS} others to try. A model with a low score has "
         "not learned its task in these steps: what is measured on it says little.", "",
-        f"| | {' | '.join(found)} |", "| --- |" + " --- |" * len(found), *rows, "",
+        markdown_table([["", *found], *rows]), "",
     ])  # fmt: skip
 
 
