@@ -26,7 +26,7 @@ Trap = Callable[[], None]
 
 
 def before(original: Callable, trap: Trap) -> Callable:
-    """The function, after the trap."""
+    """Return the function, called after the trap."""
 
     def trapped(*arguments: Any, **options: Any) -> Any:
         trap()
@@ -36,7 +36,7 @@ def before(original: Callable, trap: Trap) -> Callable:
 
 
 def after(original: Callable, trap: Trap) -> Callable:
-    """The function, then the trap."""
+    """Return the function, followed by the trap."""
 
     def trapped(*arguments: Any, **options: Any) -> Any:
         result = original(*arguments, **options)
@@ -47,7 +47,7 @@ def after(original: Callable, trap: Trap) -> Callable:
 
 
 def half_a_checkpoint(original: Callable, trap: Trap) -> Callable:
-    """``torch.save`` that meets the trap when half of the file is there."""
+    """Return a ``torch.save`` that meets the trap when half of the file is there."""
 
     def trapped(content: Any, file: Any) -> None:
         original(content, file)
@@ -58,7 +58,7 @@ def half_a_checkpoint(original: Callable, trap: Trap) -> Callable:
 
 
 def half_a_table(original: Callable, trap: Trap) -> Callable:
-    """``to_parquet`` likewise."""
+    """Return a ``to_parquet`` that meets the trap when half of the file is there."""
 
     def trapped(rows: pd.DataFrame, path: Path, **options: Any) -> None:
         original(rows, path, **options)

@@ -80,7 +80,7 @@ OUTCOMES = ("agrees", "refused by name", "refused by comparison", "traceback", "
 
 
 def tiny(name: str) -> PreTrainedModel:
-    """A small model of an architecture, with random weights, in evaluation mode."""
+    """Return a small model of an architecture, with random weights, in evaluation mode."""
     config = AutoConfig.for_model(name)
     known = {*config.to_dict(), *config.attribute_map}
     parts = {key: _small(value) for key, value in config.to_dict().items() if _is_part(key, value)}
@@ -112,7 +112,7 @@ def _small(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
-    """A tokenizer of words, with marks at both ends of a text."""
+    """Return a tokenizer of words, with marks at both ends of a text."""
     made = Tokenizer(models.WordLevel({word: id for id, word in enumerate(WORDS)}, unk_token="[UNK]"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     made.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
@@ -121,7 +121,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 def outcome(name: str) -> tuple[str, str]:
-    """One of ``OUTCOMES``, and what was found."""
+    """Return one of ``OUTCOMES``, and what was found."""
     try:
         model = tiny(name)
     except Exception as error:

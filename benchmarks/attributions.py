@@ -32,7 +32,7 @@ NAMES = ("integrated gradients", "leave-one-out")
 
 
 def race(model: Any, tokenizer: Any, texts: list[str], batch_size: int = 16) -> dict[str, Stage]:
-    """Both attributions of every text, by either library.
+    """Compute both attributions of every text, by either library.
 
     Args:
         model, tokenizer: of transformers, a classifier of texts in evaluation mode.
@@ -53,7 +53,7 @@ def race(model: Any, tokenizer: Any, texts: list[str], batch_size: int = 16) -> 
 
 
 def _leave_one_out(observation: Observation) -> Tensor:
-    """How far the predicted class's probability falls when a token is masked, ``(B, T)``."""
+    """Return how far the predicted class's probability falls when a token is masked, ``(B, T)``."""
     kept = ~torch.eye(observation.mask.shape[1], dtype=torch.bool).expand(len(observation.mask), -1, -1)
     predicted = observation.probabilities.gather(-1, observation.predicted.unsqueeze(-1))
     return predicted - mask_tokens(observation, kept)

@@ -43,7 +43,7 @@ RUN = (
 
 @dataclass(frozen=True)
 class Moment:
-    """When a run is stopped, and how."""
+    """A moment at which a run is stopped, and the signal."""
 
     phase: str
     how: signal.Signals
@@ -53,7 +53,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a stopped run came to once it was taken up: each field is a column of the table, and should be True."""
+    """The end of a run that was stopped and taken up: each field is a column of the table, and should be True."""
 
     stopped: bool
     """The signal ended the process, rather than coming too late."""
@@ -70,14 +70,14 @@ class Outcome:
 
 
 def moments(count: int, seed: int) -> list[Moment]:
-    """So many moments, all phases and both signals in turn."""
+    """Return so many moments, all phases and both signals in turn."""
     dice = random.Random(seed)
     kinds = islice(cycle(product((*PHASES, ANY_TIME), SIGNALS)), count)
     return [Moment(phase, how, dice.random()) for phase, how in kinds]
 
 
 class Laboratory:
-    """Runs side by side below one folder, the first of them undisturbed."""
+    """The runs side by side below one folder, the first of them undisturbed."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Laboratory:
         )
 
     def _stopped(self, root: Path, moment: Moment) -> int:
-        """Exit code of a run that was stopped."""
+        """Return the exit code of a run that was stopped."""
         if moment.phase != ANY_TIME:
             return self._victim(root, moment, 1 + int(moment.share * self.counts[moment.phase])).wait()
         victim = self._victim(root, moment, call=0)
@@ -136,19 +136,19 @@ class Laboratory:
 
 
 def _environment() -> dict[str, str]:
-    """One thread, no W&B cloud, and no W&B service of another process, which a kill would leave busy."""
+    """Return the environment of a run: one thread, W&B offline and without a service that a kill would leave busy."""
     inherited = {name: value for name, value in os.environ.items() if name != "WANDB_SERVICE"}
     return inherited | {"OMP_NUM_THREADS": "1", "WANDB_MODE": "offline", "HF_HUB_OFFLINE": "1"}
 
 
 def only_run(root: Path) -> RunFolder:
-    """The one run below a root."""
+    """Return the one run below a root."""
     (config,) = root.glob("*/*/seed*/config.yaml")
     return RunFolder(config.parent)
 
 
 def _wandb_id(root: Path) -> str | None:
-    """What the stopped run calls itself; None where it was stopped before it had a name."""
+    """Return the W&B id of the stopped run; None if it was stopped before it had one."""
     found = list(root.glob("*/*/seed*/timing.json"))
     return read_json(found[0])["wandb_id"] if found else None
 
@@ -165,7 +165,7 @@ def _same_weights(ours: Path, theirs: Path) -> bool:
 
 
 def _equal(left: object, right: object) -> bool:
-    """Equality of nested plain data with tensors in it."""
+    """Return whether nested plain data with tensors in it are equal."""
     if isinstance(left, torch.Tensor):
         return isinstance(right, torch.Tensor) and torch.equal(left, right)
     if isinstance(left, dict) and isinstance(right, dict):
@@ -184,7 +184,7 @@ def _same_files(ours: RunFolder, theirs: RunFolder, names: Sequence[str]) -> boo
 
 
 def table(tried: Sequence[tuple[Moment, Outcome]]) -> str:
-    """Markdown: a row for each phase and signal, how many moments, and how many of them came out right."""
+    """Return a table in Markdown: a row for each phase and signal, how many moments, and how many of them came out right."""
     columns = [field.name for field in fields(Outcome)]
     kinds = list(dict.fromkeys((moment.phase, moment.how) for moment, _ in tried))
     rows = [["phase", "signal", "moments", *columns]]

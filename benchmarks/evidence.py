@@ -47,12 +47,12 @@ class Stage:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast as theirs ours is."""
+        """Return how many times as fast as theirs ours is."""
         return self.theirs.seconds / max(self.ours.seconds, 1e-9)
 
 
 def race(texts: Sequence[tuple[Tensor, Tensor]], vocabulary: int, steps: int = STEPS) -> dict[str, Stage]:
-    """All stages over all batches."""
+    """Race all stages over all batches."""
     network = untrained(vocabulary)
     published = PublishedClassifier(network)
     stages = {name: Stage() for name in STAGES}
@@ -114,7 +114,7 @@ def _race_adversaries(stages: dict[str, Stage], plain: PublishedEvidence, observ
 
 
 def untrained(vocabulary: int) -> PoolingClassifier:
-    """The network of Jain & Wallace with random parameters, large enough that predictions differ."""
+    """Return the network of Jain & Wallace with random parameters, large enough that predictions differ."""
     torch.manual_seed(SEED)
     network = PoolingClassifier(vocabulary, 1).eval()
     for parameter in (*network.attention_parameters(), *network.decoder.parameters()):
@@ -123,7 +123,7 @@ def untrained(vocabulary: int) -> PoolingClassifier:
 
 
 def table(stages: dict[str, Stage]) -> str:
-    """The result as text, one row a stage and one for everything with the exact adversary in place of the search."""
+    """Return the result as text, one row a stage and one for everything with the exact adversary in place of the search."""
     heads = ("theirs s", "ours s", "ratio", "theirs MB", "ours MB", "apart")
     lines = [f"{'stage':<20}" + "".join(f"{head:>10}" for head in heads)]
     lines += [_row(name, stage) + f"{stage.apart:>10.1e}" for name, stage in stages.items()]

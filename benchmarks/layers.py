@@ -107,7 +107,7 @@ class Plain:
 
     @torch.no_grad()
     def without_each(self) -> Tensor:
-        """E1, of every real token."""
+        """Compute E1, of every real token."""
         moved = []
         for row, text in self.texts:
             for removed in range(text.shape[1]):
@@ -117,7 +117,7 @@ class Plain:
 
     @torch.no_grad()
     def permuted(self) -> Tensor:
-        """E2, the largest movement."""
+        """Compute E2, the largest movement."""
         return self._scopes(lambda row, text, layers: max(self._permuted(row, text, layers)))
 
     def _permuted(self, row: int, text: Tensor, layers: list[str]) -> Iterator[Tensor]:
@@ -132,7 +132,7 @@ class Plain:
 
     @torch.no_grad()
     def swapped(self) -> Tensor:
-        """E8, under each projection."""
+        """Compute E8, under each projection."""
         return torch.cat([self._swapped(projection) for projection in PROJECTIONS.values()])
 
     def _swapped(self, projection: nn.Module) -> Tensor:
@@ -142,7 +142,7 @@ class Plain:
 
     @torch.no_grad()
     def shuffled(self) -> Tensor:
-        """E9, the mean movement."""
+        """Compute E9, the mean movement."""
         return self._scopes(
             lambda row, text, layers: torch.stack(list(self._shuffled(row, text, layers))).double().mean(dim=0)
         )
@@ -155,7 +155,7 @@ class Plain:
             yield self._moved(row, self._run(text, *changes))
 
     def searched(self) -> Tensor:
-        """E3, the largest JSD within epsilon."""
+        """Compute E3, the largest JSD within epsilon."""
         return self._scopes(self._search)
 
     def _search(self, row: int, text: Tensor, layers: list[str]) -> Tensor:
@@ -189,7 +189,7 @@ class Plain:
 
     @torch.no_grad()
     def identified(self) -> Tensor:
-        """E13: the L1 distance without ones, then τ-b with ones."""
+        """Compute E13: the L1 distance without ones, then τ-b with ones."""
         with recorded(self.network, "values") as values:
             self.network(self.seen.tokens, self.seen.mask)
         of_layers = {
@@ -218,7 +218,7 @@ class Plain:
 
 
 def _effective(outputs: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """How far effective attention is from the raw one without ones (L1), and τ-b of both with ones; means over rows."""
+    """Return how far effective attention is from the raw one without ones (L1), and τ-b of both with ones; means over rows."""
     effective = weights @ _kept(outputs)
     strict = weights @ _kept(np.hstack([outputs, np.ones((len(outputs), 1))]))
     taus = [kendalltau(raw, row).statistic for raw, row in zip(weights, strict, strict=True)]
@@ -226,7 +226,7 @@ def _effective(outputs: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
 
 
 def _kept(matrix: np.ndarray) -> np.ndarray:
-    """What projects onto its column space."""
+    """Return the projection onto the column space of a matrix."""
     basis, values, _ = np.linalg.svd(matrix, full_matrices=False)
     basis = basis[:, values > max(matrix.shape) * np.finfo(np.float32).eps * values.max()]
     return basis @ basis.T
@@ -237,12 +237,12 @@ def _within(order: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def _columns(columns: dict[str, Tensor], name: str) -> Tensor:
-    """Of all layers, then of each alone."""
+    """Return a column of all layers, then of each alone."""
     return torch.cat([columns[f"{name}{suffix}"].double() for suffix in ("", *(f"_layer{n}" for n in range(1, LAYERS + 1)))])
 
 
 def race(texts: Sequence[tuple[Tensor, Tensor]], vocabulary: int, steps: int = STEPS) -> Race:
-    """All stages over all batches, with an untrained network of the default size."""
+    """Race all stages over all batches, with an untrained network of the default size."""
     torch.manual_seed(SEED)
     network = TransformerClassifier(vocabulary, 1, SIZE, LAYERS, HEADS, FEEDFORWARD).eval()
     nn.init.normal_(network.decoder.weight, std=0.5)
@@ -254,7 +254,7 @@ def race(texts: Sequence[tuple[Tensor, Tensor]], vocabulary: int, steps: int = S
 
 
 def table(racing: Race) -> str:
-    """The result as text, one row a stage."""
+    """Return the result as text, one row a stage."""
     lines = [f"{'stage':<8}{'plain s':>10}{'ours s':>10}{'ratio':>9}{'apart':>10}"]
     for name, stage in racing.stages.items():
         costs = f"{stage.theirs.seconds:>10.2f}{stage.ours.seconds:>10.2f}{stage.ratio:>7.1f} ×"

@@ -106,7 +106,7 @@ class Cell(NamedTuple):
 
 
 class NoSuchModelError(Exception):
-    """There is no model with these settings, whoever runs it."""
+    """The error that there is no model with these settings, whoever runs it."""
 
 
 class Own(nn.Module):

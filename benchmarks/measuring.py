@@ -14,7 +14,7 @@ STATUS = Path("/proc/self/status")
 
 @dataclass
 class Cost:
-    """Adds up over batches."""
+    """The cost of work, which adds up over batches."""
 
     seconds: float = 0.0
     """Of CPU time: on a machine with other work it says more than the clock, and with one thread it is the same."""

@@ -46,14 +46,14 @@ MIB = 1 << 20
 
 
 def peak_mib(work: Callable[[], object]) -> float:
-    """By how much the resident memory rises at the most while this is done, in MiB; Linux."""
+    """Return by how much the resident memory rises at the most while this is done, in MiB; Linux."""
     cost = Cost()
     cost.of(work, memory=True)
     return cost.peak / MIB
 
 
 def longest_batch(name: str, texts: int) -> dict[str, torch.Tensor]:
-    """The longest test texts of a corpus as published, in one batch, and its vocabulary's size."""
+    """Return the longest test texts of a corpus as published, in one batch, and its vocabulary's size."""
     data = STORED_CORPORA[name](protocol="plain")
     rows = batches_by_length(data.test.sizes, 32)[-1][-texts:]
     return data.test.__getitems__(rows) | {"words": torch.tensor(data.vocab_size)}

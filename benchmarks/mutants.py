@@ -60,7 +60,7 @@ class Mutant:
     group: str = ""
 
     def broken(self, content: str) -> str:
-        """The file's content with the error in it.
+        """Return the file's content with the error in it.
 
         Raises:
             ValueError: the old text does not stand there exactly once; the list must follow the code.
@@ -73,14 +73,14 @@ class Mutant:
 
 
 def mutants(named: str = "") -> list[Mutant]:
-    """Those of ``mutants.yaml`` whose name, file or group contains a word."""
+    """Return those errors of ``mutants.yaml`` whose name, file or group contains a word."""
     listed = yaml.safe_load((ROOT / "benchmarks" / "mutants.yaml").read_text(encoding="utf-8"))
     every = (Mutant(**each) for each in listed)
     return [mutant for mutant in every if named in f"{mutant.name} {mutant.file} {mutant.group}"]
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the files that git tracks or would track, and of its links as links."""
+    """Copy the files that git tracks or would track, and of its links as links."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ":!docs/results"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
@@ -91,7 +91,7 @@ def copied(folder: Path) -> Path:
 
 
 def outcome(tests: str, tree: Path) -> int:
-    """pytest's exit code in a fork that imports the tree."""
+    """Return pytest's exit code in a fork that imports the tree."""
     fork = get_context("fork").Process(target=_test, args=(tests.split(), tree))
     fork.start()
     fork.join()
@@ -108,7 +108,7 @@ def _test(tests: list[str], tree: Path) -> None:
 
 
 def survives(mutant: Mutant, tree: Path) -> bool:
-    """Whether its tests pass although the code is wrong.
+    """Return whether its tests pass although the code is wrong.
 
     Raises:
         RuntimeError: they cannot be run.

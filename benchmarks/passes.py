@@ -68,7 +68,7 @@ class Counted:
 
     @property
     def run(self) -> int:
-        """Tokens that passed all layers, or as many that passed some."""
+        """Return how many tokens passed all layers, or as many that passed some."""
         return round(self.token_layers / len(self.layers))
 
 

@@ -54,12 +54,12 @@ def main() -> None:
 
 
 def _ceiling(processes: int) -> float:
-    """How many times the work of one process several do that share nothing but the machine."""
+    """Return how many times the work of one process several do that share nothing but the machine."""
     return processes * _together(1) / _together(processes)
 
 
 def _together(processes: int) -> float:
-    """Seconds until so many copies of this process have each done the same loop."""
+    """Return the seconds until so many copies of this process have each done the same loop."""
     copies = [get_context("fork").Process(target=_loop) for _ in range(processes)]
     started = time.perf_counter()
     for copy in copies:
@@ -70,14 +70,14 @@ def _together(processes: int) -> float:
 
 
 def _loop() -> None:
-    """Some seconds of what evidence does most: a small matrix product and an activation."""
+    """Do for some seconds what evidence does most: a small matrix product and an activation."""
     state_BH, weights_HH = torch.ones(512, 128), torch.full((128, 128), 1 / 128)
     for _ in range(LOOPS):
         state_BH = torch.tanh(state_BH @ weights_HH)
 
 
 def _once(run: Path, processes: int, out: Path) -> tuple[float, float]:
-    """Seconds from checkpoint to tables, and those that the experiments say they took, on so many processes."""
+    """Return the seconds from checkpoint to tables, and those that the experiments say they took, on so many processes."""
     folder = RunFolder(run)
     options = [*configuration_of(folder), f"--run.processes={processes}", "--run.force=true"]
     trial = RunOnTrial(options, folder, folder.best, [], Apart(folder.best, out))

@@ -16,7 +16,7 @@ from attest.models.networks import BiLSTM, PoolingClassifier
 
 
 class PublishedClassifier(nn.Module):
-    """Embedding, packed BiLSTM over ``<SOS> text <EOS>``, additive attention masked at both, linear decoder, sigmoid."""
+    """A packed BiLSTM over ``<SOS> text <EOS>``, additive attention masked at both, a linear decoder and a sigmoid."""
 
     def __init__(self, network: PoolingClassifier) -> None:
         super().__init__()
@@ -39,26 +39,26 @@ class PublishedClassifier(nn.Module):
         return torch.cat([torch.full_like(tokens[:, :1], self.start), ended], dim=1)
 
     def read(self, wrapped: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Embedded input, hidden states and attention of wrapped texts; ``lengths`` count the words alone."""
+        """Return embedded input, hidden states and attention of wrapped texts; ``lengths`` count the words alone."""
         embedded = self.embedding(wrapped)
         packed = pack_padded_sequence(embedded, lengths + 2, batch_first=True, enforce_sorted=False)
         hidden, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         return embedded, hidden, self.attend(hidden, lengths)
 
     def attend(self, hidden: Tensor, lengths: Tensor) -> Tensor:
-        """Attention ``(B, T + 2)``, none on ``<SOS>`` and ``<EOS>``."""
+        """Return attention ``(B, T + 2)``, none on ``<SOS>`` and ``<EOS>``."""
         position = torch.arange(hidden.shape[1])
         words = (position >= 1) & (position <= lengths[:, None])
         return self.score(hidden, words).masked_fill(~words, -torch.inf).softmax(dim=-1)
 
     def decide(self, hidden: Tensor, attention: Tensor) -> Tensor:
-        """Probability of the positive class, ``(B,)``."""
+        """Return the probability of the positive class, ``(B,)``."""
         context = (attention.unsqueeze(-1) * hidden).sum(dim=1)
         return torch.sigmoid(self.decoder(context)).squeeze(-1)
 
 
 class PublishedEvidence:
-    """Every stage for one batch of texts.
+    """The literature's evidence, every stage for one batch of texts.
 
     Args:
         model: with the parameters on trial.
@@ -71,18 +71,18 @@ class PublishedEvidence:
 
     @property
     def words(self) -> Tensor:
-        """Attention without the boundaries, ``(B, T)``, once evaluated."""
+        """Return attention without the boundaries, ``(B, T)``, once evaluated."""
         return self.attention[:, 1:-1]
 
     @torch.no_grad()
     def evaluate(self) -> Tensor:
-        """Predictions, with hidden states and attention kept for the stages that need them."""
+        """Return predictions, and keep hidden states and attention for the stages that need them."""
         _, self.hidden, self.attention = self.model.read(self.wrapped, self.lengths)
         self.predicted = self.model.decide(self.hidden, self.attention)
         return self.predicted
 
     def gradients(self) -> Tensor:
-        """Absolute gradient times input with attention constant, ``(B, T)``."""
+        """Return the absolute gradient times input with attention constant, ``(B, T)``."""
         self.model.zero_grad()
         embedded, hidden, attention = self.model.read(self.wrapped, self.lengths)
         embedded.retain_grad()
@@ -92,7 +92,7 @@ class PublishedEvidence:
 
     @torch.no_grad()
     def permutation(self, keys: Tensor) -> Tensor:
-        """Median change of the prediction under permuted attention, one shuffle a text and one run of the decoder each.
+        """Return the median change of the prediction under permuted attention; each shuffle of a text runs the decoder.
 
         The decoder begins with the hidden states: every run scores them anew, then shuffles, pools and decides.
 
@@ -111,7 +111,7 @@ class PublishedEvidence:
 
     @torch.no_grad()
     def leave_one_out(self) -> Tensor:
-        """Change of the prediction without each word, one reading of the batch a position, ``(B, T)``."""
+        """Return the change of the prediction without each word, one reading of the batch a position, ``(B, T)``."""
         changes = torch.zeros(self.tokens.shape)
         for position in range(self.tokens.shape[1]):
             rows = (position < self.lengths) & (self.lengths > 1)
@@ -122,7 +122,7 @@ class PublishedEvidence:
         return changes
 
     def search(self, starts: Tensor, steps: int, epsilon: float) -> Tensor:
-        """The largest JSD within epsilon that the adversarial search finds, ``(B,)``.
+        """Return the largest JSD within epsilon that the adversarial search finds, ``(B,)``.
 
         Args:
             starts: ``(B, k, T)``, logits to start from.
@@ -140,7 +140,7 @@ class PublishedEvidence:
         return torch.where(change <= epsilon, apart, 0).amax(dim=-1)
 
     def _adversaries(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Attention ``(B, k, T)``, change of the prediction and JSD to the original ``(B, k)``."""
+        """Return attention ``(B, k, T)``, change of the prediction and JSD to the original ``(B, k)``."""
         original = self.words.unsqueeze(1)
         weights = logits.masked_fill(original == 0, -torch.inf).softmax(dim=-1)
         context = (weights.unsqueeze(-1) * self.hidden[:, 1:-1].unsqueeze(1)).sum(dim=2)  # (B, k, T, H) summed over T
@@ -148,7 +148,7 @@ class PublishedEvidence:
         return weights, change, _jsd(weights, original)
 
     def correlation(self, importance: Tensor) -> Tensor:
-        """Kendall's tau-b of attention and importance, scipy text by text, ``(B,)``."""
+        """Return Kendall's tau-b of attention and importance, scipy text by text, ``(B,)``."""
         pairs = zip(self.words.numpy(), importance.numpy(), self.lengths.tolist(), strict=True)
         return torch.tensor([stats.kendalltau(a[:n], b[:n]).statistic for a, b, n in pairs])
 

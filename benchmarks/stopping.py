@@ -32,7 +32,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 
 
 def simulated(shape: Callable[[np.random.Generator, int], np.ndarray], runs: int, size: int) -> tuple[int, list[float]]:
-    """How many runs left their mean out at any look, and the median number of texts by precision."""
+    """Return how many runs left their mean out at any look, and the median number of texts by precision."""
     draw, missed = np.random.default_rng(0), 0
     needed = np.full((runs, len(PRECISIONS)), float(size))
     for run in range(runs):
@@ -52,7 +52,7 @@ def simulated(shape: Callable[[np.random.Generator, int], np.ndarray], runs: int
 
 
 def saved(run: RunFolder, orders: int = 20) -> pd.DataFrame:
-    """The median number of texts after which each experiment of a run would have stopped, over random orders of its texts."""
+    """Return the median number of texts, over random orders, after which each experiment of a run would have stopped."""
     lines = []
     for path in sorted(run.evidence("E1").parent.glob("E*.parquet")):
         rows = pd.read_parquet(path)

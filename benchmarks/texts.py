@@ -12,7 +12,7 @@ BATCH = 32
 
 
 def batches(data: str, texts: int) -> tuple[list[tuple[Tensor, Tensor]], int]:
-    """Batches of 32 neighbours in length, and the size of the vocabulary.
+    """Return batches of 32 neighbours in length, and the size of the vocabulary.
 
     Args:
         data: ``sst`` or ``imdb``.
