@@ -109,8 +109,8 @@ def _command(name: str, command: Command) -> str:
 def targets_reference() -> str:
     """Return the table of what can be typed after ``make``, as ``make help`` says it."""
     rows = TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8"))
-    said = ((name, does.replace("|", chr(92) + "|").replace("<", "&lt;")) for name, does in rows)
-    return markdown_table([("target", "what it does"), *((f"`make {name}`", does) for name, does in said)])
+    said = ((f"`make {name}`", does.replace("<", "&lt;")) for name, does in rows)
+    return markdown_table([("target", "what it does"), *said])
 
 
 def parsers_of(module: str) -> list[argparse.ArgumentParser]:
