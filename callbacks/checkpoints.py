@@ -19,13 +19,7 @@ from attest.runs.folder import RunFolder, write_atomically
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """A callback that keeps ``checkpoints/best.ckpt``, the epoch with the best score; the last if none was validated.
-
-    Args:
-        folder: of the run.
-        monitor: logged validation score that decides; an epoch whose score is NaN is never chosen.
-        mode: ``max`` if a greater score is better, else ``min``.
-    """
+    """A callback that keeps ``checkpoints/best.ckpt``, the epoch with the best score; the last if none was validated."""
 
     def __init__(self, folder: RunFolder, monitor: str, mode: str) -> None:
         super().__init__(

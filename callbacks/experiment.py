@@ -238,11 +238,7 @@ class LayerEvidence(Evidence):
 
 
 class LayerExperiment(LayerEvidence, Experiment):
-    """An experiment by its id, inside the layers of a Transformer: ``LayerExperiment("E9", draws=3)``.
-
-    Args:
-        id, experiment, every_n_epochs, validation_instances, options: as in ``Experiment``.
-    """
+    """An experiment by its id, inside the layers of a Transformer: ``LayerExperiment("E9", draws=3)``."""
 
     @staticmethod
     def _known() -> dict[str, Callable[..., Columns]]:

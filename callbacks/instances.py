@@ -117,11 +117,7 @@ class AttentionMaps(TextTable):
 
 
 class KeyAttackMaps(AttentionMaps):
-    """The attention maps of a few test texts, ``original`` and ``attacked`` by a trained ``KeyAdversary``.
-
-    Args:
-        texts: the number of texts.
-    """
+    """The attention maps of a few test texts, ``original`` and ``attacked`` by a trained ``KeyAdversary``."""
 
     def __init__(self, texts: int = 3) -> None:
         super().__init__(texts)

@@ -138,11 +138,7 @@ def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, boo
 
 
 def questions_in(lines: Iterable[str], where: str) -> pa.Table:
-    """Return the questions in the lines of stories as a table with the columns of ``QUESTIONS``.
-
-    Args:
-        lines: the lines in the public format; empty lines are skipped.
-    """
+    """Return the questions in the lines of stories as a table with the columns of ``QUESTIONS``."""
     return pa.Table.from_pylist(list(_questions(lines, where)), QUESTIONS)
 
 

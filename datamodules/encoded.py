@@ -80,11 +80,7 @@ class EncodedDocuments(Dataset):
         return self._per_token["token_ids"][0], self._starts, torch.from_numpy(self.lengths)
 
     def without(self, erased: Mapping[int, np.ndarray]) -> "EncodedDocuments":
-        """Return the data set with some tokens of its texts replaced by the unknown token.
-
-        Args:
-            erased: bool ``(T,)`` of each text by its id, True at tokens that are erased.
-        """
+        """Return the data set with some tokens of its texts replaced by the unknown token."""
         if {*erased} != {*self.ids.tolist()} or any(
             len(erased[identity]) != length for identity, length in zip(self.ids.tolist(), self.lengths, strict=True)
         ):

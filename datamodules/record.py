@@ -168,11 +168,7 @@ EXPECTED: ContextVar[Expected | None] = ContextVar("expected data", default=None
 
 @contextmanager
 def expecting(record: DataRecord | None, whose: str) -> Iterator[None]:
-    """Let every DataModule made inside the block use a record, and refuse data that differ from the record.
-
-    Args:
-        record: None where there is none to go by.
-    """
+    """Let every DataModule made inside the block use a record, and refuse data that differ from the record."""
     token = EXPECTED.set(None if record is None else Expected(record, whose))
     try:
         yield

@@ -161,12 +161,7 @@ PARQUET = "refs/convert/parquet"
 def load_hub_split(
     repository: str, split: str, revision: str | None = None, *, names: bool = False, subset: str | None = None
 ) -> pa.Table:
-    """Return one split of a Hub dataset.
-
-    Args:
-        revision: branch; None for the main one.
-        subset: the subset of the dataset; None if it has only one.
-    """
+    """Return one split of a Hub dataset."""
     import datasets  # a second and a half that local files need not wait for
 
     try:

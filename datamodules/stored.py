@@ -118,12 +118,7 @@ class StoredDataModule(TextDataModule):
 def split_at_random(
     rows: np.ndarray, share: float, seed: int, labels: Sequence[int] | np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split rows in two by scikit-learn's ``train_test_split``, as the code of the papers does.
-
-    Args:
-        rows: int64 ``(N,)``.
-        labels: ``(N,)``, to keep the classes' shares in both parts; None for no stratification.
-    """
+    """Split rows in two by scikit-learn's ``train_test_split``, as the code of the papers does."""
     from sklearn.model_selection import train_test_split  # a second that corpora with splits of their own need not wait for
 
     first, second = train_test_split(rows, test_size=share, random_state=seed, stratify=labels)

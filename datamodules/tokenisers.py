@@ -92,11 +92,7 @@ def _without_punctuation(words: list[str], text: str) -> list[str]:
 
 
 def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:
-    """Return token lists without the tokens that are not kept.
-
-    Args:
-        texts: lists ``(N,)``.
-    """
+    """Return token lists without the tokens that are not kept."""
     kept_before = np.concatenate([[0], np.cumsum(keep)])
     ends = np.concatenate([[0], np.cumsum(pc.list_value_length(texts))])
     return pa.ListArray.from_arrays(pa.array(kept_before[ends], pa.int32()), pc.list_flatten(texts).filter(keep))

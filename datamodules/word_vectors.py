@@ -29,11 +29,7 @@ NOT_TEXT = "expected text, a word and its numbers on each line, as fastText (.ve
 
 
 def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
-    """Return the vectors of the words that a vocabulary knows; the first vector of a word counts.
-
-    Returns:
-        float32 ``(V, E)``, by token id; zeros for padding, unknown and words without a vector.
-    """
+    """Return the vectors of the words that a vocabulary knows; the first vector of a word counts."""
     if not path.is_file():
         raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
     return torch.from_numpy(_by_token_id(_vectors_of_lines(path, vocabulary.ids), vocabulary, str(path)))

@@ -36,11 +36,7 @@ POOLED = "attention"
 
 
 class BaseNetwork:
-    """The network of a base run. It is not an ``nn.Module``, so checkpoints, optimisers and DDP do not include it.
-
-    Args:
-        network: the network of the base run; it stays in evaluation mode.
-    """
+    """The network of a base run. It is not an ``nn.Module``, so checkpoints, optimisers and DDP do not include it."""
 
     def __init__(self, network: nn.Module) -> None:
         self.network = network.eval().requires_grad_(False)
@@ -66,12 +62,7 @@ class BaseNetwork:
 
 
 class DependentModule(TextModule):
-    """A network that is trained with the network of a base run; classes inherit from it and from a classifier or a tagger.
-
-    Args:
-        base_network: makes the network of the base run.
-        options: as in ``Classifier`` or ``Tagger``.
-    """
+    """A network that is trained with the network of a base run; classes inherit from it and from a classifier or a tagger."""
 
     def __init__(self, base_network: MakeNetwork, **options: Any) -> None:
         super().__init__(**options)

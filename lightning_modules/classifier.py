@@ -58,11 +58,7 @@ class Classifier(TextModule):
         return 1 if self.num_classes == 2 else self.num_classes
 
     def observe(self, batch: Batch) -> Observation:
-        """Return the observation of a forward pass, which all experiments on this batch share.
-
-        Raises:
-            AttestError: the network pools by a mean, so there is no pooled attention to observe.
-        """
+        """Return the observation of a forward pass, which all experiments on this batch share."""
         if not self._pools_by_attention:
             raise AttestError(
                 f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens "

@@ -11,12 +11,7 @@ from attest.lightning_modules.text_module import Batch
 
 
 class FixedAttention(DependentModule):
-    """A network whose attention is that of its base's network; classes inherit from it and from a classifier or a tagger.
-
-    Args:
-        base_network: makes the network that says where to attend.
-        options: as in ``Classifier`` or ``Tagger``.
-    """
+    """A network whose attention is that of its base's network; classes inherit from it and from a classifier or a tagger."""
 
     attention_is_given = True
     """So that what its own attention would be computed from learns nothing."""

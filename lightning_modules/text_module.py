@@ -46,12 +46,7 @@ class InstanceRows(Metric):
 
 
 def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
-    """Raise an ``AttestError`` that names the instances whose losses are NaN or infinite, if there are any.
-
-    Args:
-        losses: ``(N,)``, or of the whole batch ``()``.
-        ids: int64 ``(N,)``.
-    """
+    """Raise an ``AttestError`` that names the instances whose losses are NaN or infinite, if there are any."""
     finite = losses.isfinite()
     if finite.all():
         return
@@ -196,12 +191,7 @@ class TextModule(LightningModule):
 
 
 def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze: bool = False) -> None:
-    """Copy vectors into the token embedding of a network, and freeze the embedding if ``freeze`` is set.
-
-    Args:
-        network: a network with an ``nn.Embedding`` of ``words`` rows, if there are vectors or ``freeze`` is set.
-        vectors: float ``(words, E)``; None leaves the embedding as it is.
-    """
+    """Copy vectors into the token embedding of a network, and freeze the embedding if ``freeze`` is set."""
     if vectors is None and not freeze:
         return
     embeddings = (module for module in network.modules() if isinstance(module, nn.Embedding))

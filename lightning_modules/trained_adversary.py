@@ -110,11 +110,7 @@ class Adversarial(DependentModule):
 
 
 class TrainedAdversary(Adversarial, Classifier):
-    """A classifier that is trained against its base (Wiegreffe & Pinter 2019, §4; Meister et al. 2021, Table 5).
-
-    Args:
-        options: as in ``Adversarial`` and ``Classifier``.
-    """
+    """A classifier that is trained against its base (Wiegreffe & Pinter 2019, §4; Meister et al. 2021, Table 5)."""
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
         network: Any = self.network

@@ -139,11 +139,7 @@ def guiding_lambdas(base: Base) -> tuple[float, ...]:
 def controls(
     base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices, lambdas: Sequence[float]
 ) -> Iterator[PlannedControl]:
-    """Yield all controls of a base, in the order of their experiments.
-
-    Args:
-        choices, lambdas: choices and λ of the adversaries whose attention guides; the adversaries are trained, too.
-    """
+    """Yield all controls of a base, in the order of their experiments."""
     twins = _with_corpus(base, typed)
     left_out = dict(without_sense(base.settings))
     if "E4" not in left_out:

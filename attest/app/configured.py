@@ -378,10 +378,7 @@ def require_work(trainer: Namespace, subcommand: str) -> None:
 
 
 def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
-    """Refuse a classifier for data with tags, and a tagger for data with labels; accept modules of other packages.
-
-    Refuse also a network that reads questions for data without questions, and a network that would not read questions.
-    """
+    """Refuse a classifier for data with tags, and a tagger for data with labels; accept modules of other packages."""
     _require_questions_read(getattr(model, "network", None), data)
     learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
     if learns is None or known is None or known.train.has(learns):

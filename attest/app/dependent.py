@@ -87,11 +87,7 @@ def overlay(name: str, changes: Settings | None = None) -> Settings:
 
 
 def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda settings: None) -> Base:
-    """Train the base that was asked for, as ``attest fit`` does, unless it is trained already; return the base.
-
-    Args:
-        accept: raises AttestError if nothing can depend on such a base; called before anything is trained.
-    """
+    """Train the base that was asked for, as ``attest fit`` does, unless it is trained already; return the base."""
     run = _BaseRun(asked, accept)
     folder = train(run)
     wandb.finish()  # the next run of this process must not write into this one's file

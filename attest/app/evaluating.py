@@ -79,11 +79,7 @@ class Apart:
         return RunFolder(self.out or self.checkpoint.with_name(name))
 
     def begin(self, folder: RunFolder, settings: dict[str, Any], force: bool) -> None:
-        """Write into the folder which checkpoint and which settings its evidence is about.
-
-        Args:
-            force: whether existing evidence will be computed again; then the folder may hold any evidence.
-        """
+        """Write into the folder which checkpoint and which settings its evidence is about."""
         digest = self.digest(settings)
         known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
         if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
@@ -136,11 +132,7 @@ BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
 
 
 class _TrainedRun(ConfiguredRun):
-    """A run that is not trained: its configuration and its data are those of a run that was trained.
-
-    Args:
-        trained: the run that was trained; None if it is unknown.
-    """
+    """A run that is not trained: its configuration and its data are those of a run that was trained."""
 
     def __init__(self, words: Sequence[str], trained: RunFolder | None) -> None:
         self.on_trial = trained
@@ -154,13 +146,7 @@ class _TrainedRun(ConfiguredRun):
 
 
 class RunOnTrial(_TrainedRun):
-    """A run whose evidence is computed on a given checkpoint, without training.
-
-    Args:
-        run: the run that the checkpoint belongs to; None if the run is unknown.
-        wanted: the ids of experiments; empty for all experiments.
-        apart: the place for tables outside the folder of the run; None for the folder of the run.
-    """
+    """A run whose evidence is computed on a given checkpoint, without training."""
 
     def __init__(
         self, words: Sequence[str], run: RunFolder | None, checkpoint: Path, wanted: list[str], apart: Apart | None

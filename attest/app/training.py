@@ -45,25 +45,14 @@ MakeTrainer = Callable[..., Trainer]
 
 
 def processes_for(asked: int | None, trainer: Trainer) -> int:
-    """Return the number of processes that gather the evidence.
-
-    Args:
-        asked: the number in the settings of the run; None for one process per core, limited by the memory budget.
-        trainer: the Trainer of the run; if it uses several processes or a GPU, the result is 1.
-    """
+    """Return the number of processes that gather the evidence."""
     if trainer.world_size > 1 or trainer.strategy.root_device.type != "cpu" or not can_fork():
         return 1
     return min(cores(), processes_that_fit()) if asked is None else asked
 
 
 def shared(processes: int, make_trainer: MakeTrainer, evaluate: Callable[[Trainer], Any]) -> Any:
-    """Return the result of ``evaluate`` in this process, while copies of the process evaluate the other batches.
-
-    Args:
-        processes: the number of processes, this one included.
-        make_trainer: a function that makes the Trainer of one process.
-        evaluate: a function that evaluates the split with this Trainer.
-    """
+    """Return the result of ``evaluate`` in this process, while copies of the process evaluate the other batches."""
 
     def one(rank: int) -> Any:
         strategy = DDPStrategy(cluster_environment=_Connected(rank), process_group_backend="gloo")

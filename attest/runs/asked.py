@@ -144,11 +144,7 @@ class AskedRun:
 
 
 def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
-    """Return the configuration of all configuration files, merged in their order, and all other arguments.
-
-    Args:
-        arguments: as ``attest.runs.choices.expand`` returns them; a file may be replaced by its content, ``--config={…}``.
-    """
+    """Return the configuration of all configuration files, merged in their order, and all other arguments."""
     settings: Settings = {}
     options = []
     remaining = iter(arguments)

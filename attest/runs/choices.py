@@ -86,11 +86,7 @@ class TypedWords:
 
 
 def take_words(arguments: Sequence[str], names: Container[str] | None = None) -> tuple[TypedWords, list[str]]:
-    """Return the words ``NAME=value`` among the arguments, and all other arguments in their order.
-
-    Args:
-        names: of the words that are meant; all if None.
-    """
+    """Return the words ``NAME=value`` among the arguments, and all other arguments in their order."""
     matches = [WORD.fullmatch(argument) for argument in arguments]
     mine = {place: match for place, match in enumerate(matches) if match and (names is None or match[1] in names)}
     typed = {match[1]: match[2] for match in mine.values() if match[2]}
@@ -287,9 +283,5 @@ def _path_to_size(settings: Any) -> str | None:
 
 
 def plain_help(text: str | None) -> str:
-    """Return a docstring as plain text: without marks around names and roles such as ``:class:``.
-
-    Args:
-        text: as it stands in the code; nothing if None.
-    """
+    """Return a docstring as plain text: without marks around names and roles such as ``:class:``."""
     return ROLE.sub(r"\1", text or "").replace("`", "")

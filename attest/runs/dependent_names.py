@@ -26,11 +26,7 @@ SEEDS = 3
 
 @dataclass(frozen=True)
 class AdversaryChoices:
-    """The typed choices that decide which adversaries are trained: values of λ, a variant and a divergence.
-
-    Args:
-        lambdas: the values of λ in the order in which they were typed; None for the default of the base.
-    """
+    """The typed choices that decide which adversaries are trained: values of λ, a variant and a divergence."""
 
     lambdas: tuple[float, ...] | None = None
     variant: str = "unfrozen"

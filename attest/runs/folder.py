@@ -54,11 +54,7 @@ YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Stopped:
-    """A record of an experiment that stopped early, when its means were known precisely enough.
-
-    Args:
-        summary: entries for the summary of the table: how many texts of how many were read, and the intervals.
-    """
+    """A record of an experiment that stopped early, when its means were known precisely enough."""
 
     precision: float
     summary: dict[str, float]

@@ -34,11 +34,7 @@ OPTION = re.compile(r"--data\.init_args\.\w+=.*|--(data|model\.init_args|trainer
 
 @dataclass(frozen=True)
 class Quoted:
-    """A published number.
-
-    Args:
-        spread: its published spread over instances or runs; None if none was published.
-    """
+    """A published number."""
 
     value: float
     spread: float | None
@@ -59,11 +55,7 @@ SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
 
 @dataclass(frozen=True)
 class Likeness:
-    """The likeness of a published setting to that of a run.
-
-    Args:
-        why: how the settings differ; empty if they are the same.
-    """
+    """The likeness of a published setting to that of a run."""
 
     degree: str = SAME_SETTING
     why: str = ""

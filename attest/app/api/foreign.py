@@ -53,11 +53,7 @@ def is_plain(model: Any) -> bool:
 def plain(
     model: nn.Module, tokenizer: Any, encode: Encode | None, words: Words | None, texts: bool = True
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None]:
-    """Return a network of somebody's own module, with the functions that encode texts and show tokens.
-
-    Args:
-        tokenizer: of the library transformers; None if batches of token ids or ``encode`` are given.
-    """
+    """Return a network of somebody's own module, with the functions that encode texts and show tokens."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.plain import PlainNetwork
     from attest.models.pretrained.texts import Encoder
@@ -144,11 +140,7 @@ def _known(model: Any, *ids: int | None) -> int:
 
 
 def require_known_ids(network: Any, tokenizer: Any, typed: bool, *tokens: torch.Tensor) -> None:
-    """Refuse token ids for which the model has no embedding.
-
-    Args:
-        tokenizer: of the model; None if there is none.
-    """
+    """Refuse token ids for which the model has no embedding."""
     rows = network.rows
     least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)
     if least < 0 or most >= rows * (network.segments if typed else 1):

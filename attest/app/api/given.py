@@ -67,11 +67,7 @@ class Given:
         return any(isinstance(each, Mapping) and "types" in each for each in self.items)
 
     def labels_for(self, names: Sequence[str]) -> Any:
-        """Return the labels: by name where a data set and the model both have names, else as they are given.
-
-        Args:
-            names: of the model's classes, in class order.
-        """
+        """Return the labels: by name where a data set and the model both have names, else as they are given."""
         unnamed = not names or all(name == f"LABEL_{number}" for number, name in enumerate(names))
         if self.labels is None or not self.classes or unnamed:
             return self.labels

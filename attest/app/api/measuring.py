@@ -114,15 +114,7 @@ def work_of(batch: Batch) -> float:
 
 
 def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
-    """Return the texts with these ids as batches of similar length.
-
-    Args:
-        batches: the batches of all texts.
-        ids: the ids of the texts to return.
-        batch_size: the largest number of texts in a batch.
-    Raises:
-        AttestError: the texts are lists of sentences.
-    """
+    """Return the texts with these ids as batches of similar length."""
     if any(batch["token_ids"].ndim > 2 for batch in batches):
         raise AttestError("the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out.")
     wanted = set(ids)
@@ -189,19 +181,7 @@ class Measuring:
         until: float | None = None,
         batch_size: int = 32,
     ) -> None:
-        """Measure all batches by all experiments.
-
-        Args:
-            batches: the batches, in which every text has its own id.
-            progress: whether a terminal or a notebook shows a progress bar.
-            processes: the number of processes that share the batches, or ``ranks`` for those of the process group that is
-                there, all of which call this; it does not change the results.
-            until: the precision to which the means of the verdict must be known, in their units; an experiment stops
-                reading when its means are known. None for all texts.
-            batch_size: the size of the batches that hold texts in random order.
-        Raises:
-            AttestError: a batch or the output of the network is not valid.
-        """
+        """Measure all batches by all experiments."""
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
         if any("head_means" in inspect.signature(experiment.run).parameters for experiment in self.measures.values()):
             self.head_means = self._read_heads(batches)
@@ -452,17 +432,7 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 def tagged_batches(
     sentences: Sequence[Any], tags: Sequence[Any] | None, reads: Any, batch_size: int, label_names: Sequence[str]
 ) -> list[Batch]:
-    """Return sentences as batches of subwords of similar length; the tag of a word belongs to its first subword.
-
-    Args:
-        sentences: lists of words; or batches with ``token_ids``, ``mask`` and ``tags`` ``(B, T)``, returned unchanged.
-        tags: the classes of the words of each sentence, as ``class_numbers`` takes them.
-        reads: the ``Encoder`` of the model.
-        batch_size: the largest number of sentences in a batch.
-        label_names: the tags, in class order.
-    Raises:
-        AttestError: a sentence is not a list of words, tags are missing, or a sentence has more or fewer tags than words.
-    """
+    """Return sentences as batches of subwords of similar length; the tag of a word belongs to its first subword."""
     given = list(sentences)
     if given and all(isinstance(each, Mapping) for each in given):
         return given
@@ -499,11 +469,7 @@ def tagged_batches(
 
 
 class TaggedMeasuring(Measuring):
-    """The experiments inside the layers of a tagger; the table of sentences has the columns that a run with a tagger has.
-
-    Args:
-        network, measures, label_names, seed, background: as in ``Measuring``.
-    """
+    """The experiments inside the layers of a tagger; the table of sentences has the columns that a run with a tagger has."""
 
     first = TAGGED
 

@@ -25,11 +25,7 @@ HOW = "Give for each text the list of its labels, by name or number, or a table 
 
 
 def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
-    """Return which labels each text has, bool ``(N, L)``; None if they are not known.
-
-    Args:
-        labels: a list of labels for each text, by name or number, which may be empty; or 0 and 1, ``(N, L)``.
-    """
+    """Return which labels each text has, bool ``(N, L)``; None if they are not known."""
     if labels is None:
         return None
     given = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else [_listed(each) for each in labels]

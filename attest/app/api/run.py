@@ -98,11 +98,7 @@ class Outcome:
         return ExplainedText.of_row(row, findings.class_names)
 
     def report(self, path: str | Path) -> Path:
-        """Write the report as one page that holds all its figures.
-
-        Returns:
-            The path.
-        """
+        """Write the report as one page that holds all its figures."""
         path = Path(path)
         if path.suffix != ".html":
             raise AttestError(f"{path} is not the name of a page; expected one that ends in .html, report.html for example.")

@@ -225,11 +225,7 @@ def _tokens_of(answer: str, asked: str, ids: torch.Tensor, tokenizer: Any) -> to
 
 
 def from_files(paths: Sequence[Path]) -> list[str]:
-    """Return the texts of files in UTF-8.
-
-    Raises:
-        AttestError: one cannot be read.
-    """
+    """Return the texts of files in UTF-8."""
     try:
         return [path.read_text(encoding="utf-8-sig") for path in paths]
     except (OSError, UnicodeDecodeError) as error:

@@ -69,11 +69,7 @@ ALL = "all"
 
 
 class Trial(Outcome):
-    """A model on trial: its numbers, tables and report. Its files are deleted with it; ``save`` keeps them.
-
-    Args:
-        model: the name of its class.
-    """
+    """A model on trial: its numbers, tables and report. Its files are deleted with it; ``save`` keeps them."""
 
     def __init__(self, model: str) -> None:
         place = Path(tempfile.mkdtemp(prefix="attest-"))
@@ -348,11 +344,7 @@ def _batches(
 
 @contextmanager
 def on_device(model: Any, device: str | torch.device | None) -> Iterator[None]:
-    """Let a model compute on a device inside the block, and bring it back at the end.
-
-    Args:
-        device: as ``device_named`` takes it; None for where the model is.
-    """
+    """Let a model compute on a device inside the block, and bring it back at the end."""
     wanted = None if device is None else device_named(device)
     if wanted is None or not isinstance(model, nn.Module):
         yield
@@ -449,11 +441,7 @@ def _suited_experiments(batches: Sequence[Batch], network: nn.Module) -> list[st
 
 
 def _batches_to_check(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
-    """Return the batches that are most likely to show an error of the network.
-
-    These are the first batch, the first batch with padding, the batch with the longest text, and the first batch with a
-    text that contains the id of padding or of a masked token.
-    """
+    """Return the batches that are most likely to show an error of the network."""
     special = torch.tensor(
         [each for each in (getattr(network, name, None) for name in ("padding", "masked")) if each is not None]
     )

@@ -122,12 +122,7 @@ DECIDES = {
 def described(
     network: "PretrainedNetwork", tokenizer: Any, classes: Sequence[str], prompt: "Prompt | None"
 ) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a property of the model and its value, in words.
-
-    Args:
-        classes: the names of the classes, in class order.
-        prompt: the prompt of a language model; None for a classifier.
-    """
+    """Yield pairs of a property of the model and its value, in words."""
     from attest.models.pretrained.texts import longest_read  # imports transformers
 
     model = network.model

@@ -72,11 +72,7 @@ STOPPED_BY_SIGINT, STOPPED_BY_SIGPIPE, STOPPED_BY_SIGTERM = 130, 141, 143
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run ``attest`` and return the exit code.
-
-    Args:
-        arguments: what follows the name of the program; None for the command line of this process.
-    """
+    """Run ``attest`` and return the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # of characters that a terminal lacks
     try:

@@ -92,13 +92,7 @@ def make_plan(
     options: Sequence[str] = (),
     selected: Selection | None = None,
 ) -> Plan:
-    """Return the plan of all runs that some tables need; a run of several tables occurs once.
-
-    Args:
-        corpora: which corpora of a table; empty for all.
-        selected: only rows of these choices are run, and the runs that they depend on; a table shows every row whose run is
-            finished.
-    """
+    """Return the plan of all runs that some tables need; a run of several tables occurs once."""
     plan, located = Plan(), cache(locate)
     for experiment in experiments:
         runs: dict[Place, dict[int, Path]] = {}

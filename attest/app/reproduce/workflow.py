@@ -113,11 +113,7 @@ def carry_out(command: list[str], log: Path, jobs: Sequence[Watched]) -> int:
 
 
 def snakemake_command(snakefile: Path, configuration: Path, jobs: int, gpus: int, profile: str) -> list[str]:
-    """Return the command that starts a workflow, without locks: a lock of Snakemake stays when its process is killed.
-
-    Args:
-        profile: the name of a cluster's profile; empty for this machine.
-    """
+    """Return the command that starts a workflow, without locks: a lock of Snakemake stays when its process is killed."""
     scheduling = [f"--workflow-profile={profile_folder(profile)}"] if profile else [f"--cores={jobs}"]
     return [
         *(sys.executable, "-m", "snakemake", f"--snakefile={snakefile}", f"--configfile={configuration}"),
@@ -151,13 +147,7 @@ def visible_gpus(count: int) -> list[str]:
 
 
 def take_one(names: Sequence[str], folder: Path) -> str:
-    """Wait for a GPU that no other process has taken, and return its name; this process keeps the GPU until it ends.
-
-    A command that this process becomes by ``exec`` keeps the GPU.
-
-    Args:
-        folder: the folder of locks, the same for all processes of this user on a machine; made if it is not there.
-    """
+    """Wait for a GPU that no other process has taken, and return its name; this process keeps the GPU until it ends."""
     import fcntl  # not on Windows, where the rest of this file may be imported
 
     _require_own(folder)
