@@ -4,17 +4,13 @@ In: a folder of parquet files, a public source, the user's own files or a genera
 masks, labels or tags, identities and, where the deciding tokens are known, their rationales.
 
 * ``base``        the batch, described once for everyone, and the splits; start here
-* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi`` (``worlds`` tells its stories),
-                  ``cnnqa``, ``conll2000``, ``planted``, ``snli``, and ``files`` for your own
-* ``stored``      what corpora in files share: from a source to a corpus in the words and splits of a paper's recipe;
-                  ``sources`` says where each comes from and whether its tables are the known ones, ``tokenisers`` makes words
-                  of them
+* ``sst`` …       one corpus a file; ``worlds`` tells the stories of ``babi``, and ``files`` is for your own
+* ``stored``      what corpora in files share; ``sources`` says where each comes from, ``tokenisers`` makes words of its texts
 * ``rows``        reads the user's own files; ``instances`` finds texts and labels in them and tells good rows from bad ones
 * ``labelled``    texts with labels of a corpus or a file, for models with their own tokenizer
 * ``corpus``      a corpus as text; ``vocabulary`` and ``word_vectors`` give its words numbers and vectors
 * ``encoded``     texts as padded batches of token ids; ``batching`` says which texts form a batch, and for which rank
 * ``record``      what a trained model must know of its data, and refuses to be without
-* ``published``   what the papers say of their corpora
 """
 
 from importlib import import_module

@@ -6,12 +6,10 @@ trained first if it is missing or unfinished. A base that has changed is refused
 FORCE=1) is as in ``attest fit``.
 
 A new kind of dependent run is a ``Dependent``: its folder, its name, and the settings that differ from those of its base,
-usually another LightningModule. That module gets the network of the base from ``take_base``:
+usually another LightningModule, which gets the parameters of the base from ``take_base``:
 
     base = train_base(AskedRun.of(["DATA=sst", "MODEL=transformer-dr"]))
     train_dependent(base, Dependent("keys", "adversarial", overlay("keys")))
-
-The network of the base is built from ``model.init_args.base_network``, which the dependent module has as an argument.
 """
 
 import hashlib

@@ -5,10 +5,8 @@ inherits them.
 
 * A LightningModule ``predicts`` ``"label"``, one a text, or ``"tags"``, one a token. With ``take_base`` it is trained against
   another run, and no run depends on it in turn.
-* A network ``pools_by_attention`` unless it says otherwise. It, or an encoder in it, ``attends_within`` where its tokens
-  attend to one another in ``attest.core.attention.MultiHeadAttention``.
-  It ``reads_questions`` beside texts if it says so.
-  One that was pretrained does not ``trains_with_any_projection``.
+* A network ``pools_by_attention`` and ``trains_with_any_projection`` unless it says otherwise, and ``reads_questions`` if it
+  says so. It, or an encoder in it, ``attends_within`` where its tokens attend to one another.
 * A projection ``reads_scores`` unless it says otherwise, and says by ``is_sparse`` whether it can give a real token exactly 0.
 """
 
