@@ -28,16 +28,7 @@ def test_every_corpus_that_is_listed_has_its_datamodule():
 
 
 @pytest.mark.usefixtures("sst")
-def test_what_was_prepared_is_found_again(monkeypatch):
-    read = SstDataModule(protocol="plain").corpus
-    monkeypatch.setattr(SstDataModule, "prepare", lambda self, tables: pytest.fail("it was prepared again"))
-    found = SstDataModule(protocol="plain").corpus
-    assert found.train.table.equals(read.train.table)
-    assert found.vocabulary.words == read.vocabulary.words
-
-
-@pytest.mark.usefixtures("sst")
-def test_a_recipe_of_ones_own_is_prepared_anew():
+def test_a_recipe_of_ones_own_is_prepared():
     class Shouted(SstDataModule):
         def tokenise(self, texts: pa.Array) -> pa.Array:
             return pa.array([text.upper().split() for text in texts.to_pylist()])
