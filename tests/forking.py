@@ -111,8 +111,9 @@ def _start_copies(address: str) -> None:
     """Have what starts further processes ask the server for them."""
     from pytorch_lightning.strategies.launchers import subprocess_script
 
-    from attest.app.cli import reproduce
+    from attest.app.cli import main, reproduce
 
+    main.end_with_first_rank = lambda: None  # no copy is another's child; where this is tested nothing is copied
     reproduce.ATTEST = client(address)
     subprocess_script._basic_subprocess_cmd = lambda: [*client(address), *sys.argv[1:]]
 

@@ -1,6 +1,5 @@
 """The same work in several processes of one machine, which talk to one another through ``torch.distributed``."""
 
-import ctypes
 import os
 import signal
 import sys
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 import torch
 from torch import distributed
 
+from attest.core.ending import end_with_parent
 from attest.core.errors import AttestError
 from attest.core.memory import budget_shared
 
@@ -26,7 +26,6 @@ Result = TypeVar("Result")
 _PATIENCE = timedelta(days=30)
 """How long a process waits for the others: one that has a busy core is slow, not lost."""
 _OURS = "attest: "
-_SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
 _SECONDS_TO_END = 60
 _SECONDS_UNTIL_HEARD = 10
 
@@ -39,12 +38,6 @@ def can_fork() -> bool:
     """
     alone = hasattr(sys, "ps1") or torch.cuda.is_initialized() or distributed.is_initialized()
     return sys.platform == "linux" and not alone and torch.get_num_threads() == 1
-
-
-def end_with_parent() -> None:
-    """Let this process be killed when the one that started it ends; only Linux offers this, elsewhere nothing happens."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
 
 
 def together(processes: int, work: Callable[[int], Result]) -> Result:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from attest.core.bounds import require_bounds
+from attest.core.ending import end_with_parent
 from attest.core.errors import AttestError, as_user_error, unknown_choice
 from attest.runs.choices import plain_help
 from attest.runs.versions import version_line
@@ -67,6 +68,8 @@ COMMANDS = {
     "doctor": Command("attest.app.cli.doctor", "list what is installed, and what would stop a run"),
 }
 
+FIRST_RANK = "ATTEST_FIRST_RANK_PID"
+"""The environment variable that holds the id of the process that started a rank."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGPIPE, STOPPED_BY_SIGTERM = 130, 141, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
 
@@ -94,6 +97,7 @@ def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0
+    end_with_first_rank()
     try:
         name, *rest = arguments
         if name not in COMMANDS:
@@ -116,6 +120,16 @@ def _run(arguments: list[str]) -> int:
     finally:
         if wandb := sys.modules.get("wandb"):
             wandb.finish()  # a second run in this process must not write into the first one's file
+
+
+def end_with_first_rank() -> None:
+    """Let this process end when the first rank ends, on Linux only; call it when the process starts."""
+    if os.environ.get("LOCAL_RANK", "0") == "0":
+        os.environ[FIRST_RANK] = str(os.getpid())
+    elif sys.platform == "linux" and "TORCHELASTIC_RUN_ID" not in os.environ:  # torchrun starts all ranks, none another
+        end_with_parent()
+        if os.environ.get(FIRST_RANK, str(os.getppid())) != str(os.getppid()):
+            sys.exit("attest: the process that started this one has ended")  # before it could be heard of
 
 
 def overview() -> str:

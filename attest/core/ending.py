@@ -1,0 +1,13 @@
+"""Processes that end with the one that started them."""
+
+import ctypes
+import signal
+import sys
+
+_SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it ends; only Linux offers this, elsewhere nothing happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
