@@ -148,7 +148,7 @@ def overview() -> str:
             "of LightningCLI may follow them. attest <command> --help lists what a command takes. attest --version prints the",
             "installed versions.",
             "",
-            "Exit codes: 0 done; 2 a mistake, which a sentence on standard error names; 130 or 143 stopped, and the same",
+            "Exit codes: 0 done; 2 a mistake, which a sentence on standard error names; 130, 141, 143 stopped, and the same",
             "command continues; 1 an error in Attest, with its traceback.",
         ]
     )
