@@ -1,7 +1,7 @@
 """Heads of a Transformer by look and by write against what switching them off costs (E17).
 
     python -m benchmarks.heads bert             # three layers, trained on words with a sign, three seeds
-    python -m benchmarks.heads deberta          # the same with DeBERTa-v2's disentangled attention
+    python -m benchmarks.heads deberta          # the same with DeBERTa-v2's disentangled attention, one seed, fewer texts
     python -m benchmarks.heads runs/trial       # the heads of a trial that has E17, over its texts
 
 A text of the toy has one to four words that speak for or against, and words before them that turn them round; the sum of signs
@@ -29,7 +29,8 @@ from attest.experiments.layers.heads import HEAD
 
 WORDS, LENGTH, CLS = 300, 24, 2
 FOR, AGAINST, TURNING = range(4, 14), range(14, 24), range(24, 29)
-TRAINING, TEST, EPOCHS, TOP, DRAWS = 6000, 300, 10, 4, 1000
+TRAINING, EPOCHS, TOP, DRAWS = 6000, 10, 4, 1000
+SEEDS, TEST = {"bert": 3, "deberta": 1}, {"bert": 300, "deberta": 100}
 
 
 def texts(count: int, generator: torch.Generator) -> tuple[Tensor, Tensor, dict[int, list[int]]]:
@@ -82,7 +83,7 @@ def rates(table: pd.DataFrame, names: list[str], kind: str) -> np.ndarray:
 def toy(kind: str, seed: int) -> str:
     """Return what E17 says of one seed of the toy."""
     model = trained(kind, seed)
-    tokens, classes, places = texts(TEST, torch.Generator().manual_seed(100 + seed))
+    tokens, classes, places = texts(TEST[kind], torch.Generator().manual_seed(100 + seed))
     batches = [
         {"token_ids": part, "mask": torch.ones_like(part, dtype=torch.bool), "label": labels}
         for part, labels in zip(tokens.split(50), classes.split(50), strict=True)
@@ -138,5 +139,5 @@ def of_trial(folder: Path) -> str:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for typed in sys.argv[1:]:
-        for line in (toy(typed, seed) for seed in range(3)) if typed in MODELS else [of_trial(Path(typed))]:
+        for line in (toy(typed, seed) for seed in range(SEEDS[typed])) if typed in MODELS else [of_trial(Path(typed))]:
             print(line, flush=True)

@@ -3,13 +3,13 @@
 python -m benchmarks.readings --models <folder> --only sst
 
 The groups are planted, sst and 20news (small BiLSTMs, trained in a minute or two unless --models has them already), minilm
-(--pretrained <folder of a MiniLM fine-tuned on SST>) and decoder, a small Llama trained in a minute. What was measured lies in
-docs/results/bench, and the page is made of all of it.
+(--pretrained <folder of a MiniLM fine-tuned on SST>), decoder, a small Llama, and conll2000, a tagger, trained as fast. What
+was measured lies in docs/results/bench, and the page is made of all of it.
 """
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,8 @@ from attest.core.measures.numbers import number
 from attest.datamodules.labelled import labelled
 from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
+from attest.experiments.registry import OF_TAGS
+from attest.models.layers_observed import observe_layers
 from attest.report.readings import TESTS, leads_over_attention
 from attest.report.run_tables import markdown_table
 from attest.runs.folder import write_text
@@ -47,7 +49,7 @@ BRIEFLY = {
     "20news": [*SMALL, "--trainer.max_epochs=8"],
 }
 """How long the BiLSTMs are trained: long enough to decide, and not until they decide best."""
-GROUPS = (*BRIEFLY, "minilm", "decoder")
+GROUPS = (*BRIEFLY, "minilm", "decoder", "conll2000")
 TRUTH = ("precision", "auprc")
 SURVIVAL_TITLES = {"attention": "beaten, not attended", "deleted": "beaten, deleted"}
 
@@ -74,6 +76,20 @@ def tried(group: str, models: Path, pretrained: str, texts: int) -> tuple[str, a
     model = run.model if group in BRIEFLY else _decoder([*run.split("train")], tested)
     title = f"BiLSTM, {group}" if group in BRIEFLY else "Llama of 2 layers, trained on SST alone"
     return title, _tried(model, tested, asked, _suited(model, tested, named=group in NAMED))
+
+
+def _tags(models: Path, texts: int) -> pd.DataFrame:
+    """Return the table of E15 of a small Transformer that tags CoNLL-2000, for the tag of one word a sentence."""
+    briefly = [*QUIETLY, "--trainer.max_epochs=3"]
+    run = attest.train("conll2000", "tagger", root=models, experiments="none", logger="csv", arguments=briefly)
+    batches = [*run.split("test")]
+    everyone = torch.cat([batch["id"] for batch in batches])
+    parts = []
+    for batch in batches:
+        seen = observe_layers(run.model, *(batch[name] for name in ("id", "token_ids", "mask", "tags")))
+        columns = OF_TAGS["E15"].run(seen, everyone=everyone, seed=0, texts=texts)
+        parts.append(pd.DataFrame({name: column.double().numpy() for name, column in columns.items()}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _decoder(train: Sequence[dict], test: Sequence[dict], epochs: int = 3) -> nn.Module:
@@ -110,10 +126,13 @@ def _tried(model: object, data: Sequence[object], asked: dict, readings: Sequenc
     return attest.trial(model, data, {"E15": asked}, readings=readings, progress=False, **how)
 
 
-def rows_of(trial: attest.Trial) -> pd.DataFrame:
-    """Return a row for each reading: means with the half-widths of 95 % intervals over texts, p-values, seconds a text."""
-    table = trial.table("E15")
-    seconds = json.loads(trial.folder.timing.read_text())["seconds_a_text"]
+def rows_of(table: pd.DataFrame, seconds: Mapping[str, float]) -> pd.DataFrame:
+    """Return a row for each reading: means with the half-widths of 95 % intervals over texts, p-values, seconds a text.
+
+    Args:
+        table: of E15.
+        seconds: a text, by reading.
+    """
     first, second = (f"{each}_" for each in SURVIVAL)
     names = [name.removeprefix(first) for name in table if name.startswith(first)]
     tested = leads_over_attention(table)
@@ -153,8 +172,8 @@ def page(settings: dict[str, pd.DataFrame]) -> str:
         "tokens as decide, and average precision. p: Wilcoxon's signed-rank test over texts against attention (of "
         "Transformers, attention rollout), of the mean of both ways to erase, corrected for all readings of the table by "
         "Bonferroni and by Benjamini and Hochberg. ±: 95 % over texts. Seconds a text: one core that others use, too. Samples "
-        "are small: read the intervals, not the digits. CoNLL-2000 has no table: E15 asks about one decision of a text, and a "
-        "tagger makes one for every word.",
+        "are small: read the intervals, not the digits. Of CoNLL-2000 the decision is the tag of one random word of each "
+        "sentence; a tagger has fewer readings.",
     ]
     for name, rows in settings.items():
         better, worse = _certain(rows)
@@ -163,11 +182,11 @@ def page(settings: dict[str, pd.DataFrame]) -> str:
         titles = SURVIVAL_TITLES | {"auprc": "average precision", "seconds": "seconds a text"}
         titles |= {by: title for title, by in TESTS.items()}
         body = shown[columns].fillna("–").astype(str).to_numpy().tolist()
-        group = rows["group"].iloc[0]
+        group, count = rows["group"].iloc[0], rows["texts"].max()
         parts += [
             f"## {name}",
-            f"{rows['texts'].max()} texts, {FEWER.get(group, 20)} random sets; `{COMMAND} {group}`. Better than attention by "
-            f"more than chance (BH): {', '.join(better) or 'none'}. Worse: {', '.join(worse) or 'none'}.",
+            f"{count} texts, {FEWER.get(group, 20)} random sets; `{COMMAND} {group} --texts {count}`. Better than attention "
+            f"by more than chance (BH): {', '.join(better) or 'none'}. Worse: {', '.join(worse) or 'none'}.",
             markdown_table([[titles.get(column, column) for column in columns], *body]),
         ]
     return "\n\n".join(parts) + "\n"
@@ -219,9 +238,17 @@ def main() -> None:
     typed = parser.parse_args()
     torch.set_num_threads(1)
     if typed.only:
-        title, trial = tried(typed.only, typed.models, typed.pretrained, typed.texts)
+        if typed.only == "conll2000":
+            title, table, seconds = (
+                "Transformer of 1 layer, conll2000",
+                _tags(typed.models, typed.texts),
+                {},
+            )
+        else:
+            title, trial = tried(typed.only, typed.models, typed.pretrained, typed.texts)
+            table, seconds = trial.table("E15"), json.loads(trial.folder.timing.read_text())["seconds_a_text"]
         MEASURED.mkdir(exist_ok=True)
-        rows_of(trial).assign(title=title, group=typed.only).to_csv(MEASURED / f"{typed.only}.csv", index=False)
+        rows_of(table, seconds).assign(title=title, group=typed.only).to_csv(MEASURED / f"{typed.only}.csv", index=False)
     found = [pd.read_csv(path) for group in GROUPS if (path := MEASURED / f"{group}.csv").exists()]
     write_text(PAGE, page({rows["title"].iloc[0]: rows for rows in found}))
 

@@ -8,17 +8,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from math import ceil
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from attest.core.attention.interventions import Intervention, intervene, recorded, unwrapped
+from attest.core.attention.interventions import Intervention, attending, intervene, recorded, unwrapped
 from attest.core.errors import AttestError
-from attest.core.memory import NEAR, by_rows
+from attest.core.memory import NEAR, by_rows, memory_budget
 from attest.core.randomness import random_order
 from attest.experiments.layers.tampering import MAPS, highest
-from attest.models.layers_observed import LayerObservation, self_attending
+from attest.models.layers_observed import LayerObservation, self_attending, weights_a_head
 from attest.models.prediction import lead, logits_of_classes
 
 Pairs = Sequence[tuple[int, int]]
@@ -35,11 +36,12 @@ def head_means(network: nn.Module, texts: Iterable[tuple[Tensor, Tensor]]) -> di
     Returns:
         float64 ``(N, D)`` by layer.
     Raises:
-        AttestError: a layer does not show what its heads hand on.
+        AttestError: a layer does not show what its heads hand on, or the maps of a text take more than the memory budget.
     """
     sums: dict[str, Any] = defaultdict(float)
     count = 0
     for tokens, mask in texts:
+        _require_room(network, mask)
         with recorded(network, "outputs") as outputs:
             network(tokens, mask)
         count += int(mask.sum())
@@ -48,6 +50,16 @@ def head_means(network: nn.Module, texts: Iterable[tuple[Tensor, Tensor]]) -> di
     if count and (hidden := [layer for layer in self_attending(network) if layer not in sums]):
         raise AttestError(unseen(network, hidden[0]))
     return {layer: each / count for layer, each in sums.items()}
+
+
+def _require_room(network: nn.Module, mask: Tensor) -> None:
+    heads, weights = sum(layer.heads or 0 for layer in attending(network).values()), weights_a_head(network, mask)
+    if (taken := 4 * heads * weights) > memory_budget():
+        gibibytes, allowed = taken / (1 << 30), memory_budget() / (1 << 30)
+        raise AttestError(
+            f"E17 keeps {heads} maps of attention of each text, and those of {mask.shape[-1]:,} tokens take {gibibytes:.3g} "
+            f"GiB; expected at most {allowed:.3g}. Shorten the texts, or type memory_gib={ceil(gibibytes)} in attest.trial."
+        )
 
 
 def unseen(network: nn.Module, where: str) -> str:

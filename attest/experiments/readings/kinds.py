@@ -149,9 +149,10 @@ READINGS: dict[str, Reading] = {
 
 
 REFUSED = {
-    "deeplift": "deeplift is not computed: captum's DeepLIFT follows activations that are modules, and attention's softmax "
-    "and the gates of an LSTM are none, so that its numbers do not add up to the change of the prediction. Use "
-    "integrated-gradients, which are undefined where they do not add up, or give numbers of your own as explanations."
+    "deeplift": "deeplift is not computed: captum's DeepLIFT takes all but a few activations for linear, attention's softmax, "
+    "GELU, layer norms and the gates of an LSTM among them, so that its numbers do not add up to the change of the "
+    "prediction, also from embeddings of BERT. Use integrated-gradients, which are undefined where they do not add up, or "
+    "give numbers of your own as explanations."
 }
 """Readings that people ask for and that would be wrong, and why."""
 

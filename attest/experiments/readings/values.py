@@ -90,7 +90,8 @@ def contributions(observation: Observation) -> Tensor:
 
     In a head with output :math:`o_i = \sum_j \alpha_{ij} v_j` it is the projection of each term on it,
     :math:`\langle \alpha_{ij} v_j, o_i \rangle / \lVert o_i \rVert^2`, below 0 for what works against it; rows sum to 1.
-    They are rolled out as attention is; the magnitude is returned.
+    They are rolled out as attention is; the magnitude is returned. Cunningham & Cirone (2026) name weight, length and
+    alignment; that it is this projection, head by head, is our reading of their abstract.
     """
     return _rolled_out(observation, _contributions_in_layer).abs()
 

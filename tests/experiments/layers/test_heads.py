@@ -10,6 +10,8 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 from scipy.stats import kendalltau
 
 import attest
+from attest.core.attention.interventions import attending
+from attest.core.memory import budget_kept, set_memory_budget
 from attest.experiments.layers import head_ablation, head_means, observe_layers, passes_a_text
 from attest.experiments.layers.heads import CURVE, SPEC
 from attest.experiments.layers.switching import Heads
@@ -271,3 +273,14 @@ def test_without_a_name_nobody_asks_for_it():
     batches = [{"token_ids": tokens, "mask": mask}]
     assert "E17" not in attest.trial(network, batches).experiments
     assert "E17" in suited(network)
+
+
+def test_maps_that_take_more_than_the_memory_budget_are_refused_before_any_pass(refusal):
+    network = classifier()
+    heads = sum(layer.heads for layer in attending(network).values())
+    tokens = torch.ones(1, 64, dtype=torch.int64)
+    with budget_kept():
+        set_memory_budget(heads * 64**2 * 4 / 2**30)
+        head_means(network, [(tokens, tokens.bool())])
+        with refusal():
+            head_means(network, [(torch.ones(1, 65, dtype=torch.int64), torch.ones(1, 65, dtype=torch.bool))])
