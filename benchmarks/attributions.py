@@ -1,7 +1,7 @@
 """Race attributions of a Transformer against captum and ICE.
 
     python -m benchmarks.attributions --model <folder> --texts 64
-    python -m benchmarks.attributions --model <folder> --data imdb --texts 2 --tokens 380 420
+    python -m benchmarks.attributions --model <folder> --data imdb --texts 2 --tokens 380 420 --batch-size 1
 
 Integrated gradients from embeddings of 0, 20 points by Gauss-Legendre quadrature, and leave-one-out with the mask token
 in the place of each token: what both libraries do. Captum has all tokens of a text in one pass. Both sides must give the same
@@ -133,6 +133,7 @@ def main() -> None:
     parser.add_argument("--data", default="sst", help="a corpus by name, or a file")
     parser.add_argument("--texts", type=int, default=64)
     parser.add_argument("--tokens", type=int, nargs=2, help="of each text: the least and the most; by default any")
+    parser.add_argument("--batch-size", type=int, default=16, help="captum has all tokens of a batch of texts in one pass")
     typed = parser.parse_args()
     torch.set_num_threads(1)
     model, tokenizer = load(typed.model)
@@ -141,7 +142,7 @@ def main() -> None:
         least, most = typed.tokens
         texts = [text for text in texts if least <= len(tokenizer(text)["input_ids"]) <= most]
     texts = texts[: typed.texts]
-    stages = race(model, tokenizer, texts, 1 if typed.tokens else 16)
+    stages = race(model, tokenizer, texts, typed.batch_size)
     print(f"{'':<22}{'captum s':>10}{'ours s':>10}{'ratio':>8}{'apart':>10}")
     for name, stage in stages.items():
         ratio = stage.theirs.seconds / stage.ours.seconds

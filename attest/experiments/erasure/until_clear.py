@@ -32,25 +32,31 @@ def until_clear(
         share of all random sets that the explanation beats, ties half, as ``unbiased`` estimates it.
     """
     sets = random.shape[1]
+    first = min(lead, sets)
+    blocks = [range(first), *(range(place, place + 1) for place in range(first, sets))]  # each text needs the first block
     estimates = torch.as_tensor(unbiased(sets, lead))
-    left, rates = own.new_zeros(own.shape[:2], dtype=torch.float64), own.new_zeros(own.shape[:2], dtype=torch.float64)
+    left, rates = (own.new_zeros(own.shape[:2], dtype=torch.float64) for _ in range(2))
     for kind, sign in enumerate((1, -1)):  # beaten: more probability is left by the others, or less with them alone
         rows = torch.arange(len(own), device=own.device)
         wins, losses = (torch.zeros_like(rows) for _ in range(2))
-        for place in range(sets):  # one after another: whether a text needs the next depends on those before
-            draw = place % len(draws)
-            part = observation.part(rows)
-            ranks = random[rows, place : place + 1, : part.mask.shape[-1]]
-            found = outcomes_of(part, ranks, counts[rows], draws[draw], kinds=slice(kind, kind + 1))
-            outcome = found.double().mean(dim=-1).view(-1)
-            if place < lead:
-                left[rows, kind] += outcome / min(lead, sets)
-            better = sign * compared(outcome, own[rows, kind, draw].double(), observation.within)
-            wins[rows] += better > 0
-            losses[rows] += better < 0
-            clear = ((wins - losses)[rows].abs() >= lead) | (place + 1 == sets)
+        for block in blocks:
+            part, kinds = observation.part(rows), slice(kind, kind + 1)
+            found = own.new_zeros(len(rows), len(block))
+            for draw, operator in enumerate(draws):
+                of_draw = [place for place in block if place % len(draws) == draw]
+                if of_draw:
+                    ranks = random[rows][:, of_draw, : part.mask.shape[-1]]
+                    outcomes = outcomes_of(part, ranks, counts[rows], operator, kinds)[:, 0].double().mean(dim=-1)
+                    found[:, [place - block.start for place in of_draw]] = outcomes
+            asked = [place % len(draws) for place in block]
+            better = sign * compared(found, own[rows, kind][:, asked], observation.within)
+            wins[rows] += (better > 0).sum(dim=-1)
+            losses[rows] += (better < 0).sum(dim=-1)
+            if block is blocks[0]:
+                left[:, kind] = found.mean(dim=-1)
+            clear = ((wins - losses)[rows].abs() >= lead) | (block.stop == sets)
             done = rows[clear]
-            rates[done, kind] = estimates[place, wins[done].cpu(), losses[done].cpu()].to(rates)
+            rates[done, kind] = estimates[block.stop - 1, wins[done].cpu(), losses[done].cpu()].to(rates)
             rows = rows[~clear]
             if not len(rows):
                 break
