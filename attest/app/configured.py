@@ -21,6 +21,7 @@ from attest import datamodules
 from attest.callbacks import Evidence
 from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from attest.callbacks.finite import EndAtOnce, FiniteLoss, StepSize
+from attest.callbacks.first_batches import FirstBatches
 from attest.callbacks.progress import Curves, EpochLines, EvidenceProgress, terminal
 from attest.core.attention import Uniform
 from attest.core.bounded_yaml import bounded
@@ -313,6 +314,7 @@ class ConfiguredRun(LightningCLI):
             EndAtOnce(),
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
+            FirstBatches(),
         ]
         theirs = config.trainer.callbacks or []
         theirs = [theirs] if isinstance(theirs, Callback) else theirs

@@ -103,6 +103,7 @@ def _halves(batch: Batch) -> list[Batch]:
     return [batch_of(texts[:middle]), batch_of(texts[middle:])]
 
 
+HALF_A_MINUTE = 30.0
 BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 GROWTH = 1.5
 """The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
@@ -261,7 +262,8 @@ class Measuring:
         shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._within_budget(batches, self._processes), key=work_of, reverse=True)
         mine = ordered[self._rank :: self._processes]
-        with tqdm(total=sum(map(work_of, mine)), disable=not shown, leave=False, bar_format=BAR) as bar:
+        every = {} if shown else {"mininterval": HALF_A_MINUTE, "delay": HALF_A_MINUTE}  # in a log
+        with tqdm(total=sum(map(work_of, mine)), disable=not progress, leave=False, bar_format=BAR, **every) as bar:
 
             def measure(batch: Batch) -> None:
                 kept = {name: len(rows) for name, rows in self._parts.items()}

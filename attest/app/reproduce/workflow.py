@@ -14,11 +14,11 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from attest.app.reproduce.progress import Progress, Watched
 from attest.core.errors import AttestError, install_command, unknown_choice
 from attest.core.places import configs_folder
 
@@ -72,35 +72,6 @@ def _as_raised(number: int) -> BaseException:
     from pytorch_lightning.utilities.exceptions import SIGTERMException
 
     return SIGTERMException()
-
-
-@dataclass(frozen=True)
-class Watched:
-    """The files that show the state of a job, on this machine and on a cluster."""
-
-    name: str
-    log: Path
-    done: Path
-
-    @property
-    def written(self) -> tuple[int | None, int | None]:
-        """Return when the two files were written, in ns; None for a file that is not there."""
-        log, done = (file.stat().st_mtime_ns if file.exists() else None for file in (self.log, self.done))
-        return log, done
-
-
-class Progress:
-    """The jobs of a workflow that have not begun yet."""
-
-    def __init__(self, jobs: Sequence[Watched]) -> None:
-        self._total = len(jobs)
-        self._before = {job: job.written for job in jobs}
-
-    def look(self) -> None:
-        """Print a line for each job that has begun since the last call: ``3 of 6 · sst jw-bilstm seed 1``."""
-        for job in [job for job, before in self._before.items() if job.written != before]:
-            del self._before[job]
-            print(f"{self._total - len(self._before)} of {self._total} · {job.name}", flush=True)
 
 
 def carry_out(command: list[str], log: Path, jobs: Sequence[Watched]) -> int:

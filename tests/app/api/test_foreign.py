@@ -335,6 +335,12 @@ def test_long_texts_are_read_in_batches_that_fit_the_memory(model):
     assert len(measuring._within_budget([batch], 1)) == 1
 
 
+def test_a_trial_in_a_log_says_now_and_then_how_long_it_goes_on(model, tokenizer, capfd, monkeypatch):
+    monkeypatch.setattr("attest.app.api.measuring.HALF_A_MINUTE", 0.0)
+    attest.trial(model, TEXTS, {"E2": {"permutations": 1}}, tokenizer=tokenizer, batch_size=2)
+    assert " left" in capfd.readouterr().err
+
+
 def test_a_notebook_without_ipywidgets_has_a_bar_and_no_warning(model, tokenizer, capsys, monkeypatch):
     monkeypatch.setattr("attest.app.api.measuring.Console", lambda stderr: SimpleNamespace(is_terminal=False, is_jupyter=True))
     with warnings.catch_warnings():

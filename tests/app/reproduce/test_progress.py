@@ -2,12 +2,24 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+
+from attest.app.reproduce import progress as module
 from attest.app.reproduce.plan import Job
-from attest.app.reproduce.workflow import Progress, Watched
+from attest.app.reproduce.progress import Progress, Watched
 
 
-def test_a_job_is_a_line_when_it_begins(tmp_path, capsys):
+@pytest.fixture
+def clock(monkeypatch):
+    """Shows the seconds that it is set to."""
+    now = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now.seconds)
+    return now
+
+
+def test_a_job_is_a_line_with_the_time_that_is_left_judged_by_those_that_have_ended(tmp_path, capsys, clock):
     jobs = [Watched(name, tmp_path / f"{name}.log", tmp_path / f"{name}.done") for name in ("first", "second", "third")]
     progress = Progress(jobs)
     progress.look()
@@ -16,10 +28,12 @@ def test_a_job_is_a_line_when_it_begins(tmp_path, capsys):
     progress.look()
     progress.look()
     assert capsys.readouterr().out == "1 of 3 · first\n"
+    clock.seconds = 180.0
     jobs[0].done.write_text("{}")
     jobs[1].log.write_text("Training\n")
     progress.look()
-    assert capsys.readouterr().out == "2 of 3 · second\n"
+    assert capsys.readouterr().out == "2 of 3 · second · 6 min left\n"
+    clock.seconds = 240.0
     jobs[1].done.write_text("{}")
     jobs[2].done.write_text("{}")
     progress.look()
