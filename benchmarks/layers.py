@@ -1,10 +1,14 @@
 """Race the evidence inside Transformers against a plain loop: ``python -m benchmarks.layers --batches N --steps N``.
 
 The plain side takes one text, one set of layers, one draw and one head at a time, and runs the network from its tokens. Both
-sides must give the same numbers. Freed memory stays in the process, as in ``attest evidence``.
+sides must give the same numbers. The floor is the time of the matrix products that cannot be left out: of every layer from the
+first tampered one on, timed here, on the longest text's length. A layer whose attention is put in needs no queries and keys.
+Of E13 it is the time of a QR decomposition a head and of comparing all pairs of weights, as τ asks. Freed memory
+stays in the process, as in ``attest evidence``.
 """
 
 import argparse
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -39,22 +43,25 @@ from benchmarks.texts import batches
 PERMUTATIONS, SHUFFLES, RESTARTS, STEPS, SEED = 10, 5, 2, 200, 0
 PROJECTIONS = {"sparsemax": Sparsemax(), "entmax15": Entmax15(), "uniform": Uniform()}
 LAYERS, SIZE, FEEDFORWARD, HEADS = 4, 128, 512, 8
+BACK = 2
+"""A gradient step costs a pass forward and as many products backward: those of the inputs alone."""
 
 
 class Race:
-    """One row a stage: what both sides cost and how far apart they are."""
+    """One row a stage: what both sides cost, how far apart they are, and the floor in seconds."""
 
     def __init__(self, network: nn.Module, steps: int) -> None:
         self.network, self.steps = network, steps
         self.stages = {name: Stage() for name in ("E1", "E2", "E3", "E8", "E9", "E13")}
+        self.floors = dict.fromkeys(self.stages, 0.0)
 
     def batch(self, ids: Tensor, tokens: Tensor, mask: Tensor) -> None:
         """Race over one batch."""
-        labels = torch.zeros_like(ids)
+        labels, lengths = torch.zeros_like(ids), mask.sum(dim=-1)
         steps = observe(self.network, ids, tokens, mask)
         with torch.no_grad():
             seen = observe_layers(self.network, ids, tokens, mask)
-        plain = Plain(seen, self.steps)
+        plain, count, floor = Plain(seen, self.steps), int(lengths.sum()), Floor(tokens.shape[1])
 
         def search() -> dict[str, Tensor]:
             return layer_adversarial_attention(
@@ -75,12 +82,78 @@ class Race:
             columns = layer_identifiability(seen)
             return torch.stack([_columns(columns, "l1"), _columns(columns, "tau_strict")])
 
-        self.stages["E1"].race(plain.without_each, lambda: leave_one_out_inputs(steps)[mask])
-        self.stages["E2"].race(plain.permuted, permute)
-        self.stages["E3"].race(plain.searched, lambda: _columns(search(), "jsd_search"))
-        self.stages["E8"].race(plain.swapped, swap)
-        self.stages["E9"].race(plain.shuffled, shuffle)
-        self.stages["E13"].race(plain.identified, identify)
+        variants = int((lengths * (lengths - 1)).sum())
+        self._race("E1", plain.without_each, lambda: leave_one_out_inputs(steps)[mask], variants * LAYERS * floor.whole)
+        self._race("E2", plain.permuted, permute, PERMUTATIONS * count * floor.first_known)
+        searched = BACK * RESTARTS * self.steps * count * floor.tampered_known
+        self._race("E3", plain.searched, lambda: _columns(search(), "jsd_search"), searched)
+        self._race("E8", plain.swapped, swap, len(PROJECTIONS) * count * floor.none_known)
+        self._race("E9", plain.shuffled, shuffle, SHUFFLES * count * floor.none_known)
+        self._race("E13", plain.identified, identify, LAYERS * count * floor.identified)
+
+    def _race(self, name: str, theirs: Callable[[], Tensor], ours: Callable[[], Tensor], floor: float) -> None:
+        self.stages[name].race(theirs, ours)
+        self.floors[name] += floor
+
+
+class Floor:
+    """Seconds a token of the products, over all scopes: all layers, then each alone, from the first tampered one on.
+
+    Args:
+        length: T.
+    """
+
+    def __init__(self, length: int) -> None:
+        self.whole, known = seconds_a_token(length, weights_known=False), seconds_a_token(length, weights_known=True)
+        above = [LAYERS, *range(LAYERS, 0, -1)]
+        self.none_known = sum(above) * self.whole
+        self.first_known = self.none_known - len(above) * (self.whole - known)
+        self.tampered_known = self.none_known - 2 * LAYERS * (self.whole - known)
+        self.identified = seconds_of_decomposing(length) + seconds_of_comparing(length)
+
+
+def seconds_a_token(length: int, weights_known: bool) -> float:
+    """Time of one layer's matrix products, a token: the best of five passes over about 1,024 tokens."""
+    rows = max(1, 1024 // length)
+    hidden, wide = torch.randn(rows * length, SIZE), torch.randn(rows * length, FEEDFORWARD)
+    heads, maps = torch.randn(rows * HEADS, length, SIZE // HEADS), torch.randn(rows * HEADS, length, length)
+    square, widen = torch.randn(SIZE, SIZE), torch.randn(SIZE, FEEDFORWARD)
+
+    def multiply() -> None:
+        for _ in range(2 if weights_known else 4):
+            hidden @ square
+        hidden @ widen, wide @ widen.T, maps @ heads
+        if not weights_known:
+            heads @ heads.mT
+
+    multiply()
+    best = min(_seconds(lambda: [multiply() for _ in range(10)]) for _ in range(5)) / 10
+    return best / (rows * length)
+
+
+def seconds_of_decomposing(length: int) -> float:
+    """Time of a layer's QR decompositions, one a head, a token: the best of five."""
+    heads = torch.randn(max(1, 1024 // length) * HEADS, length, SIZE // HEADS).double()
+    best = min(_seconds(lambda: torch.linalg.qr(heads)) for _ in range(5))
+    return best * HEADS / (len(heads) * length)
+
+
+def seconds_of_comparing(length: int) -> float:
+    """Time of a layer's pairs of weights, a token: every pair of a row, of raw attention and of both effective ones."""
+    rows = torch.randn(max(1, 2**18 // length**2), 3, length).double()
+
+    def compare() -> None:
+        raw, *effective = (rows.unsqueeze(-1) - rows.unsqueeze(-2)).flatten(2).unbind(dim=1)
+        [torch.linalg.vecdot(raw, each) for each in effective]
+
+    compare()
+    return min(_seconds(compare) for _ in range(5)) * HEADS / len(rows)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
 
 
 class Plain:
@@ -107,7 +180,7 @@ class Plain:
 
     @torch.no_grad()
     def without_each(self) -> Tensor:
-        """Compute E1, of every real token."""
+        """E1, of every real token."""
         moved = []
         for row, text in self.texts:
             for removed in range(text.shape[1]):
@@ -117,7 +190,7 @@ class Plain:
 
     @torch.no_grad()
     def permuted(self) -> Tensor:
-        """Compute E2, the largest movement."""
+        """E2, the largest movement."""
         return self._scopes(lambda row, text, layers: max(self._permuted(row, text, layers)))
 
     def _permuted(self, row: int, text: Tensor, layers: list[str]) -> Iterator[Tensor]:
@@ -132,7 +205,7 @@ class Plain:
 
     @torch.no_grad()
     def swapped(self) -> Tensor:
-        """Compute E8, under each projection."""
+        """E8, under each projection."""
         return torch.cat([self._swapped(projection) for projection in PROJECTIONS.values()])
 
     def _swapped(self, projection: nn.Module) -> Tensor:
@@ -142,7 +215,7 @@ class Plain:
 
     @torch.no_grad()
     def shuffled(self) -> Tensor:
-        """Compute E9, the mean movement."""
+        """E9, the mean movement."""
         return self._scopes(
             lambda row, text, layers: torch.stack(list(self._shuffled(row, text, layers))).double().mean(dim=0)
         )
@@ -155,7 +228,7 @@ class Plain:
             yield self._moved(row, self._run(text, *changes))
 
     def searched(self) -> Tensor:
-        """Compute E3, the largest JSD within epsilon."""
+        """E3, the largest JSD within epsilon."""
         return self._scopes(self._search)
 
     def _search(self, row: int, text: Tensor, layers: list[str]) -> Tensor:
@@ -189,7 +262,7 @@ class Plain:
 
     @torch.no_grad()
     def identified(self) -> Tensor:
-        """Compute E13: the L1 distance without ones, then τ-b with ones."""
+        """E13: the L1 distance without ones, then τ-b with ones."""
         with recorded(self.network, "values") as values:
             self.network(self.seen.tokens, self.seen.mask)
         of_layers = {
@@ -218,7 +291,7 @@ class Plain:
 
 
 def _effective(outputs: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """Return how far effective attention is from the raw one without ones (L1), and τ-b of both with ones; means over rows."""
+    """How far effective attention is from the raw one without ones (L1), and τ-b of both with ones; means over rows."""
     effective = weights @ _kept(outputs)
     strict = weights @ _kept(np.hstack([outputs, np.ones((len(outputs), 1))]))
     taus = [kendalltau(raw, row).statistic for raw, row in zip(weights, strict, strict=True)]
@@ -226,7 +299,7 @@ def _effective(outputs: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
 
 
 def _kept(matrix: np.ndarray) -> np.ndarray:
-    """Return the projection onto the column space of a matrix."""
+    """What projects onto its column space."""
     basis, values, _ = np.linalg.svd(matrix, full_matrices=False)
     basis = basis[:, values > max(matrix.shape) * np.finfo(np.float32).eps * values.max()]
     return basis @ basis.T
@@ -237,12 +310,12 @@ def _within(order: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def _columns(columns: dict[str, Tensor], name: str) -> Tensor:
-    """Return a column of all layers, then of each alone."""
+    """Of all layers, then of each alone."""
     return torch.cat([columns[f"{name}{suffix}"].double() for suffix in ("", *(f"_layer{n}" for n in range(1, LAYERS + 1)))])
 
 
 def race(texts: Sequence[tuple[Tensor, Tensor]], vocabulary: int, steps: int = STEPS) -> Race:
-    """Race all stages over all batches, with an untrained network of the default size."""
+    """All stages over all batches, with an untrained network of the default size."""
     torch.manual_seed(SEED)
     network = TransformerClassifier(vocabulary, 1, SIZE, LAYERS, HEADS, FEEDFORWARD).eval()
     nn.init.normal_(network.decoder.weight, std=0.5)
@@ -254,10 +327,11 @@ def race(texts: Sequence[tuple[Tensor, Tensor]], vocabulary: int, steps: int = S
 
 
 def table(racing: Race) -> str:
-    """Return the result as text, one row a stage."""
-    lines = [f"{'stage':<8}{'plain s':>10}{'ours s':>10}{'ratio':>9}{'apart':>10}"]
+    """The result as text, one row a stage."""
+    lines = [f"{'stage':<8}{'plain s':>10}{'ours s':>10}{'ratio':>9}{'floor s':>10}{'of floor':>10}{'apart':>10}"]
     for name, stage in racing.stages.items():
-        costs = f"{stage.theirs.seconds:>10.2f}{stage.ours.seconds:>10.2f}{stage.ratio:>7.1f} ×"
+        theirs, ours, floor = stage.theirs.seconds, stage.ours.seconds, racing.floors[name]
+        costs = f"{theirs:>10.2f}{ours:>10.2f}{theirs / ours:>7.1f} ×{floor:>10.2f}{floor / ours:>9.0%}"
         lines.append(f"{name:<8}{costs} {stage.apart:>9.1e}")
     return "\n".join(lines)
 

@@ -1,8 +1,17 @@
 """The race is fair: both sides give the same numbers, and every row of the table is there."""
 
+import pytest
 import torch
 
-from benchmarks.evidence import STAGES, race, table
+from benchmarks import floors
+from benchmarks.evidence import SHARES, TARGETS, Stage, missed, race, table, targets
+from benchmarks.measuring import Cost
+
+
+@pytest.fixture(autouse=True)
+def quick_floors(monkeypatch):
+    for name, small in {"ROUNDS": 1, "NUMBERS": 2**10, "ROWS": 8}.items():
+        monkeypatch.setattr(floors, name, small)
 
 
 def test_both_sides_agree_and_the_table_is_complete():
@@ -18,5 +27,24 @@ def test_both_sides_agree_and_the_table_is_complete():
     assert stages["τ"].apart < 1e-12
     assert stages["search"].apart < 1e-3
     assert stages["exact adversary"].apart <= 1e-6  # the search is never above it
-    printed = table(stages)
-    assert all(name in printed for name in (*STAGES, "everything"))
+    printed = table(stages, "sst")
+    assert all(name in printed for name in (*TARGETS, "everything"))
+    assert all(stages[name].floor > 0 for name in stages)
+
+
+def test_the_floor_of_leave_one_out_grows_with_the_square_of_the_length():
+    short, long = (floors.floors(torch.tensor([length]), permutations=1, restarts=1, steps=1) for length in (11, 101))
+    assert long["leave-one-out"] / short["leave-one-out"] == pytest.approx(101 * 100 / (11 * 10))
+    assert long["evaluation"] / short["evaluation"] == pytest.approx(101 / 11)
+
+
+@pytest.mark.parametrize("data", ["sst", "imdb"])
+def test_a_stage_misses_only_below_both_its_target_and_its_share(data):
+    def stage(name, ratio, share):
+        """Half of the target or of the share, or twice."""
+        seconds = 1.0
+        return Stage(Cost(seconds * targets(data)[name] * ratio), Cost(seconds), floor=seconds * SHARES[data][name] * share)
+
+    assert missed({name: stage(name, 2, 0.5) for name in TARGETS}, data) == []
+    assert missed({name: stage(name, 0.5, 2) for name in TARGETS}, data) == []
+    assert missed({name: stage(name, 0.5, 0.5) for name in TARGETS}, data) == list(TARGETS)

@@ -15,6 +15,7 @@ def test_both_sides_agree_and_the_table_is_complete(monkeypatch):
     racing = layers.race([(tokens * (torch.arange(12) < lengths[:, None]), lengths)], vocabulary=60, steps=2)
     for name, stage in racing.stages.items():
         assert stage.apart < 1e-5, name
+        assert racing.floors[name] > 0, name
     printed = layers.table(racing)
     assert all(f"\n{name} " in printed for name in racing.stages)
 

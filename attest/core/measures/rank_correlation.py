@@ -58,7 +58,9 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
 
 
 def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Compute Kendall's tau-b of x with each of K other scores.
+    """Compute Kendall's tau-b of x with each of K other scores, without p-values: for short texts in less than half the time.
+
+    The signs of x are found once, and ties are not counted token by token, as a p-value needs them.
 
     Args:
         x: float ``(B, T)``, finite at real tokens, as are ``others``; NaN at one of them makes a tau NaN.
@@ -67,7 +69,18 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
     Returns:
         float64 ``(B, K)``.
     """
-    return torch.stack([kendall_tau_b(x, y, mask).tau for y in others.unbind(dim=1)], dim=-1)
+    if mask.shape[-1] > ALL_PAIRS_UP_TO:
+        return torch.stack([kendall_tau_b(x, y, mask).tau for y in others.unbind(dim=1)], dim=-1)
+
+    def correlate(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
+        signs = _signs(torch.cat([x.unsqueeze(1), others], dim=1), mask.unsqueeze(1)).flatten(-2)
+        balance = (signs @ signs.mT).double()
+        untied = balance.diagonal(dim1=-2, dim2=-1)
+        return balance[:, 0, 1:] / (untied[:, :1] * untied[:, 1:]).sqrt()  # constant scores divide by zero: NaN
+
+    row = 4 * x.element_size() * len(others[0]) * mask.shape[-1] ** 2
+    undefined = ((x.unsqueeze(1).isnan() | others.isnan()) & mask.unsqueeze(1)).any(dim=-1)
+    return by_rows(correlate, row, x, others, mask, budget=CACHE).clamp(-1, 1).masked_fill(undefined, torch.nan)
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:

@@ -1,0 +1,133 @@
+"""The least that each kind of evidence can cost on this machine: its unavoidable operations, timed here one by one.
+
+An operation is timed on as many numbers as a core's cache holds, without the bookkeeping around it. So a floor is below what
+any code can reach; evidence within twice its floor leaves little to gain.
+
+Legend: B batch, n tokens of a text, E embedding, H hidden units a direction, A features of the score.
+"""
+
+import time
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attest.models.networks.recurrent_without_each import product_with
+
+E, H, A = 300, 128, 128
+ROWS, NUMBERS = 512, 2**16
+ROUNDS = 7
+
+
+def floors(lengths: Tensor, permutations: int, restarts: int, steps: int) -> dict[str, float]:
+    """CPU seconds of a batch of texts, a stage.
+
+    Args:
+        lengths: int64 ``(B,)``.
+        permutations: of E2.
+        restarts, steps: of E3's search.
+    """
+    tokens, squares = int(lengths.sum()), int((lengths**2).sum())
+    read = 2 * (_product(E, 4 * H) + _product(H, 4 * H))
+    pairs = restarts * (restarts + 1) // 2
+    state = _product(H, 4 * H) + _product(H, A) + (5 * H + A) * _sigmoid()
+    return {
+        "evaluation": tokens * (read + _product(2 * H, A) + (2 * 5 * H + A) * _sigmoid()),
+        "gradients": tokens * read,
+        "permutation × 100": tokens * permutations * (_hash() + _sorting(int(lengths.max())) + _gathering()),
+        "leave-one-out": (squares - tokens) * state,
+        "search": tokens * steps * (restarts * (_exponential() + _adam()) + pairs * _logarithm(torch.float32)),
+        "exact adversary": squares * 4 * _logarithm(torch.float64),
+        "τ": 2 * tokens * 2 * _ranking(int(lengths.max())),
+    }
+
+
+def _best(work: Callable[[], object], count: int) -> float:
+    """CPU seconds of one of ``count`` things that the work does, the best of some rounds."""
+    work()
+    return min(_seconds(work) for _ in range(ROUNDS)) / count
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+@cache
+def _product(inputs: int, outputs: int) -> float:
+    """One row times a matrix: by oneDNN, or by torch where that is faster."""
+    rows, weight = torch.randn(ROWS, inputs), torch.randn(outputs, inputs)
+    multiply, transposed = product_with(weight), weight.t()
+    by_onednn = _best(lambda: [multiply(rows) for _ in range(20)], 20 * ROWS)
+    return min(by_onednn, _best(lambda: [rows @ transposed for _ in range(20)], 20 * ROWS))
+
+
+@cache
+def _sigmoid() -> float:
+    numbers = torch.randn(NUMBERS)
+    return _best(lambda: [torch.sigmoid(numbers, out=numbers) for _ in range(20)], 20 * NUMBERS)
+
+
+@cache
+def _exponential() -> float:
+    numbers, result = torch.randn(NUMBERS), torch.empty(NUMBERS)
+    return _best(lambda: [torch.exp(numbers, out=result) for _ in range(20)], 20 * NUMBERS)
+
+
+@cache
+def _logarithm(dtype: torch.dtype) -> float:
+    numbers, result = torch.rand(NUMBERS, dtype=dtype), torch.empty(NUMBERS, dtype=dtype)
+    return _best(lambda: [torch.log(numbers, out=result) for _ in range(20)], 20 * NUMBERS)
+
+
+@cache
+def _adam() -> float:
+    """A step of torch's fused Adam, a number."""
+    numbers = torch.zeros(NUMBERS, requires_grad=True)
+    numbers.grad = torch.ones(NUMBERS)
+    optimizer = torch.optim.Adam([numbers], amsgrad=True, fused=True)
+    return _best(lambda: [optimizer.step() for _ in range(5)], 5 * NUMBERS)
+
+
+@cache
+def _hash() -> float:
+    """A 64-bit hash of a counter: three shifts and two products (SplitMix64)."""
+    words = np.arange(NUMBERS // 4, dtype=np.uint64)
+    shifted = np.empty_like(words)
+
+    def mix() -> None:
+        for places in (30, 27, 31):
+            np.right_shift(words, np.uint64(places), out=shifted)
+            np.bitwise_xor(words, shifted, out=words)
+        for _ in range(2):
+            np.multiply(words, np.uint64(0xBF58476D1CE4E5B9), out=words)
+
+    return _best(lambda: [mix() for _ in range(20)], 20 * len(words))
+
+
+@cache
+def _sorting(length: int) -> float:
+    """Sorting rows of 64-bit integers, a number."""
+    rows = _rows(length).astype(np.int64)
+    return _best(lambda: np.sort(rows, axis=-1), rows.size)
+
+
+@cache
+def _gathering() -> float:
+    """Taking a weight by its index and multiplying it, a number."""
+    weights, order = torch.rand(NUMBERS), torch.randperm(NUMBERS)
+    return _best(lambda: torch.dot(weights[order], weights), NUMBERS)
+
+
+@cache
+def _ranking(length: int) -> float:
+    """Finding the order of rows of scores, a number: what Kendall's τ cannot do without."""
+    rows = _rows(length)
+    return _best(lambda: np.argsort(rows, axis=-1), rows.size)
+
+
+def _rows(length: int) -> np.ndarray:
+    return np.random.default_rng(0).random((max(1, NUMBERS // 4 // length), length)) * 2**52
