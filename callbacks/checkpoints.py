@@ -51,7 +51,7 @@ class BestCheckpoint(ModelCheckpoint):
         if not self.best_model_path:
             raise AttestError(
                 f"run.monitor is {self.monitor}, which is undefined on the validation split, so no epoch can be the best; "
-                "expected a score that is defined. ROC-AUC needs texts of two classes, F1 something to find. Give other "
+                "expected a score that is defined: ROC-AUC needs texts of two classes, F1 something to find. Give other "
                 "validation texts, or type --run.monitor=validation/loss --run.mode=min"
             )
         say(f"{self.monitor} is undefined in epoch {trainer.current_epoch}, which is not chosen.")

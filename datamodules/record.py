@@ -106,7 +106,7 @@ class DataRecord:
         what = "; ".join(self._difference(split, found) for split in differing) or "the vocabulary is another one"
         raise AttestError(
             f"the data differ from those of {whose}: {what}; expected the same texts and "
-            "labels. Put the old data back. Or train on the new data: type the command that trained it with FORCE=1, or "
+            "labels. Put the old data back; or, for the new data, type the command that trained it with FORCE=1, or "
             "with --run.root=<another folder> to keep both."
         )
 

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 VARIANT = re.compile(r"^moved_|_without_sink$")
 """A column that says the same as another, of decoders or of a model that says one number; the page says how."""
 TARGET = re.compile(r"^([a-z]+):.*?## (.*)", re.MULTILINE)
-AGAINST = {"low": "low values", "high": "high values", None: "neither"}
+AGAINST = {"low": ", suspicious if low", "high": ", suspicious if high", None: ""}
 
 
 def evidence_table() -> str:
@@ -40,7 +40,7 @@ def evidence_table() -> str:
 
 
 def columns_reference() -> str:
-    """Return a section for each experiment: its columns, and how the numbers of the verdict are read."""
+    """Return a section for each experiment: its columns, and those whose means stand in the report."""
     return "\n\n".join(_section(spec) for spec in EXPERIMENTS.values() if spec.columns)
 
 
@@ -72,17 +72,9 @@ def _range(column: Column) -> str:
 
 
 def _measures(spec: Spec) -> str:
-    shown = [measure for measure in spec.measures if not VARIANT.search(measure.column)]
-    rows = [
-        (
-            f"`{each.column}`: {each.title}",
-            "as above" if before and before.misread == each.misread else each.misread,
-            AGAINST[each.suspicious],
-        )
-        for before, each in itertools.pairwise([None, *shown])
-        if each is not None
-    ]
-    return markdown_table([("in the verdict", "how it is misread", "suspicious"), *rows]) if rows else ""
+    shown = (measure for measure in spec.measures if not VARIANT.search(measure.column))
+    rows = [f"`{measure.column}` ({measure.title}{AGAINST[measure.suspicious]})" for measure in shown]
+    return f"In the report: {'; '.join(rows)}." if rows else ""
 
 
 def judged_table() -> str:
@@ -144,8 +136,10 @@ def _choice(folder: Path) -> str:
 
 
 def _said_at_the_top(file: Path) -> str:
-    """Return the comment with which a file begins, as one line."""
-    lines = itertools.takewhile(lambda line: line.startswith("#"), file.read_text(encoding="utf-8").splitlines())
+    """Return the comment with which a file begins, as one line, without the commands and numbers at its end."""
+    lines = itertools.takewhile(
+        lambda line: line.startswith("#") and not line.startswith("# Command:"), file.read_text(encoding="utf-8").splitlines()
+    )
     return " ".join(line.lstrip("# ") for line in lines)
 
 

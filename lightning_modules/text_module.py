@@ -53,7 +53,7 @@ def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
     bad = ids[~finite] if losses.ndim else ids
     raise AttestError(
         f"the {stage} loss is {'NaN' if losses.isnan().any() else 'infinite'} on the texts with the ids "
-        f"{some([*map(str, bad.tolist())], few=10)}; expected finite numbers. Saved files are unchanged. Look at these texts, "
+        f"{some([*map(str, bad.tolist())], few=10)}; expected finite numbers; saved files are unchanged. Look at these texts, "
         "lower the learning rate with --model.init_args.learning_rate_scale=0.1, or clip gradients with "
         "--trainer.gradient_clip_val=1"
     )

@@ -108,7 +108,7 @@ def require_no_trial(run: RunFolder) -> None:
     if run.config.is_file() and TRIAL in run.settings():
         raise AttestError(
             f"{run.path} is the folder of a trial, which keeps no model; expected that of a trained run. For a text that "
-            f"was tried type: attest explain --run {run.path} --id 0. For others: attest trial --model <the model> --data "
+            f"was tried type: attest explain --run {run.path} --id 0; for others attest trial --model <the model> --data "
             "<file> --out <new folder>"
         )
 

@@ -130,8 +130,8 @@ def columns_by_text(
         table = pd.read_parquet(what)
     if read.batched:
         raise AttestError(
-            f"{wanted} are found in a table by their text, and the data are token ids; expected texts, or what the table "
-            "holds as lists, by position."
+            f"{wanted} come in a table whose rows are found by their text, but the data are token ids; expected texts. For "
+            "token ids give lists, in the order of the data."
         )
     names = [*map(str, table.columns)]
     second = first_of(SECOND, names) if any(isinstance(each, tuple) for each in read.items) else None

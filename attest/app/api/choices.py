@@ -53,5 +53,5 @@ def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batc
 
 
 def numbered(batch: Batch, network: Any) -> Batch:
-    """Return a batch with the number of the text within its token ids, as ``PretrainedNetwork`` reads them."""
+    """Return a batch whose token ids also hold the number of their text, as ``PretrainedNetwork`` reads them."""
     return batch | {"token_ids": batch["token_ids"] + network.rows * network.segments * batch["id"].unsqueeze(-1)}

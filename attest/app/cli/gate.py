@@ -6,8 +6,8 @@
 A requirement is an answer of the verdict, or a measure with a bound; summary.json of the run lists the measures. Put it in
 quotes, because a shell takes > for a file. The texts count as drawn from all texts like them. A bound passes if the whole
 confidence interval of the mean over all these lies on its right side, fails if the whole interval lies on its wrong side, and
-is undecided between. A pass is wrong in at most 5 of 100 cases, and so is a fail, also where evidence was gathered with
---until and the gate was asked after each further text.
+is undecided between. A wrong requirement passes in at most 5 of 100 cases, and a right one fails in at most 5 of 100. This
+also holds if you gather evidence with --until and ask the gate after each further text.
 
 Exit codes: 0 every requirement passes, 1 one fails, 2 none fails and one is undecided, 64 nothing could be decided.
 """

@@ -5,7 +5,7 @@
     attest keys DATA=sst MODEL=transformer-dr ATTACK=adversarial -- --model.init_args.distance=norm
 
 Trained attacks are in ``keys/<attack>/`` of the run that they attack; the run is trained first if it is missing. Options
-after a lone ``--`` go to the attacks only. ``shuffle`` trains nothing and is evidence on the run itself.
+after a lone ``--`` go to the attacks only. ``shuffle`` trains nothing: it shuffles the keys of the run itself.
 """
 
 from typing import TYPE_CHECKING, Any

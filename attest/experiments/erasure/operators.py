@@ -128,7 +128,7 @@ def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
 
 
 def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
-    """Return the predicted class's probability with tokens of the corpus for erased ones; each place always gets the same."""
+    """Return the predicted class's probability where tokens of the corpus, the same in each call, replace the erased ones."""
     drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
     return _read_with(observation, kept, beside(drawn, observation.tokens.unsqueeze(1)))
 

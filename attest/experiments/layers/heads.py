@@ -194,8 +194,8 @@ def _caption(rows: pd.DataFrame) -> str:
     taus = {kind: heads[kind].corr(heads["drop"], method="kendall") for kind in ("look", "write")}
     said = [f"mean {kind} has τ-b {number(tau)} with it" for kind, tau in taus.items() if pd.notna(tau)]
     return (
-        "Mean fall of the logit difference when a head is switched off, by layer and head. What it looks at and what it "
-        f"writes stands on each square. Over heads, {' and '.join(said)}."
+        "Mean fall of the logit difference when a head is switched off, by layer and head. Rest the pointer on a square to "
+        f"see where its head looks and what it writes. Over heads, {' and '.join(said)}."
     )
 
 

@@ -38,7 +38,7 @@ def require_head(model: "PreTrainedModel") -> None:
     if not name.endswith(DECIDING):
         raise AttestError(
             f"{name} classifies neither texts nor tokens; expected a model such as BertForSequenceClassification. "
-            "AutoModelForSequenceClassification.from_pretrained gives one. Give a language model prompt= and answers=."
+            "Load it by AutoModelForSequenceClassification.from_pretrained, or give a language model prompt= and answers=."
         )
     if config.problem_type == MULTI_LABEL and name.endswith("ForTokenClassification"):
         raise AttestError(
