@@ -1,9 +1,11 @@
 """``attest doctor``: what is installed, and what would stop a run before it begins.
 
-attest doctor                     # the machine, the packages, the corpora, W&B, the disk
-attest doctor imdb --root runs    # … and whether a run on IMDb could begin
-attest doctor --model my-model    # whether a Transformer of yours can be put on trial, and what can be asked of it
-attest doctor --model my-llama --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"    # … by a prompt
+    attest doctor                     # the machine, the packages, the corpora, W&B, the disk
+    attest doctor imdb --root runs    # … and whether a run on IMDb could begin
+    attest doctor --model my-model    # whether a Transformer of yours can be put on trial, and what can be asked of it
+    attest doctor --model my-llama --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"    # … by a prompt
+
+It trains nothing.
 """
 
 import os

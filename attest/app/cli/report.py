@@ -1,7 +1,9 @@
 """``attest report``: write the page of one run, or one page that compares several runs.
 
-attest report runs/sst/jw-bilstm-additive-softmax/seed0
-attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html
+    attest report runs/sst/jw-bilstm-additive-softmax/seed0
+    attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html
+
+The page is report.html in the folder of the run.
 """
 
 import os
