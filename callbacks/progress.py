@@ -1,6 +1,8 @@
-"""The progress of a run: learning curves, and a bar in a terminal or one line for each epoch in a file."""
+"""The progress of a run: learning curves, a bar in a terminal or lines in a file, and how long it will go on."""
 
+import math
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ from pytorch_lightning.callbacks import RichProgressBar
 from torch import Tensor
 
 from attest.callbacks.running import all_gather, share_of_rank
+from attest.core.measures.numbers import duration
 
 
 class Curves(Callback):
@@ -116,3 +119,76 @@ def show_running(trainer: Trainer, identity: str, all_of_them: Sequence[str]) ->
     bar = getattr(trainer, "progress_bar_callback", None)
     if isinstance(bar, EvidenceProgress):
         bar.name_experiment(identity, all_of_them.index(identity) + 1, len(all_of_them))
+
+
+SECONDS, BATCHES = 10, 5
+"""The seconds and batches after which work is judged; nothing is told if fewer seconds than these are left."""
+AGAIN = 30
+"""The seconds between two forecasts."""
+
+
+class Forecast:
+    """A forecast of the remaining time of some work, which begins when the forecast is made.
+
+    Args:
+        least: the number of batches that must be finished before.
+        renewed: whether it is told every half minute; otherwise once.
+    """
+
+    def __init__(self, least: int = BATCHES, renewed: bool = True) -> None:
+        self.batches, self._least, self._renewed = 0, least, renewed
+        self._started, self._next = time.perf_counter(), float(SECONDS)
+
+    def due(self) -> bool:
+        """Count a finished batch, and return whether the remaining time can be told now."""
+        self.batches += 1
+        due = self.batches >= self._least and self.seconds >= self._next
+        if due:
+            self._next = self.seconds + AGAIN if self._renewed else math.inf
+        return due
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the work began."""
+        return time.perf_counter() - self._started
+
+    def remaining(self, seconds: float) -> str | None:
+        """Return the remaining seconds in words; None if only a few are left."""
+        if seconds < SECONDS:
+            return None
+        judged = "batch" if self.batches == 1 else f"{self.batches} batches"
+        return f"about {duration(seconds)}, judging by the first {judged}"
+
+
+class FirstBatches(Callback):
+    """A callback that prints how long training or evidence will still take: once beside a bar, else every half minute."""
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._forecast = Forecast(renewed=trainer.progress_bar_callback is None)
+
+    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._forecast, self._tokens = Forecast(renewed=trainer.progress_bar_callback is None), 0
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        epochs = (trainer.max_epochs or 0) - trainer.current_epoch
+        each = trainer.num_training_batches
+        if self._forecast.due() and epochs > 0 and isinstance(each, int):
+            place = f"{epochs_counted(trainer)}, batch {batch_idx + 1} of {each}"
+            times = (epochs * each - batch_idx - 1) / self._forecast.batches
+            self._say(f"{place}: training goes on for at most", times, "; evidence follows")
+
+    def on_test_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        self._tokens += int(batch["mask"].sum()) if isinstance(batch, dict) and "mask" in batch else 0
+        sizes = getattr(getattr(trainer.test_dataloaders, "dataset", None), "sizes", None)
+        if self._tokens and sizes is not None and self._forecast.due():
+            remaining = float(sizes.sum()) / trainer.world_size / self._tokens - 1
+            self._say("Evidence goes on for at least", remaining, ", which have the shortest texts")
+
+    @rank_zero_only
+    def _say(self, what: str, times: float, which: str = "") -> None:
+        if (told := self._forecast.remaining(times * self._forecast.seconds)) is not None:
+            print(f"{what} {told}{which}.", flush=True)

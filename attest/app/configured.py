@@ -21,8 +21,7 @@ from attest import datamodules
 from attest.callbacks import Evidence
 from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from attest.callbacks.finite import EndAtOnce, FiniteLoss, StepSize
-from attest.callbacks.first_batches import FirstBatches
-from attest.callbacks.progress import Curves, EpochLines, EvidenceProgress, terminal
+from attest.callbacks.progress import Curves, EpochLines, EvidenceProgress, FirstBatches, terminal
 from attest.core.attention import Uniform
 from attest.core.bounded_yaml import bounded
 from attest.core.bounds import require_bounds, require_finite

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from attest.callbacks.first_batches import FirstBatches
-from attest.core import forecast
+from attest.callbacks import progress
+from attest.callbacks.progress import FirstBatches
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """Shows the seconds that it is set to."""
     now = SimpleNamespace(seconds=0.0)
-    monkeypatch.setattr(forecast.time, "perf_counter", lambda: now.seconds)
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now.seconds)
     return now
 
 

@@ -28,8 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from attest.app.reproduce.plan import Job, Plan, as_json, make_plan, missing_runs
-from attest.app.reproduce.progress import Watched
-from attest.app.reproduce.workflow import carry_out, on_one_gpu, profile_folder, snakemake_command
+from attest.app.reproduce.workflow import Watched, carry_out, on_one_gpu, profile_folder, snakemake_command
 from attest.core.errors import AttestError
 from attest.core.measures.numbers import duration
 from attest.core.memory import cores

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from attest.app.reproduce import progress as module
+from attest.app.reproduce import workflow as module
 from attest.app.reproduce.plan import Job
-from attest.app.reproduce.progress import Progress, Watched
+from attest.app.reproduce.workflow import Progress, Watched
 
 
 @pytest.fixture
