@@ -21,7 +21,8 @@ SMALL = {
     "vocab_size": 1000, "hidden_size": 128, "intermediate_size": 512, "num_attention_heads": 4, "pad_token_id": 0,
     "max_position_embeddings": 4096,
 }  # fmt: skip
-LENGTHS, LAYERS, TEXTS = (32, 64, 128, 256, 512), (2, 4, 8), (4, 8, 16)
+LENGTHS = {"leave-one-out": (32, 64, 128, 256, 512), "gradient × input": (64, 128, 256, 512, 1024, 2048, 4096)}
+LAYERS, TEXTS = (2, 4, 8), (4, 8, 16)
 
 
 def network(decoder: bool, layers: int = 4) -> PretrainedNetwork:
@@ -58,9 +59,10 @@ def main() -> None:
     """Print a table for each size."""
     torch.set_num_threads(1)
     works = {"leave-one-out": predictions_without_each, "gradient × input": gradient_times_input}
-    for what, sizes in (("tokens", LENGTHS), ("layers", LAYERS), ("texts", TEXTS)):
+    grown = [("tokens", {name: works[name]}, LENGTHS[name]) for name in works]
+    for what, asked, sizes in (*grown, ("layers", works, LAYERS), ("texts", works, TEXTS)):
         rows = [["evidence", *(f"{size:,} {what}" for size in sizes), "exponent"]]
-        for name, work in works.items():
+        for name, work in asked.items():
             for kind in ("encoder", "decoder"):
                 spent = []
                 for size in sizes:

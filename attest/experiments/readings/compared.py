@@ -289,7 +289,7 @@ IN_PROBABILITY = (
     Column(
         "gap_lrp",
         AT_LEAST_0,
-        "Transformers only: the margin without the sum of relevance, which is what biases and positions say",
+        "Transformers only: the margin without the sum of relevance: what biases, positions, activations and gates say",
         unit="logits",
     ),
 )
