@@ -196,11 +196,12 @@ class Corpus:
         """Refuse a corpus with texts without tokens, which give no attention, or with one class only."""
         for split, documents in self.splits.items():
             empty = documents.ids[documents.lengths == 0].tolist()
-            if empty or not len(documents):
-                found = f"{len(empty)} texts empty after tokenising (rows {empty[:NO_TOKENS_SHOWN]})" if empty else "no texts"
+            if not len(documents):
+                raise AttestError(f"{name}: the {split} split has no texts; expected at least one. Look at the source.")
+            if empty:
                 raise AttestError(
-                    f"{name}: the {split} split has {found}, expected at least one token in each text; "
-                    "remove these rows from the source or filter by length."
+                    f"{name}: {len(empty)} of the texts of the {split} split have no token (rows {empty[:NO_TOKENS_SHOWN]}); "
+                    "expected at least one in each. Remove these rows from the source, or filter by length."
                 )
         if self.train.labels is not None and len(np.unique(self.train.labels)) < 2:
             raise AttestError(

@@ -124,7 +124,7 @@ SPEC = Spec(
         ),
         Measure(
             "jsd_search_filter",
-            "ε-max JSD, by search, as released",
+            "ε-max JSD, by the search of the published code",
             "The same search, with results kept if the prediction moves by at most 0.05, as in the released code.",
             "It answers a looser question than the exact one: it may be larger.",
             suspicious="high",

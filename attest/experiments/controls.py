@@ -76,7 +76,7 @@ GUIDES = Spec(
             "tvd",
             "TVD to the base",
             "How far the predictions of a model with given attention are from the base's.",
-            "A weak model is far away under any attention: compare with one under uniform attention.",
+            "A weak model is far from its base under any attention: compare it with a model under uniform attention.",
         ),
         Measure(
             "same",

@@ -141,7 +141,7 @@ SPEC = Spec(
         Measure(
             "entropy_hidden",
             "H̃ of the influence on hidden states",
-            "The same of the inputs' influence on single hidden states, on a sample of texts: near 1, a state holds all "
+            "The same for the influence of inputs on single hidden states, on a sample of texts: near 1, a state holds all "
             "inputs alike.",
             "It uses gradients of a state's length, one of many ways to measure what a state holds.",
             suspicious="high",

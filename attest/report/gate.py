@@ -258,8 +258,8 @@ def _measured(folder: RunFolder, key: str) -> Sample:
         raise AttestError(f"{path} has no column {name}; expected one, such as {', '.join(nearest(name, described))}.")
     if "asked" in columns:
         raise AttestError(
-            f"{path} has several rows a text, one for each of its labels, and no interval holds for such rows; expected one "
-            f"row a text. Leave {key} out."
+            f"{path} has several rows for each text, one for each of its labels, and such rows have no confidence interval; "
+            f"expected one row a text. Leave {key} out."
         )
     rows = _in_order(folder, read_table(path, ["id", name]))
     low, high = _range(key, rows[name])

@@ -66,8 +66,8 @@ SCORES = {
     "test/chunk_f1": Measure(
         "chunk_f1",
         "F1 of chunks",
-        "Harmonic mean of precision and recall over whole chunks: first word, last word and kind must be right. Of tags in "
-        "IOB2 a chunk begins with B-; of other schemes chunks are those of CoNLL's script.",
+        "Harmonic mean of precision and recall over whole chunks: first word, last word and kind must be right. In "
+        "IOB2 a chunk begins with B-; in other schemes chunks are found as CoNLL's script finds them.",
         "A chunk with one wrong tag counts as missed, however many of its words are tagged rightly.",
     ),
     "test/f1_micro": Measure(

@@ -71,7 +71,7 @@ def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
 
 
 def normalised_entropy(weights: Tensor, mask: Tensor) -> Tensor:
-    r"""Compute Shannon entropy over :math:`\log n` of non-negative weights, normalised over the n real tokens first.
+    r"""Normalise non-negative weights over the n real tokens, and return their Shannon entropy divided by :math:`\log n`.
 
     Args:
         weights: float ``(..., T)``, not negative at real tokens.

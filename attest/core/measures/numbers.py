@@ -15,7 +15,7 @@ def number(value: float | None) -> str:
 
 
 def rounded(value: float | None) -> str:
-    """Write a number with three decimals; one that would be written as 0 and is not becomes ``< 0.001`` or ``> −0.001``."""
+    """Write a number with three decimals. One near 0 that is not 0 is written as ``< 0.001`` or ``> −0.001``."""
     if value is not None and 0 < abs(value) < SMALLEST:
         return "< 0.001" if value > 0 else "> \N{MINUS SIGN}0.001"
     return number(value)

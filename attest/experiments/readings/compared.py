@@ -144,7 +144,7 @@ def scores_of(
     sets: int,
     truth: Tensor | None = None,
 ) -> Columns:
-    """Return the columns in which readings stand beside one another, ``(B,)`` each.
+    """Return the columns that compare readings with one another, ``(B,)`` each.
 
     Args:
         readings: ``(B, T)``, by column name.
@@ -280,7 +280,7 @@ def _shown_where_explained(reading: Reading) -> TokenWeights:
 IN_PROBABILITY = (
     Column("comprehensiveness_<reading>", FALL, "AOPC when nothing attends to the top tokens"),
     Column("sufficiency_<reading>", FALL, "the same when only they get attention; low means they suffice"),
-    Column("deleted_<either>_<reading>", FALL, "either, when tokens are deleted from the text"),
+    Column("deleted_<either>_<reading>", FALL, "comprehensiveness or sufficiency, when tokens are deleted from the text"),
     Column(
         "gap_integrated_gradients",
         AT_LEAST_0,
@@ -318,7 +318,7 @@ SPEC = Spec(
         Column(
             "plausible_f1_<reading>",
             SHARE,
-            "marked texts only: token F1 with as many marked words; `chance`: of a random order",
+            "marked texts only: token F1 when as many words are marked as people marked; `chance`: F1 of a random order",
         ),
         Column(
             "plausible_iou_precision_<reading>",

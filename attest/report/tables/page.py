@@ -235,7 +235,7 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
 
 
 def run_seconds(run: RunFolder) -> float | None:
-    """Return the seconds of training and evidence of a finished run, as on one process; None if they are not known.
+    """Return the seconds of training and evidence of a finished run, times its processes; None if they are not known.
 
     A run that was stopped and resumed has only the seconds since its last stop, so its seconds are not known.
     """
