@@ -68,7 +68,7 @@ def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | N
     mass = np.array([np.asarray(weights)[np.asarray(decides, dtype=bool)].sum() for weights, decides in pairs])
     right, wrong = percent((mass >= RIGHT).mean()), percent((mass <= WRONG).mean())
     return (
-        "The words that decide are known in this corpus; the answer above was found without them. The top token is a "
+        "The words that decide are known in this corpus; an answer never uses them. The top token is a "
         "deciding word in "
         f"{percent(attention.value or 0.0, 1)} of texts for attention, {beside}and {random.text} for a random token"
         f"{part and f'{part} that E1 read)'}. In the average text {percent(mass.mean())} of the attention lies on them. "
