@@ -121,7 +121,8 @@ def _under(observation: Observation, name: str, draws: tuple[Operator, ...], see
         outcomes = outcomes_of(observation, ranks, with_first, operator)
         rises.append(compared(outcomes[:, 0, 0, 0], before, observation.within).clamp(min=0))
         own.append(outcomes[:, :, 0, 1:].double().mean(dim=-1))
-        scores.append(scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:], observation.within))
+        if not lead:
+            scores.append(scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:], observation.within))
     if lead:
         left, wins = until_clear(observation, torch.stack(own, dim=-1), random, counts, draws[:sets], lead)
         found = {"": before.unsqueeze(-1) - torch.stack(own).mean(dim=0), "random_": before.unsqueeze(-1) - left, "win_": wins}
