@@ -1,6 +1,6 @@
 """The first line of every report: may the attention be read as an explanation? In one sentence, with its error."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -34,7 +34,7 @@ def _said(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
     attention = "attention, followed through all layers," if inside else "attention"
     where = POINTS[about]
     if found.answer == NOT_LEARNED:
-        return "Nothing to read: the model has not learned its task."
+        return NOT_BETTER
     share = found.share or 0.0
     if found.answer == YES:
         return f"Yes. In {_about(share)} its {attention} points at {where}."
@@ -42,7 +42,7 @@ def _said(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
         return f"In part. In {_about(share)} its {attention} points at {where}; in the others it misses them."
     if found.answer == NO:
         return f"No. In {_about(1 - share)} its {attention} misses {where}."
-    return f"Cannot tell. {_why(found, labelled)}"
+    return f"Cannot tell whether its {attention} points at {where}. {_why(found, labelled)}"
 
 
 def _about(share: float) -> str:
@@ -54,12 +54,51 @@ NEARLY_ALL = 0.98
 
 def _why(found: Verdict, labelled: bool) -> str:
     if found.texts < FEWEST:
-        return f"Only {found.texts} texts were read; an answer takes {FEWEST} or more."
+        return f"Only {found.texts} texts were read, and an answer needs {FEWEST}: give more texts."
     if found.lacking:
-        return f"Run {' and '.join(found.lacking)}, too, on {FEWEST} texts or more: together they decide more often."
+        return f"An answer is more likely with {_experiments(found.lacking)}, on {FEWEST} texts or more."
     if not labelled:
-        return "Nobody knows whether the model has learned its task: give the labels of the texts."
+        return "Without the labels of the texts, nobody knows whether the model has learned its task: give the labels."
     return "Evidence like this came both from models whose attention is right and from models whose attention is wrong."
+
+
+def _experiments(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"the experiments {', '.join(first)} and {last}" if first else f"the experiment {last}"
+
+
+NOT_BETTER = (
+    "No answer. The model is not shown to be better than a constant answer, so it may have learned nothing that attention "
+    "could explain: train it longer, or test it on more texts."
+)
+OTHER_DECISIONS = {
+    "tagged": "tags words",
+    "prediction": "gives one number for each text",
+    "answer": "marks an answer in each text",
+}
+"""What a model does that does not classify texts, by its table or by a column of its table of texts."""
+
+
+def unanswerable(there: Collection[str], explanation: str | None, learned: bool | None) -> str | None:
+    """Return a sentence on why no evidence can give a verdict on a model; None if some can.
+
+    Args:
+        there: the tables of its folder, and the columns of its table of texts.
+        explanation: the name of what is on trial in the place of attention; None if it is attention.
+        learned: as in ``answered``.
+    """
+    if learned is False:
+        return NOT_BETTER
+    if found := [does for column, does in OTHER_DECISIONS.items() if column in there]:
+        return f"No answer. The rule that gives answers was made for models that classify texts, and this model {found[0]}."
+    if explanation is not None:
+        return f"No answer. The rule that gives answers was made for attention, and {explanation} is on trial here."
+    return None
+
+
+def needing(experiments: Sequence[str]) -> str:
+    """Return a sentence on what evidence a verdict needs that is not there."""
+    return f"No answer. An answer needs the evidence of {_experiments(experiments)}."
 
 
 def error(wrong: Sequence[float] | None) -> str:
@@ -77,35 +116,35 @@ def error(wrong: Sequence[float] | None) -> str:
 
 
 def error_and_estimate(found: Verdict) -> str | None:
-    """Return the same of a verdict, with how far its estimate of the share may be from the truth; None of no answer."""
+    """Return ``error`` with the largest usual distance of the estimated share from the truth; None if there is no answer."""
     if found.wrong is None:
         return None
     return (
-        f"{error(found.wrong)} Their {found.tried_on} mechanisms were new to the rule. Nine in ten estimates of the share "
-        f"were within {100 * (found.within or 0.0):.0f} points of the truth."
+        f"{error(found.wrong)} The rule had not seen their {found.tried_on} mechanisms before. Nine in ten estimates of the "
+        f"share were within {100 * (found.within or 0.0):.0f} percentage points of the truth."
     )
 
 
 WORDS = {
-    "E1/first_leave_one_out_inputs": "the token with the most attention is one whose removal moves the prediction",
-    "E1/leads_leave_one_out_inputs": "tokens whose removal moves the prediction have more attention than any other token",
-    "E1/first_gradient_inputs": "the token with the most attention is one of large gradient × input",
-    "E1/leads_gradient_inputs": "tokens of large gradient × input have more attention than any other token",
-    "E1/first_leave_one_out_hidden": "the state with the most attention is one whose removal moves the prediction",
-    "E1/leads_leave_one_out_hidden": "states whose removal moves the prediction have more attention than any other state",
-    "E14/win_comprehensiveness_delete": "deleting the tokens ranked first does more than deleting random ones",
-    "E14/win_sufficiency_delete": "a text of only the tokens ranked first does better than one of only random tokens",
-    "E14/win_comprehensiveness_attention": "taking attention from the states ranked first does more than from random ones",
-    "E14/win_sufficiency_attention": "attention to only the states ranked first does better than to only random ones",
-    "E2/tvd_median": "shuffling the attention moves the prediction, in TVD, by",
+    "E1/first_leave_one_out_inputs": "of the tokens with the most attention, {} move the prediction when they are removed",
+    "E1/leads_leave_one_out_inputs": "of the tokens whose removal moves the prediction, {} have the most attention",
+    "E1/first_gradient_inputs": "of the tokens with the most attention, {} have a large gradient × input",
+    "E1/leads_gradient_inputs": "of the tokens with a large gradient × input, {} have the most attention",
+    "E1/first_leave_one_out_hidden": "of the states with the most attention, {} move the prediction when they are removed",
+    "E1/leads_leave_one_out_hidden": "of the states whose removal moves the prediction, {} have the most attention",
+    "E14/win_comprehensiveness_delete": "deleting the top tokens does more than deleting random ones in {} of comparisons",
+    "E14/win_sufficiency_delete": "the top tokens alone do better than random tokens alone in {} of comparisons",
+    "E14/win_comprehensiveness_attention": "taking attention from top states does more than from random ones in {} of cases",
+    "E14/win_sufficiency_attention": "attention to top states alone does better than to random states alone in {} of cases",
+    "E2/tvd_median": "shuffling the attention moves the prediction by {} in total variation distance, which is 0 to 1",
 }
-"""What the columns that a rule may read say, each a share but the last."""
+"""What the mean over texts of each column says that a rule may read: a share, but for the last."""
 
 
 def reasons(found: Verdict) -> list[str]:
     """Return the two or three numbers that carry a verdict, in words."""
     return [
-        f"{WORDS.get(key, key)} {number(value)}" if key.endswith("tvd_median") else f"{WORDS.get(key, key)}: {percent(value)}"
+        WORDS[key].format(number(value) if key.endswith("tvd_median") else percent(value))
         for key, value in found.because.items()
     ]
 

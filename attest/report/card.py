@@ -39,11 +39,7 @@ def section(folder: RunFolder) -> str:
 
 
 def put_into(card: str, folder: RunFolder) -> str:
-    """Return a model card with the section about a run or a trial, in place of an earlier one or at its end.
-
-    Args:
-        card: the text of the card; empty for a new one.
-    """
+    """Return a model card with the section about a run or a trial, in place of an earlier one or at its end."""
     begins, ends = card.count(BEGIN), card.count(END)
     if (begins, ends) not in ((0, 0), (1, 1)) or card.find(BEGIN) > card.find(END):
         raise AttestError(
@@ -59,7 +55,6 @@ def put_into(card: str, folder: RunFolder) -> str:
 
 
 def _numbers(found: Findings) -> dict[str, float]:
-    """Return accuracy and the numbers that carry the verdict, by key; if it names none, the first of each experiment."""
     summary = found.summary
     carrying = {key: value for each in summary[VERDICT].values() for key, value in (each.get("because") or {}).items()}
     for spec in () if carrying else EXPERIMENTS.values():

@@ -158,11 +158,7 @@ class Interval(NamedTuple):
 
 
 def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Interval | None:
-    """Return the interval over the texts of one run, read from its summary; None if the summary has no interval.
-
-    Args:
-        compared: how many settings are compared with one another; the interval is wider for more of them.
-    """
+    """Return the interval over the texts of one run, wider if more settings are compared; None if the summary has none."""
     known = [summary.get(f"{key}/{part}") for part in PARTS]
     defined = [float(each) for each in known if each is not None and not math.isnan(each)]
     if len(defined) < len(PARTS):
@@ -173,7 +169,7 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
 
 
 def within(key: str, low: float, high: float) -> tuple[float, float]:
-    """Return the bounds of an interval, cut at the smallest and the largest possible value of its number."""
+    """Return the bounds of an interval, limited to the possible values of its number."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
     if column is None or column.range is None:
@@ -301,10 +297,7 @@ def paired(first: Decided, second: Decided) -> Pairing:
 
 
 def rightly(run: RunFolder) -> pd.Series:
-    """Return whether each test text is decided correctly, bool by id; for a tagger the share of correct tokens, float by id.
-
-    The result is empty if the run has kept no table of its texts.
-    """
+    """Return whether each test text is decided rightly, by id, or the share of right tokens; empty without a table."""
     path = table_of(run)
     if path is None:
         return pd.Series(dtype=bool)

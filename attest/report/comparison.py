@@ -75,10 +75,7 @@ def choices_apart(settings: Sequence[Setting]) -> Differing:
 
 
 def named_by_choices(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings, each named by its choices that others do not share: ``bilstm · sparsemax``.
-
-    Settings whose choices are the same keep the names of their folders.
-    """
+    """Return the settings, each named by the choices that only it has (``bilstm · sparsemax``), if it has any."""
     apart = choices_apart(settings)
     chosen = [[value for name, value in _choices(each).items() if name in apart] for each in settings]
     names = [" · ".join(value for value in values if value not in ("no", NOT_SET)) or "base" for values in chosen]
@@ -132,13 +129,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class DifferingNumber:
-    """A number whose intervals do not overlap in two settings, the two that lie farthest apart.
-
-    Args:
-        key: the key of the number.
-        lower, higher: the names of the settings with the lower and the higher interval.
-        intervals: the lower and the higher interval.
-    """
+    """A number whose intervals do not overlap in two settings, the two that lie farthest apart."""
 
     key: str
     lower: str
@@ -174,10 +165,7 @@ def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
 
 
 def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
-    """Return the interval over seeds, or over texts if there is one seed; None if the setting has neither.
-
-    It is wider if more settings are ``compared``.
-    """
+    """Return the interval over seeds, of one seed over texts, wider if more settings are compared; None if there is none."""
     if len(setting.summaries) == 1:
         return over_texts(next(iter(setting.summaries.values())), key, compared)
     over = setting.over_seeds(key)
@@ -222,7 +210,6 @@ def _on_settings(settings: Sequence[Setting]) -> Conclusion:
 
 
 def _on_verdicts(settings: Sequence[Setting]) -> Iterator[Conclusion]:
-    """Say which settings have which verdict about tokens; nothing if one of the runs has none."""
     found: dict[str, list[str]] = {}
     for setting in settings:
         by_answer: dict[str, list[str]] = {}
@@ -284,12 +271,7 @@ MARKS = "os^Dv*PX"
 
 
 def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
-    """Write the page that compares runs.
-
-    Args:
-        path: the path of the page.
-        runs: two or more runs; runs that differ only in their seed are one setting.
-    """
+    """Write the page that compares two or more runs; runs that differ only in their seed are one setting."""
     folders = settings_of(runs)
     settings = named_by_choices(folders)
     keys = shared_keys(settings)
@@ -317,7 +299,6 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
 
 
 def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the rows of the page's table, grouped by question: the name of a number and one cell for each setting."""
     groups = []
     for experiment in dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)]):
         rows = [
@@ -331,18 +312,12 @@ def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, 
 
 
 def _mean(setting: Setting, key: str) -> str:
-    """Return the mean of a number over seeds with its spread; for a single seed its mean over texts with its interval."""
     only = over_texts(next(iter(setting.summaries.values())), key) if len(setting.summaries) == 1 else None
     return cell(setting.over_seeds(key)) if only is None else str(only)
 
 
 def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
-    """Draw every seed of every setting as a mark, with one line for each number and one panel for each scale.
-
-    Args:
-        settings: the settings, each with its own mark and colour.
-        keys: the keys of the numbers to draw.
-    """
+    """Draw every seed of every setting as a mark, with one line for each number and one panel for each scale."""
     panels: dict[tuple[float, float], list[str]] = {}
     for key in keys:
         panels.setdefault(scale_of(key), []).append(key)

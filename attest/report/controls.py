@@ -62,7 +62,7 @@ class Baseline:
 
 
 def baseline(run: RunFolder) -> Baseline | None:
-    """Return how a run compares with a constant answer on its test texts; None if the texts or their labels are not known.
+    """Compare a run with the best constant answer on its test texts; return None if the texts or their labels are unknown.
 
     None, too, if each instance is a text and a label: these are chosen by being present, so a constant answer says nothing.
     None if the model says one number (``sentence`` describes it) or answers by a span of the text.
@@ -86,18 +86,13 @@ def baseline(run: RunFolder) -> Baseline | None:
 
 
 def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
-    """Return the scores of a split as a line, ``Test:       accuracy 0.8010, F1 0.8000``; None if there are no scores.
-
-    Args:
-        numbers: the numbers by key, such as ``test/accuracy``; numbers that are no scores of the split are ignored.
-    """
+    """Return the scores of a split as a line, ``Test:       accuracy 0.8010, F1 0.8000``; None if there are no scores."""
     known = {metric: numbers[f"{split}/{metric}"] for metric in SCORE_NAMES if f"{split}/{metric}" in numbers}
     scores = ", ".join(f"{SCORE_NAMES[metric]} {_value(metric, value, '.4f')}" for metric, value in known.items())
     return f"{split.title() + ':':<12}{scores}" if any(value is not None for value in known.values()) else None
 
 
 def _value(metric: str, value: float | None, style: str) -> str:
-    """Format a score, or say why it is undefined: ``undefined: one class only``."""
     if value is None or math.isnan(value):
         return f"undefined: {UNDEFINED.get(metric, 'no instances')}"
     return format(value, style)
@@ -116,18 +111,17 @@ def last_words(run: RunFolder) -> list[str]:
 
 
 def warnings(held: Baseline) -> list[str]:
-    """Return warnings about a model that is no better than a constant answer; empty if it is better."""
+    """Return warnings about a model that is not shown to be better than a constant answer; empty if it is."""
     said = [] if held.only is None else [f"The model predicts “{held.only}” every time."]
     if not held.majority.better:
         said.append(
-            f"Its accuracy is not shown to be better than that of the constant answer ({held.test}). "
-            "What is measured on a model that has not learned its task says little."
+            f"Its accuracy is not shown to be better than that of always answering “{held.answer}”, the most frequent label "
+            f"({held.test}). What is measured on a model that has not learned its task says little."
         )
     return said
 
 
 def _of_number(summary: dict[str, float]) -> str:
-    """Say how well one number of each text fits the numbers that the data give."""
     rmse, of_mean = summary["test/rmse"], summary["test/rmse_of_mean"]
     pearson, spearman = (number(summary[f"test/{kind}"]) for kind in ("pearson", "spearman"))
     return (
@@ -200,11 +194,7 @@ NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
 
 
 class Controls:
-    """The controls of one run, read from its folder and from the folders of related runs.
-
-    Args:
-        held: the comparison of the run with a constant answer; None if it is not known.
-    """
+    """The controls of one run, read from its folder and from the folders of related runs."""
 
     def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary, held: Baseline | None = None) -> None:
         self.folder, self.settings, self.summary, self.held = folder, settings, summary, held
@@ -292,14 +282,12 @@ def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[
 
 
 def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
-    """Return the summaries of the run and of the runs that differ from it only in the seed."""
     paths = sorted(folder.setting.glob("seed*/summary.json"))
     require_together([RunFolder(path.parent) for path in paths if path.parent.name != folder.path.name])
     return [read_json(path) for path in paths]
 
 
 def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | None:
-    """Return the run that differs from this run only in its uniform projection; None if there is none."""
     mine = _but_for_projection(settings)
     for config in sorted(folder.corpus.glob(f"*-uniform*/{folder.path.name}/config.yaml")):
         other = RunFolder(config.parent)
@@ -310,7 +298,6 @@ def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | No
 
 
 def _but_for_projection(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings that identify a run, without its projection."""
     rest = identity(settings)
     (rest.get("run") or {}).pop("projection", None)
     network = ((rest.get("model") or {}).get("init_args") or {}).get("network") or {}

@@ -135,14 +135,12 @@ def _draw_violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None
 
 
 def _draw_bars(axes: Axes, values: pd.DataFrame, names: Sequence[str], named: bool, colours: str | Sequence[str]) -> None:
-    """Draw the mean of each column as a horizontal bar, with the standard deviation as whiskers."""
     axes.barh(range(len(names)), values.mean(), xerr=values.std(), color=colours, alpha=0.8, capsize=2)
     _name_rows(axes, names, named=named)
     axes.invert_yaxis()
 
 
 def _draw_means(axes: Axes, at: Any, columns: Sequence[pd.Series], colour: str, label: str) -> None:
-    """Draw the mean of each column of shares as a point on a line, with its 95 % interval over texts."""
     margins = np.transpose([whiskers(column) for column in columns])
     means = [column.mean() for column in columns]
     axes.errorbar(at, means, yerr=margins, marker="o", ms=4, lw=1, capsize=2, color=colour, label=label)

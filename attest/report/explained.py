@@ -74,7 +74,7 @@ PIECE_MARKS = ("##", "Ġ", "▁")
 
 
 def words_of(row: Mapping[str, Any]) -> list[Word]:
-    """Return the words of a text of ``joined``: the tokens, where it does not tell which word a token is of."""
+    """Return the words of a row of ``joined``; if the row does not assign tokens to words, each token is a word."""
     tokens, known, special = (row[name] if _is_list(row.get(name)) else [] for name in ("tokens", "word", "special"))
     words: list[Word] = []
     for place, token in enumerate(tokens):
@@ -93,7 +93,7 @@ def deciding_words(words: Sequence[Word], decides: Sequence[bool]) -> list[bool]
 
 
 def of_tokens(tokens: Sequence[str]) -> list[Word]:
-    """Return tokens as words, one each."""
+    """Return each token as a word of its own."""
     return [Word(token, False, [place]) for place, token in enumerate(tokens)]
 
 
@@ -112,14 +112,12 @@ ATTENTION = f"{INSTANCES}/attention"
 
 @cache
 def _shown() -> dict[str, TokenWeights]:
-    """Return the columns that hold one weight for each token, by key, in the order of the report."""
     specs = EXPERIMENTS.values()
     return {f"{spec.id}/{weights.column}": weights for spec in specs for weights in spec.weights}
 
 
 @cache
 def _wanted() -> frozenset[str]:
-    """Return the keys of the columns of evidence that are shown or that the notes quote."""
     quoted = (f"{key.split('/')[0]}/{column}" for key, weights in _shown().items() for column in weights.quotes)
     return frozenset((*_shown(), *quoted))
 
@@ -143,7 +141,7 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
 
 
 def said_of(row: Mapping[str, Any], class_names: Sequence[str]) -> dict[str, str | None]:
-    """Return what the data and the model say of a text, ``label`` (None if it is not known) and ``predicted``, in words."""
+    """Return the names of the gold ``label`` (None if it is unknown) and of the ``predicted`` class of a text."""
     if "prediction" in row:
         return {"label": _digits(row["label"]) if "label" in row else None, "predicted": _digits(row["prediction"])}
     return {
@@ -214,7 +212,6 @@ def _print_explanation(console: Console, explanation: Explanation, words: Sequen
 
 
 def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
-    """Print the table of all readings, if the text has more than one token."""
     readings = readings_of_text(text, text["tokens"])
     if readings is None:
         return
@@ -298,27 +295,27 @@ class ExplainedText:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Return all that is known of the text, as ``write_explained`` takes it."""
+        """Return the row of the text, which ``write_explained`` takes."""
         return dict(self._row)
 
     @property
     def words(self) -> list[Word]:
-        """Return the words of the text; special tokens among them."""
+        """Return the words of the text, with its special tokens."""
         return words_of(self._row)
 
     @property
     def predicted(self) -> str:
-        """Return the name of the class that the model predicts, or the number that it says, as it is shown."""
+        """Return the name of the predicted class, or the predicted number, as text."""
         return str(self._row["predicted"])
 
     @property
     def label(self) -> str | None:
-        """Return the name of the class that the data give; None if they give none."""
+        """Return the name of the gold class; None if it is unknown."""
         return self._row.get("label")
 
     @property
     def probabilities(self) -> dict[str, float]:
-        """Return the probability of each class, by its name; empty if the model says one number."""
+        """Return the probability of each class, by its name; empty if the model gives one number."""
         return dict(self._row["probabilities"])
 
     @property

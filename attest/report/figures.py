@@ -64,11 +64,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of the most predicted classes, renumbered from 0, and the names of these at most ``PANELS`` classes.
-
-    Args:
-        names: the names of the classes, in class order.
-    """
+    """Return the rows of the most predicted classes, renumbered from 0, and the names of these at most ``PANELS`` classes."""
     if len(names) <= PANELS:
         return rows, list(names)
     often = np.bincount(rows["predicted"].astype(int), minlength=len(names))
@@ -114,10 +110,7 @@ def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
 
 
 def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
-    """Write every figure as SVG and PNG, remove older figures, and return each figure with its SVG text.
-
-    Files that are not in the list of drawn figures stay.
-    """
+    """Write every figure as SVG and PNG, remove figures that it wrote earlier, and return each figure with its SVG."""
     folder.require_no_links()
     drawn = as_svg(figures)
     for figure, svg in drawn:

@@ -1,4 +1,4 @@
-"""The contents of a run folder before anything is drawn: settings, numbers, controls, the verdict, and one plain sentence for
+"""The contents of a run folder, without figures: settings, numbers, controls, the verdict, and one plain sentence for
 each question, with the p-value of each test that decides a word.
 """
 
@@ -14,8 +14,8 @@ from attest.experiments.judges.judging import sentence_about
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
-from attest.experiments.verdict import IN_PART, NO, Verdict
-from attest.report.answer import answered, error, error_and_estimate, reasons, told
+from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, Verdict, needed
+from attest.report.answer import answered, error, error_and_estimate, needing, reasons, told, unanswerable
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Pairing, pairing
 from attest.report.controls import Baseline, Controls, baseline, sentence
@@ -79,10 +79,7 @@ class Findings:
 
     @cached_property
     def class_names(self) -> list[str]:
-        """Return the names of the classes in their order, from the table of texts or from the record of the data.
-
-        There are none if the model says one number.
-        """
+        """Return the names of the classes in their order; no names if the model gives one number for each text."""
         if self.instances is not None and "prediction" in self.instances:
             return []
         columns = [] if self.instances is None else self.instances.filter(regex="^probability_").columns
@@ -115,7 +112,7 @@ class Findings:
 
     @cached_property
     def inside(self) -> bool:
-        """Return whether the attention is inside layers alone, so that it is not the weights that pool."""
+        """Return whether the attention is only inside layers, so that rollout stands for it."""
         return self.explanation != POOLED
 
     @cached_property
@@ -127,10 +124,34 @@ class Findings:
     def answered(self) -> dict[str, Verdict]:
         """Return the verdicts about tokens and about states, by what they are about; empty if the evidence allows none."""
         tables = {name: rows for name in self.experiments if name in EXPERIMENTS and (rows := self.table(name)) is not None}
-        read = self.explanation
-        if self.instances is None or {"prediction", "answer"} & {*self.instances} or read not in CALIBRATED or not tables:
+        if self.instances is None or {"prediction", "answer"} & {*self.instances} or self.explanation not in CALIBRATED:
             return {}
-        return answered(tables, self.inside, None if self.held is None else self.held.majority.better)
+        return answered(tables, self.inside, self._better)
+
+    @property
+    def _better(self) -> bool | None:
+        return None if self.held is None else self.held.majority.better
+
+    @cached_property
+    def _unanswerable(self) -> str | None:
+        there = {*self.experiments, *(() if self.instances is None else self.instances)}
+        shown = None if self.explanation in CALIBRATED else SHOWN_AS.get(self.explanation, self.explanation)
+        return unanswerable(there, shown, self._better)
+
+    @cached_property
+    def unanswered(self) -> str | None:
+        """Return a sentence on why there is no verdict; None if there is one."""
+        return None if self.answered else self._unanswerable or needing(self.lacking)
+
+    @cached_property
+    def lacking(self) -> list[str]:
+        """Return the experiments that could give a verdict if they were run, or run anew; empty if none can help."""
+        if self._unanswerable:
+            return []
+        unclear = [name for each in self.answered.values() if each.answer == CANNOT_TELL for name in each.lacking]
+        wanted = dict.fromkeys(unclear if self.answered else needed(self.inside))
+        missing = [name for name in wanted if name not in self.experiments]
+        return missing if self.answered else missing or [*wanted]
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -184,7 +205,7 @@ class Findings:
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
         """Return link, question and drawn lines of each section at the top of the page, deciding tokens first if marked."""
         known = truth_lines(self.instances, self.table("E1"))
-        drawn = [("truth", "Does its top token decide?", known)] if known else []
+        drawn = [("truth", "In which share of texts does the top token decide?", known)] if known else []
         for group in self.measured:
             placed = [line for line in group.lines if line.place(line.value) is not None]
             if group.experiment == "E15" and (readings := self.table("E15")) is not None:
@@ -235,13 +256,7 @@ def pools(settings: dict[str, Any]) -> bool:
 def answers(
     controls: Controls, instances: int | None, held: Baseline | None = None, pair: Pairing | None = None
 ) -> dict[str, str]:
-    """Return one sentence for each experiment that ran, by its id.
-
-    Args:
-        instances: the number of test texts; None if it is not known.
-        held: the comparison of the run with a constant answer; None if it is not known.
-        pair: the comparison of the run with the same model under uniform attention; None if that was not run.
-    """
+    """Return one sentence for each experiment that ran, by its id."""
     mean = Means(controls.summary, instances)
     sentences: dict[str, str | None] = {"test": sentence(held, controls.summary)}
     if not controls.of_trial:
@@ -264,7 +279,6 @@ def _uniform(controls: Controls, pair: Pairing | None) -> str:
 
 
 def _paired(pair: Pairing | None) -> str:
-    """Return a sentence on the paired test of learned against uniform attention, or on why there is no test."""
     if pair is not None and pair.same is False:
         return "But the two runs were tested on different texts, so these numbers cannot be compared."
     if pair is None or pair.test is None:

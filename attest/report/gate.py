@@ -219,7 +219,6 @@ class Sample:
 
 
 def _in_order(folder: RunFolder, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows in the order in which evidence reads their texts."""
     order = reading_order(torch.tensor(rows["id"].to_numpy()), Findings(folder).settings["seed_everything"])
     return rows.set_index("id").loc[order.tolist()]
 
@@ -276,7 +275,6 @@ def _measured(folder: RunFolder, key: str) -> Sample:
 
 
 def _range(key: str, values: pd.Series) -> tuple[float, float]:
-    """Return the least and the greatest value that a measure can have."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name)
     if pd.api.types.is_bool_dtype(values) or (column is not None and column.type == "bool"):

@@ -155,7 +155,6 @@ def _table(
 
 
 def _measured_by(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
-    """Return the measures that the tables of experiments have, by key, each indexed by the id of the text."""
     found = {}
     for measure in _of_experiments():
         experiment, name = measure.key.split("/")
@@ -300,10 +299,7 @@ def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_doubtful_words(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:
-    """Return the attention of a few words, those with a wrong or the least probable tag, averaged over heads and layers.
-
-    The words are in the order of the sentence.
-    """
+    """Return the attention of the wrong or least probable words, in their order, averaged over heads and layers."""
     gold, predicted, size = row["tags"], row["predicted_tags"], len(row["tokens"])
     attention = np.asarray(row["attention"]).reshape(size, size, -1).mean(axis=-1)
     probabilities = np.stack([row[f"probability_{name}"] for name in names], axis=-1).max(axis=-1)

@@ -107,10 +107,7 @@ class Line:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """Return the start and the width of the interval on the scale, in percent; None if no interval lies on it.
-
-        The interval of a mean near an end of the scale can reach beyond the scale; that part is not drawn.
-        """
+        """Return the start and the width of the interval on the scale, in percent; None if it lies outside."""
         if self.bounds is None:
             return None
         low, high = self.scale
@@ -138,11 +135,7 @@ class Group:
 
 
 def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
-    """Return the rows of the verdict by experiment: first the scores, then the uniform control, then the evidence.
-
-    Args:
-        class_names: the names of the classes, in class order.
-    """
+    """Return the rows of the verdict by experiment: first the scores, then the uniform control, then the evidence."""
     summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
     theirs = {} if run.kind else published(run.data, run.full_name)
     lines = uniform_control(controls)
@@ -210,7 +203,6 @@ def _grouped(lines: list[Line], may_lack: Sequence[str]) -> list[Group]:
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:
-    """Return the details of a mean: its spread, means by predicted class or label, numbers of texts undefined and read."""
     predicted, asked = f"{key}/mean/predicted_", f"{key}/mean/asked_"
     by_class = [
         f"{class_names[int(k.removeprefix(predicted))]} {number(v)}" for k, v in summary.items() if k.startswith(predicted)
@@ -232,11 +224,7 @@ GAP = "  "
 
 
 def scored(split: str, numbers: Mapping[str, float]) -> Iterator[str]:
-    """Yield the lines of a terminal that show the scores and the means of the evidence.
-
-    Args:
-        numbers: the numbers by logged key, ``test/accuracy`` or ``E1/validation/tau_gradient_inputs/mean``.
-    """
+    """Yield the lines of a terminal that show the scores and the means of the evidence."""
     if line := scores_line(split, numbers):
         yield line
     of_evidence = {key: match for key in numbers if (match := EVIDENCE.fullmatch(key))}
@@ -250,7 +238,6 @@ def scored(split: str, numbers: Mapping[str, float]) -> Iterator[str]:
 
 
 def _evidence(means: Mapping[tuple[str, str], float]) -> Iterator[str]:
-    """Yield a line for each question, and below it a line for each mean; measures of the verdict come first."""
     order = [*(tuple(key.split("/")) for key in described()), *sorted(means)]
     asked = dict.fromkeys([*QUESTIONS, *(experiment for experiment, _ in sorted(means))])
     for experiment in asked:

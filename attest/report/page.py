@@ -35,12 +35,7 @@ from attest.runs.identity import identity_of
 
 
 def evidence_illustrations(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> Iterator[Illustration]:
-    """Yield the figures of all experiments whose tables are there, in the order of the report.
-
-    Args:
-        tables: the tables by experiment, one row for each instance.
-        class_names: the names of the classes, in class order.
-    """
+    """Yield the figures of all experiments whose tables are there, in the order of the report."""
     for experiment, spec in EXPERIMENTS.items():
         rows = tables.get(experiment)
         if rows is None or not {"predicted", "prediction"} & {*rows.columns}:
@@ -151,6 +146,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "found": found,
         "name": _name_of(folder, settings),
         "path": str(folder.path),
+        "trial": TRIAL in settings,
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "warnings": [] if found.held is None else warnings(found.held),
@@ -177,7 +173,6 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 
 
 def _name_of(folder: RunFolder, settings: Mapping[str, Any]) -> str:
-    """Return the name of a run, or what a trial tried."""
     if TRIAL not in settings:
         return str(identity_of(folder))
     about = settings[TRIAL]
@@ -185,7 +180,6 @@ def _name_of(folder: RunFolder, settings: Mapping[str, Any]) -> str:
 
 
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
-    """Return remarks on the data: texts that are copies of others, and texts sampled by an older method."""
     if not folder.data.is_file():
         return list((settings.get(TRIAL) or {}).get("remarks", ()))
     record = read_json(folder.data)
@@ -195,7 +189,6 @@ def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
 
 
 def _sentences(path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    """Return the part of the page about the sentences of a tagger."""
     table = sentence_table(tagged, tables, tag_names(path))
     shown = {"sentences": shown_sentences(path, tagged), "tagged": len(tagged), "texts": [], "instances": None}
     return shown | {"data": as_script_data(table), "empty": table["empty"]}
@@ -218,10 +211,7 @@ def _texts(
 
 
 def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str], example: int | None) -> list[dict[str, Any]]:
-    """Return some texts with all their explanations: the example of the verdict, then others in the order of the prediction.
-
-    The order is that of its confidence; of one number, that of the number.
-    """
+    """Return some texts with all explanations: the example of the verdict, then others by confidence or number."""
     if "prediction" in rows:
         rows = rows.assign(confidence=None).sort_values("prediction")
     else:

@@ -68,12 +68,10 @@ def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | N
     mass = np.array([np.asarray(weights)[np.asarray(decides, dtype=bool)].sum() for weights, decides in pairs])
     right, wrong = percent((mass >= RIGHT).mean()), percent((mass <= WRONG).mean())
     return (
-        "The words that decide are known in this corpus; an answer never uses them. The top token is a "
-        "deciding word in "
+        "This corpus marks the words that decide; the verdict never uses these marks. The top token is a deciding word in "
         f"{percent(attention.value or 0.0, 1)} of texts for attention, {beside}and {random.text} for a random token"
-        f"{part and f'{part} that E1 read)'}. In the average text {percent(mass.mean())} of the attention lies on them. "
-        f"Attention is right (at least {percent(RIGHT)} on them) in {right} of texts and wrong (at most {percent(WRONG)}) "
-        f"in {wrong}."
+        f"{part and f'{part} that E1 read)'}. Deciding words get {percent(mass.mean())} of the attention in the average text, "
+        f"{percent(RIGHT)} or more in {right} of texts, and {percent(WRONG)} or less in {wrong} of texts."
     )
 
 
@@ -116,7 +114,7 @@ K = (1, 3, 5)
 """The numbers of first tokens that are compared."""
 DRAWN = 3
 """The number of first tokens that is drawn."""
-QUESTION = f"Do others rank the same {DRAWN} tokens first?"
+QUESTION = f"Which share of its {DRAWN} first tokens do others rank first?"
 ALIVE = 12
 """The count of 8-byte numbers in memory for each token of each importance while first tokens are compared."""
 ABOUT_SAME = "Of the tokens that attention ranks first, the share that the other reading ranks first, too."
@@ -385,11 +383,7 @@ class ReadingTable:
 
 
 def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> ReadingTable | None:
-    """Return the mean scores of each reading, the best first; None if there is no reading.
-
-    Args:
-        seconds: the seconds for each text, by the name of the reading; None if they were not measured.
-    """
+    """Return the mean scores of each reading, the best first; None if there is no reading."""
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
 
     def seconds_of(reading: str) -> str:
@@ -428,11 +422,7 @@ def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTa
 
 
 def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTable | None:
-    """Return a table with a row for each reading, the best first; None if there is no reading.
-
-    Args:
-        beside: for the heading of each further column, the function that returns the cell of a reading.
-    """
+    """Return a table with a row for each reading, the best first; None if there is no reading."""
     first = f"{SURVIVAL[0]}_"
     readings = [name.removeprefix(first) for name, value in values.items() if name.startswith(first) and not math.isnan(value)]
     if not readings:

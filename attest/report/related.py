@@ -79,11 +79,7 @@ class LinkedTable:
 
 @dataclass(frozen=True)
 class Page:
-    """A page with conclusions, tables and figures.
-
-    Args:
-        tables: the rows for ``related_table``, by heading; empty tables are left out.
-    """
+    """A page with conclusions, tables and figures."""
 
     title: str
     tables: Mapping[str, pd.DataFrame]
@@ -158,7 +154,6 @@ def as_text(tables: Mapping[str, LinkedTable], conclusions: Sequence[Conclusion]
 
 
 def _lines(name: str, table: LinkedTable) -> Iterator[str]:
-    """Yield the lines of a table as text: its name, its header, and the rows below their question."""
     cells = [row.cells for _, _, rows in table.groups for row in rows]
     longest = [max(map(len, column)) for column in zip(*cells, strict=True)]
     heads = [

@@ -90,20 +90,13 @@ def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.D
 
 
 def guides_compared(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the names of the two controls of E6 that show the use of the base's attention; None if one is missing.
-
-    For a tagger, the control with uniform attention is the run of E4.
-    """
+    """Return the names of the two controls of E6, of taggers E4 and E6, that show the use of the base's attention, or None."""
     uniform = next((name for name in (BY_UNIFORM, UNIFORM) if name in names), None)
     return (BY_BASE, uniform) if uniform is not None and BY_BASE in names else None
 
 
 def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None) -> list[Conclusion]:
-    """Return the conclusions on each kind of control that was run.
-
-    Args:
-        of_use: the comparison of the two guided models of ``guides_compared``; None if one of them is missing.
-    """
+    """Return the conclusions on each kind of control that was run."""
     tagging = any(pair.tagging for pair in pairs.values())
     base = percent(rows[0]["accuracy"], 1)
     return [
@@ -114,7 +107,6 @@ def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None
 
 
 def _uniform(rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterator[Conclusion]:
-    """Yield a conclusion that uniform attention does better or worse than learned attention only if a test says so."""
     found = _accuracies(rows, "E4")
     if pair is not None and found:
         does = {1: "does worse", 0: "is not shown to do worse", -1: "does better"}[pair.better]
@@ -123,7 +115,6 @@ def _uniform(rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterato
 
 
 def _moved(rows: Rows) -> Iterator[Conclusion]:
-    """Yield a conclusion on whether the adversary lies farther from the base than every other seed."""
     seeds = [_distance(row) for row in rows if row["experiment"] == "E5"]
     adversaries = [row for row in rows if row["name"].startswith(BY_ADVERSARY)]
     floor = f"Measured as JSD; {MOST}. Other seeds were not compared."
@@ -142,7 +133,6 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
 
 
 def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, model: str, base: str) -> Iterator[Conclusion]:
-    """Yield a conclusion on whether the base's attention guides another model better than uniform attention does."""
     found = _accuracies(rows, "E6")
     if not found:
         return
@@ -212,7 +202,6 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
 
 
 def _baselines(base: RunFolder) -> pd.DataFrame:
-    """Return a row for each known result that adversaries are compared with: E3 of the base, E4 and E5 of its controls."""
     rows = []
     known, controls = read_json(base.summary), base.path / "controls" / "summary.json"
     if "E3/jsd_exact/mean" in known:
@@ -264,7 +253,6 @@ class LambdaSweep:
         return f"; accuracy is {percent(min(scores), 1)} to {percent(max(scores), 1)}{theirs}" if scores else ""
 
     def _beyond_seeds(self) -> Iterator[Conclusion]:
-        """Yield a conclusion on the λ at which adversaries lie farther from the base than every other seed."""
         if not self.seeds:
             return
         beyond = [exceeds(value, max(self.seeds)) for value in self.rows[self.gained]]
@@ -304,7 +292,6 @@ class LambdaSweep:
         return f"{said}; in between it reaches {between} at λ = {plain(self._lambdas[found.index(between)])}"
 
     def _intervals(self, column: str) -> list[Interval] | None:
-        """Return the interval of a column for each adversary; None if an adversary has no interval."""
         found = [over_texts(summary, f"E7/{column}") for summary in self.summaries]
         known = [each for each in found if each is not None]
         return known if len(known) == len(found) else None

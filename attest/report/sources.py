@@ -52,7 +52,7 @@ class Sources:
     """Whether falls are an approximation: most sources were left out in groups only, and share the fall of theirs."""
 
     def learning_from(self, others: Sequence["Sources"]) -> "Sources":
-        """Return the same with one more reading, ``learned heads``: its heads have weights that tell the others' falls best.
+        """Return these sources with one more reading, ``learned heads``, whose weights are fitted to other answers.
 
         Args:
             others: of the same model, about other contexts or answers.
@@ -74,7 +74,7 @@ class Sources:
 
     @property
     def sentence(self) -> str:
-        """Return which source gives most, in words, and whether attention names it."""
+        """Return a sentence on which source the answer needs most, and on whether attention names that source."""
         first = self.table["drop"].idxmax()
         same = "also names it" if self.scores.loc["attention", "same"] else "names another one"
         how = "By groups of sources, an approximation for readings too: without" if self.by_groups else "Without"
@@ -113,7 +113,7 @@ class Sources:
         )
 
     def as_json(self) -> dict[str, object]:
-        """Return all of it as values of JSON; a number that is undefined is None."""
+        """Return everything as values of JSON, with None for undefined numbers."""
         frames = {"sources": self.table.reset_index(names="source"), "readings": self.scores.reset_index(names="reading")}
         tables = {name: frame.astype(object).where(frame.notna(), None).to_dict("records") for name, frame in frames.items()}
         about = {"model": self.model, "question": self.question, "answer": self.answer, "by_groups": self.by_groups}

@@ -49,7 +49,7 @@ def test_a_model_that_is_worse_than_the_constant_answer_is_not_called_better(tmp
     said, words = told(tmp_path, {"test/accuracy": 0.1}, decided([1] * 20, [0] * 18 + [1] * 2))
     assert said == snapshot
     assert words[1].startswith(
-        "Warning:    its accuracy is not shown to be better than that of the constant answer "
+        "Warning:    its accuracy is not shown to be better than that of always answering “good”, the most frequent label "
         "(McNemar's exact test: p < 0.0001)."
     )
     assert len(words) == 2

@@ -79,7 +79,7 @@ class Trial(Outcome):
 
     @property
     def name(self) -> str:
-        """Return the class name of the model and the number of tested texts, and of labels where each is decided by itself."""
+        """Return the class name of the model and the number of tested texts, for a multi-label model also of their labels."""
         path = table_of(self.folder)
         if path is None:
             return f"{self._model} on 0 texts"
@@ -309,11 +309,9 @@ def trial(
                 cast(Any, network).number = scale_of(network, batches)
             measuring.all_of(batches, progress, processes, until, batch_size)
         result = Trial(shown_class(network).__name__)
-        limits: dict[str, Any] = {"memory_gib": memory_gib, "max_tokens": max_tokens} | (
-            {} if until is None else {"until": until}
-        )
-        limits |= {"explanations": given_numbers} if given_numbers else {}
-        measuring.write(result.folder, limits | about)
+        about |= {"name": name, "until": until, "explanations": given_numbers or None}
+        known = {key: value for key, value in about.items() if value is not None}
+        measuring.write(result.folder, {"memory_gib": memory_gib, "max_tokens": max_tokens} | known)
     return result
 
 
@@ -326,7 +324,6 @@ def _batches(
     names: Sequence[str],
     several: bool,
 ) -> list[Batch]:
-    """Return the batches of a network, with the labels that are known."""
     tags, items, of_texts = bool(getattr(network, "tags", False)), read.items, read.tokenized or not read.batched
     labels = read.labels_for(names)
     if read.tokenized:
@@ -344,7 +341,7 @@ def _batches(
 
 @contextmanager
 def on_device(model: Any, device: str | torch.device | None) -> Iterator[None]:
-    """Let a model compute on a device inside the block, and bring it back at the end."""
+    """Move a model to a device inside the block, and move it back at the end."""
     wanted = None if device is None else device_named(device)
     if wanted is None or not isinstance(model, nn.Module):
         yield
@@ -384,10 +381,7 @@ def network_of(model: Any) -> nn.Module:
 def _asked_for(
     experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module, reading: str | None
 ) -> Experiments:
-    """Return the experiments that are asked for; if none is named, those of the verdict, or all if these do not suit.
-
-    With a reading in the place of attention, those that take one.
-    """
+    """Return the experiments that are typed, those that take the reading, or those that the verdict needs, if they suit."""
     if experiments is not None and experiments != ALL:
         return experiments
     suited_ones = _suited_experiments(batches, network)

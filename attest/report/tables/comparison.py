@@ -133,14 +133,12 @@ def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], a
 
 
 def _in_texts(p_values: Sequence[float], seeds: int) -> str:
-    """Return the verdict on a claim that holds over seeds, given the p-values of its tests over texts, one for each seed."""
     if any(p >= LEVEL for p in p_values):
         return MEAN_ALONE
     return HOLDS if len(p_values) == seeds and all(p < LEVEL for p in p_values) else UNTESTED
 
 
 def _within(ours: OverSeeds, value: float, allowed: float, verdicts: tuple[str, str, str, str]) -> str:
-    """Test whether our mean lies within a margin around a value, and return the verdict that fits."""
     if ours.seeds < ENOUGH_SEEDS:
         return TOO_FEW[ours.seeds - 1]
     above, below = p_above(ours, value - allowed), p_above(-ours, -value - allowed)

@@ -35,7 +35,6 @@ def table_figures(table: PublishedTable, numbers: pd.DataFrame, folders: Folders
 
 
 def _of_one_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Yield a figure of the report for the first seed of every row."""
     for (row, data, _), runs in folders.items():
         for folder in [runs[min(runs)]] if runs else []:
             possible = {each.key: each for each in illustrations(RunFolder(folder))}
@@ -44,7 +43,6 @@ def _of_one_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, 
 
 
 def _between_seeds(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Yield for every row violins of the JSD between the attention of its first two seeds, by largest weight."""
     for (row, data, _), runs in folders.items():
         if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:
             classes = [str(k) for k in range(rows["predicted"].max() + 1)]

@@ -143,7 +143,7 @@ def _p_value(p: float) -> str:
 
 
 def with_spread(mean: float, std: float, signed: bool = False) -> str:
-    """Return the mean and its spread, ``0.350 ± 0.020`` or ``2.1e-05 ± 3.0e-06``; without ± for one seed."""
+    """Return the mean and its spread, ``0.350 ± 0.020`` or ``2.1e-05 ± 3.0e-06``; for one seed only the mean."""
     form = _form(mean)
     text = f"{mean:{'+' if signed else ''}{form}}"
     return text if math.isnan(std) else f"{text} ± {std:{form}}"
@@ -197,7 +197,6 @@ def _column_rule(column: Any) -> str:
 
 
 def _setting(source: Publication, table: PublishedTable) -> str:
-    """Say how the setting of a source differs from ours, in the rows that the source has numbers for."""
     if source.own:
         return f" {OWN}: not published, so not judged"
     rows = [row for row in table.rows.values() if source.name in row.published]

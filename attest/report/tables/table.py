@@ -231,7 +231,6 @@ def _number_key(data: str, row: str, at: float | None, column: PublishedColumn) 
 
 
 def _number(runs: Mapping[int, Path], column: PublishedColumn, kept: KeptNumbers, key: Key) -> NumberOverSeeds:
-    """Return the number of a column over the seeds of a row; kept values stand for runs whose evidence is gone."""
     values = over_seeds(runs, column)
     if not column.table:
         return NumberOverSeeds(OverSeeds.of(list(values.values())), why_absent(values, [runs]))
@@ -272,7 +271,7 @@ def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Publish
 
 
 def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> str:
-    """Say why a number is absent: undefined if all its runs are there for some seed, else not run; empty if it has values."""
+    """Return why a number is absent: ``undefined`` if all runs of a seed exist, else ``not run``; empty if it is there."""
     if values:
         return ""
     return UNDEFINED if set.intersection(*map(set, runs)) else NOT_RUN
@@ -346,7 +345,6 @@ def _judged(table: PublishedTable, folders: Folders, kept: KeptNumbers, claim: P
 def _compared(
     table: PublishedTable, folders: Folders, kept: KeptNumbers, claim: PublishedClaim, data: str
 ) -> tuple[NumberOverSeeds, list[dict[str, Any]]]:
-    """Return the difference of the two numbers of a claim, and its tests over texts for each seed, made now or kept."""
     sides = claim.left, claim.right
     columns = [table.columns[column] for _, column in sides]
     runs = [folders.get((row, data, None), {}) for row, _ in sides]

@@ -73,11 +73,7 @@ def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[I
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
-    """Write the checkpoint that a run reads into its W&B configuration; ``log_artifacts`` draws the lineage from it.
-
-    Args:
-        wandb_id: the W&B id of the base; None if it has none.
-    """
+    """Write the checkpoint that a run reads into its W&B configuration; ``log_artifacts`` draws the lineage from it."""
     facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
     for logger in loggers:
         if isinstance(logger, WandbLogger):
@@ -201,10 +197,7 @@ class HeadlineWandbLogger(WandbLogger):
 
 
 class EpochAxes(Callback):
-    """A callback that tells W&B, once for each run, to show headlines of validation over epochs.
-
-    Training losses keep the steps of the optimiser as their axis, which is the default of Lightning.
-    """
+    """A callback that tells W&B, once for each run, to show headlines of validation over epochs."""
 
     def __init__(self) -> None:
         self._told = False

@@ -95,11 +95,7 @@ def logged_in() -> bool:
 
 
 def log_trial(folder: RunFolder, model: str) -> Path:
-    """Log the result of ``attest trial`` as a W&B run of its own; offline unless the user is logged in.
-
-    Returns:
-        The folder of the W&B run.
-    """
+    """Log a trial as a W&B run of its own, offline unless the user is logged in, and return the folder of that run."""
     tables = {path.stem: pd.read_parquet(path) for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))}
     plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
     with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
