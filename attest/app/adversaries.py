@@ -32,7 +32,7 @@ OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
 def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
-    """Return the typed values of λ, the weight of the divergence in the loss of an adversary, or the default for the base."""
+    """Return the typed values of λ, the weight of the divergence in the loss of an adversary, or the default value."""
     return choices.lambdas or (float(DEFAULT_LAMBDA[_predicts(base)]),)
 
 
@@ -105,7 +105,7 @@ class PlannedControl:
 
 
 def require_controls(base: Settings) -> None:
-    """Refuse a base that has no learned attention, with which its controls could be compared."""
+    """Refuse a base run without learned attention, because its controls could be compared with nothing."""
     run = base["run"]
     if predicts(base) not in GUIDE_OVERLAYS:
         raise AttestError(
@@ -132,7 +132,7 @@ def require_guides(base: Settings) -> None:
 
 
 def guiding_lambdas(base: Base) -> tuple[float, ...]:
-    """Return the values of λ of the adversaries whose attention guides another model, used if no λ is typed."""
+    """Return the default values of λ of the adversaries whose attention guides another model."""
     return GUIDING[str(predicts(base.settings))]
 
 
@@ -161,7 +161,7 @@ def _training(typed: Sequence[str], *more: str) -> Callable[[], RunFolder]:
 
 
 def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the id of each experiment (E4 or E6) that can say nothing about this base, and the reason."""
+    """Yield the id of each control experiment (E4 or E6) that does not suit a base run, and the reason."""
     network = base["model"]["init_args"].get("network")
     if not network:
         return
@@ -180,10 +180,7 @@ def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
 
 
 def _contextless(base: Base, typed: Sequence[str]) -> Iterator[PlannedControl]:
-    """Yield two controls of E6: a classifier without context, with uniform attention and with learned attention.
-
-    For a tagger, E4 and the base itself are these controls.
-    """
+    """Yield two controls of E6 for a classifier: a model without context, with uniform and with learned attention."""
     kept = [each for each in typed if not ABOUT_THE_MODEL.match(each)]
     average = [*kept, "MODEL=average", f"RECIPE={base.settings['run']['recipe']}"]
     yield PlannedControl("E6", BY_UNIFORM, _training(average, "PROJECTION=uniform"))
@@ -204,14 +201,13 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
-    """Return the dependent run that learns with the attention of the base, or of ``reads``, an adversary of the base."""
+    """Return the description of a run that is trained with the attention of the base, or of its adversary ``reads``."""
     kind = str(predicts(base.settings))
     network = _contextless_network() if kind == "label" else None
     return Dependent(GUIDES, name, overlay(GUIDE_OVERLAYS[kind]), {"E6": partial(write_comparison, "E6")}, reads, network)
 
 
 def _contextless_network() -> Settings:
-    """Return the settings of the network of MODEL=average, with a uniform projection because its attention is given."""
     network = read_yaml(config_file("MODEL", "average"))["model"]["init_args"]["network"]
     given = network["init_args"] | {"projection": {"class_path": "attest.core.attention.Uniform"}}
     return network | {"init_args": given}

@@ -106,7 +106,7 @@ def cut_searches_short(settings: Namespace) -> None:
 
 
 class ConfiguredRun(LightningCLI):
-    """A run as the user typed it: its settings and its folder. The constructor only parses."""
+    """A run that the user typed, with its settings and its folder; the constructor only parses."""
 
     needs_data = True
     """Whether the command reads the splits, and not only the vocabulary and the classes."""
@@ -264,7 +264,6 @@ class ConfiguredRun(LightningCLI):
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
-        """Write ``config.yaml`` with the settings of all tables in the folder; delete tables that other settings produced."""
         ours = self.settings["experiments"]
         for outdated in outdated_tables(self.folder, ours):
             self.folder.evidence(outdated).unlink()
@@ -363,7 +362,7 @@ WORK = {
 
 
 def require_work(trainer: Namespace, subcommand: str) -> None:
-    """Refuse options of the Trainer under which nothing would be trained, validated or tested."""
+    """Refuse options of the Trainer that leave nothing to train, validate or test."""
     for name in WORK[subcommand]:
         value = trainer.get(name)
         if value is not None and not re.search("[1-9]", str(value)):

@@ -118,8 +118,6 @@ def _laid_over(settings: Settings, changes: Settings) -> Settings:
 
 
 class _BaseRun(ConfiguredRun):
-    """A run of ``attest fit`` on which another run can depend."""
-
     def __init__(self, asked: AskedRun, accept: Callable[[Settings], None]) -> None:
         self.accept = accept
         super().__init__("fit", asked)

@@ -62,7 +62,7 @@ def evaluate(run: "RunOnTrial") -> None:
 
 @dataclass(frozen=True)
 class Apart:
-    """A place for evidence on a checkpoint outside the own folder of its run.
+    """A folder for evidence on a checkpoint that lies outside the folder of its run.
 
     Args:
         out: the folder that the user typed; None for a folder beside the checkpoint, whose name holds a hash.
@@ -114,7 +114,6 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list
 
 
 def _settings_of(run: RunFolder, trusted: Iterable[str]) -> dict[str, Any]:
-    """Return the settings of model, data and experiments; refuse classes that are neither ours nor trusted."""
     settings = run.settings()
     sections = ("run", "model", "data", "experiments", "trainer")
     if not all(isinstance(settings.get(name), dict) for name in sections):
@@ -220,7 +219,6 @@ def name_tables(run: RunOnTrial, missing: list[str]) -> None:
 
 
 def _texts_read(stopped: Stopped | None, experiment: str) -> str:
-    """Return, in words, how many of the texts an experiment read; an empty string if it read all texts."""
     if stopped is None:
         return ""
     read, of = (stopped.summary[f"{experiment}/{count}"] for count in (READ, ALL))
@@ -256,11 +254,7 @@ class LoadedRun(_TrainedRun):
         return cast(TextDataModule, self.datamodule)
 
     def explained(self, number: int, text: str) -> dict[str, Any]:
-        """Explain one text in a batch of its own, so that it gets no padding from longer texts.
-
-        Returns:
-            A row as ``attest.report.explained.joined`` has it, with ``title``, ``unknown`` words and ``probabilities``.
-        """
+        """Explain one text in a batch of its own, so that it gets no padding from longer texts."""
         if not hasattr(self.model, "observe"):
             name = type(self.model).__name__
             raise AttestError(f"{self.on_trial.path} holds a {name}; expected a classifier of whole texts.")
@@ -293,7 +287,7 @@ def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Obse
 
 
 def evidence_on(observation: Observation) -> dict[str, Tensor]:
-    """Return the columns that the report shows of a text; the prediction of the model serves as the label.
+    """Return the columns that the report shows for a text; the prediction of the model serves as the label.
 
     Attention rollout cannot be replaced or permuted, so only experiments on tokens are run on it.
     """
@@ -320,11 +314,7 @@ IDENTITY = re.compile(r"[\w-]+")
 
 
 def strange_class(settings: Any, trusted: Iterable[str] = ()) -> str | None:
-    """Return the first unknown class that the settings name, whose import could run foreign code; None if there is none.
-
-    Args:
-        trusted: modules that are known, too; an empty name stands for all modules.
-    """
+    """Return the first unknown class that the settings name, whose import could run foreign code; None if there is none."""
     known = (*KNOWN, *(f"{module}." if module else "" for module in trusted))
     return next((path for path in _importable(settings) if not path.startswith(known)), None)
 

@@ -137,13 +137,7 @@ def _require_parts(data: Any, trainer: Trainer) -> TextDataModule:
 
 
 def train(run: ConfiguredRun) -> RunFolder:
-    """Train, gather the evidence on the test split with the best checkpoint, write the summary and the report.
-
-    A run that was stopped continues where it stopped; existing results are kept, unless ``run.force`` is set.
-
-    Returns:
-        The folder of the run.
-    """
+    """Train, gather the evidence, write the summary and the report, and return the folder; a stopped run continues."""
     with run.prepared():
         if run.nothing_to_do:
             _say(f"complete: {run.folder.path} (FORCE=1 starts afresh)")

@@ -24,7 +24,7 @@ HOW = 'For example: attest.trial(model, [("Who wrote it?", "It was written by An
 
 
 def require_questions(texts: Sequence[Any], encode: Any) -> None:
-    """Refuse what is no list of questions with their passages."""
+    """Refuse texts that are not pairs of a question and its passage."""
     from attest.models.pretrained.texts import Encoder, is_pair
 
     if not isinstance(encode, Encoder) or not all(map(is_pair, texts)):
@@ -35,7 +35,7 @@ def require_questions(texts: Sequence[Any], encode: Any) -> None:
 
 
 def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], encode: Any) -> list[Batch]:
-    """Return batches with marked token ids: the marks tell the network the passage and the model's own answer.
+    """Return batches whose token ids also mark the passage and the answer that the model gives.
 
     Args:
         batches: of questions with their passages, with ``text_of_pair`` int64 ``(B, T)``.
@@ -70,7 +70,7 @@ def _written(text: tuple[str, str], encode: Any, begin: int, end: int) -> str:
 
 
 def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[str, float]]:
-    """Return batches with ``label``, 1 where the answer is a right one, and the scores as SQuAD counts them.
+    """Return batches with ``label``, which is 1 if the model's answer is right, and the scores that SQuAD defines.
 
     Args:
         labels: the right answer to each question, a list of right answers, or a dictionary with this list as ``text``, as

@@ -110,13 +110,13 @@ def texts_of(batch: Batch) -> list[Batch]:
 
 
 def in_batches(texts: Iterable[Batch], batch_size: int) -> list[Batch]:
-    """Return texts, dictionaries as ``texts_of`` makes them, as batches of texts of similar length, the shortest first."""
+    """Return the texts that ``texts_of`` returned as batches of similar length, the shortest texts first."""
     ordered = sorted(texts, key=lambda text: int(text["mask"].sum()))
     return [batch_of(ordered[start : start + batch_size]) for start in range(0, len(ordered), batch_size)]
 
 
 def batch_of(texts: Sequence[Batch]) -> Batch:
-    """Return texts, dictionaries as ``texts_of`` makes them, as one batch, padded to the length of the longest text."""
+    """Return the texts that ``texts_of`` returned as one batch, padded to the length of the longest text."""
     longest = max(int(text["mask"].nonzero().max()) + 1 for text in texts)
 
     def together(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Numbers that are given beside texts, one a token or one a word: explanations and human marks; found by position or by text.
+"""Numbers that a user gives for each token or word of a text: explanations and human marks.
 
 Legend: T tokens.
 """
@@ -23,7 +23,7 @@ UNITS = ("token", "token but the special ones", "word")
 
 
 class Units:
-    """Which of the numbers beside a text each of its tokens gets: ``places`` int64 ``(T,)``, -1 for none, by unit."""
+    """The assignment of a user's numbers to the tokens of one text: ``places`` int64 ``(T,)`` by unit, -1 for no number."""
 
     def __init__(self, text: Batch, spaced: tuple[list[int], int] | None) -> None:
         real = text["mask"].bool().cpu()
@@ -40,7 +40,7 @@ class Units:
             self.places["word"] = torch.tensor(spaced[0]), spaced[1]
 
     def spread(self, unit: str, numbers: np.ndarray) -> Tensor:
-        """Return the number of each token, float64 ``(T,)``: those of a unit have equal shares, which add up to its number."""
+        """Return a number for each token, float64 ``(T,)``: the tokens of a word share the number of the word equally."""
         places, count = self.places[unit]
         shares = torch.bincount(places[places >= 0], minlength=count)[places]
         of_tokens = torch.from_numpy(numbers)[places] / shares
@@ -50,7 +50,7 @@ class Units:
 
 
 def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
-    """Return of each text, in their order, which number a token gets."""
+    """Return the assignment of numbers to tokens for each text, in the order of the texts."""
     texts = {int(text["id"]): text for batch in batches for text in texts_of(batch)}
     if {*texts} != {*range(len(texts))}:
         raise AttestError(
@@ -61,7 +61,7 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
 
 
 def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
-    """Return the numbers of the tokens of texts, float64 ``(T,)`` each, and what they are of, in words."""
+    """Return one number for each token of each text, float64 ``(T,)``, and a phrase that says how the user gave them."""
     units = [units[text] for text in texts]
     values = [_row(f"{what} of text {text}", each) for text, each in zip(texts, numbers, strict=True)]
     fitting = [
@@ -121,7 +121,7 @@ def _refuse_lengths(what: str, texts: Sequence[int], values: Sequence[np.ndarray
 def columns_by_text(
     source: pd.DataFrame | str | Path, read: Given, holds: Callable[[str, pd.Series], bool], wanted: str
 ) -> dict[str, list[Any]]:
-    """Return some columns of a table, a value for each text that is tried; its rows are found by their text."""
+    """Return the columns of a table that hold numbers for the texts on trial; its rows are matched by their text."""
     table, what = source, "the table"
     if not isinstance(table, pd.DataFrame):
         what = str(source)

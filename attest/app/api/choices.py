@@ -1,4 +1,4 @@
-"""The choices of a model of multiple choice: which it makes, and what it says of the others.
+"""Trials of models that choose one of several given answers to each text.
 
 It reads a text with each of its choices, gives each a logit, and makes the choice with the largest. So an instance of a trial
 is a text with the choice that the model makes, whose tokens and attention are on trial; the decision is between all choices.
@@ -20,14 +20,14 @@ HOW = 'For example: attest.trial(model, [("It rains.", ["Take a coat.", "Go and 
 
 
 def are_choices(text: Any) -> bool:
-    """Return whether this is a text with the choices that there are for it."""
+    """Return whether a value is a text with a list of two or more choices."""
     if not (isinstance(text, tuple | list) and len(text) == 2 and isinstance(text[1], tuple | list) and len(text[1]) > 1):
         return False
     return all(isinstance(each, str) for each in (text[0], *text[1]))
 
 
 def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:
-    """Return each text with the choice that the model makes; the network then knows what it says of the others."""
+    """Return each text with the choice that the model makes, and store the logits of all choices in the network."""
     from attest.models.pretrained.network import DIGIT, Choices
 
     counts = {len(text[1]) for text in texts if are_choices(text)}

@@ -32,7 +32,7 @@ HOW = "For example: explanations={'shap': values}, where values has a list of nu
 
 
 def require_one_decision(option: str, batches: Sequence[Batch], of_others: bool) -> None:
-    """Refuse ``explanations`` or ``rationales``, an option, for what is no text of tokens with one decision."""
+    """Refuse the option ``explanations`` or ``rationales`` if the model makes several decisions about a text."""
     if of_others or any(batch["token_ids"].ndim != 2 for batch in batches):
         raise AttestError(
             f"{option}= says of each token of a text what it has to do with one decision, and this model makes several, of "
@@ -70,7 +70,7 @@ def given_in(batch: Batch, signed: Mapping[str, bool], device: torch.device) -> 
 
 
 def signs_of(batches: Sequence[Batch], names: Sequence[str]) -> dict[str, bool]:
-    """Return by name whether an explanation has numbers below 0 anywhere."""
+    """Return for each explanation, by its name, whether any of its numbers is below 0."""
     return {name: any(bool((batch[KEY.format(name)] < 0).any()) for batch in batches) for name in names}
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
-    """Return the model and its tokenizer: load a folder or Hub id; take a model out of DDP, a compiler, a pipeline or peft."""
+    """Return a model without DDP, compiler, pipeline or peft around it, and its tokenizer; load a folder or a Hub id."""
     if isinstance(model, str | Path):
         with needing_transformers():
             from attest.models.pretrained.loading import load
@@ -45,7 +45,7 @@ def is_of_transformers(model: Any) -> bool:
 
 
 def is_plain(model: Any) -> bool:
-    """Return whether a model is a module with ``forward`` alone: it has none of the four steps, and trains no network."""
+    """Return whether a model has only ``forward``: none of the four steps, and no ``network`` inside."""
     steps = any(hasattr(model, step) for step in STEPS) or isinstance(getattr(model, "network", None), nn.Module)
     return isinstance(model, nn.Module) and not steps and type(model).forward is not nn.Module.forward
 
@@ -181,7 +181,7 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
 
 
 def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
-    """Return the further tensors ``(B, T)`` of the tokenizer for texts or words; an empty dictionary for another encoder."""
+    """Return all other tensors ``(B, T)`` of the tokenizer, such as token types; no tensors for another encoder."""
     from attest.models.pretrained.texts import Encoder
 
     given = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []

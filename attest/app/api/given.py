@@ -67,7 +67,7 @@ class Given:
         return any(isinstance(each, Mapping) and "types" in each for each in self.items)
 
     def labels_for(self, names: Sequence[str]) -> Any:
-        """Return the labels: by name where a data set and the model both have names, else as they are given."""
+        """Return the labels, as names if both the data set and the model have names, else unchanged."""
         unnamed = not names or all(name == f"LABEL_{number}" for number, name in enumerate(names))
         if self.labels is None or not self.classes or unnamed:
             return self.labels
@@ -162,8 +162,6 @@ def _require_same_rows(data: Any, labels: Any) -> None:
 
 
 class _Table:
-    """A table of a user."""
-
     def __init__(self, kind: str, columns: Mapping[str, Any], features: Mapping[str, Any] | None = None) -> None:
         self.kind, self.columns, self._features = kind, columns, features or {}
 
@@ -182,7 +180,7 @@ class _Table:
         return values.tolist() if hasattr(values, "tolist") else list(values)
 
     def read(self, columns: Columns, labels: Any) -> Given:
-        """Return the texts and the labels, and say which columns they are from."""
+        """Return the texts and the labels of the table, and print which columns were read."""
         names = [*self.columns]
         for option, name in columns.named.items():
             if name not in names:
@@ -216,13 +214,11 @@ class _Table:
 
 
 def _known_classes(labels: list[Any]) -> list[Any] | None:
-    """Return class numbers of a data set of the Hub, None where it has none; None if it has none at all."""
     known = [None if label == NO_CLASS else label for label in labels]
     return known if any(label is not None for label in known) else None
 
 
 def _table_of(data: Any) -> _Table | None:
-    """Return a DataFrame, a data set or a dictionary of columns as a table; None for anything else."""
     if isinstance(data, pd.DataFrame):
         if not data.columns.is_unique:
             twice = data.columns[data.columns.duplicated()][0]
@@ -244,7 +240,6 @@ def _is_column(values: Any) -> bool:
 
 
 def _table_of_rows(listed: list[Any]) -> _Table | None:
-    """Return a list of rows, dictionaries with a text or with token ids of one text, as a table; None for anything else."""
     if not all(isinstance(each, Mapping) for each in listed):
         return None
     names = [*listed[0]]

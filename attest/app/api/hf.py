@@ -15,7 +15,7 @@ MOMENTS = ("epoch", "evaluation")
 
 
 class AttentionTrial(TrainerCallback):
-    """Evidence about attention on fixed texts while a model is trained, logged to all that the Trainer logs to.
+    """A callback that tries the attention on fixed texts during training, and logs the numbers through the Trainer.
 
     It changes nothing in the training: model, gradients and random numbers are afterwards as they were before. Several
     processes share the texts.
@@ -52,7 +52,7 @@ class AttentionTrial(TrainerCallback):
         self._trainer: Any = None
 
     def attach(self, trainer: Any) -> "AttentionTrial":
-        """Add this callback to a Trainer, and log by it; return this callback.
+        """Add this callback to a Trainer, whose loggers it then uses, and return this callback.
 
         Raises:
             AttestError: the parameters are spread over processes, by FSDP or DeepSpeed.
@@ -68,7 +68,7 @@ class AttentionTrial(TrainerCallback):
         return self
 
     def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Refuse to be one of the Trainer's ``callbacks=``, none of which learns how this Trainer logs."""
+        """Refuse this callback among the ``callbacks=`` of a Trainer, because it could not log from there."""
         raise AttestError(
             "AttentionTrial is among the callbacks= of a Trainer, and no callback there is told what the Trainer logs to; "
             "expected to be attached once the Trainer is made: AttentionTrial(texts, …).attach(trainer)"

@@ -69,7 +69,7 @@ def _is_chosen(name: str, test: Mapping[str, Any], beside: Collection[str]) -> b
 
 
 def test_of(metric: Metric, larger: str, of: str) -> dict[str, Any]:
-    """Return a metric as a test of the judges, with the sign that makes a larger value mean more suspicious attention."""
+    """Return a metric as a test of the judges, signed so that a larger value means more suspicious attention."""
     return {"metric": metric, "sign": -1 if larger == "right" else 1, "of": of}
 
 

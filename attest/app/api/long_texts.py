@@ -1,4 +1,4 @@
-"""Texts that are longer than their model reads: read in windows, or refused where nothing cuts them."""
+"""Texts that are longer than the model can read: Attest reads them in windows, or refuses them."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, str
 
 
 def require_suited(names: Iterable[str], network: Any) -> None:
-    """Refuse experiments that are asked for and not had where texts are read in windows."""
+    """Refuse experiments that cannot be computed if texts are read in windows."""
     for name in names:
         if name in INSIDE and not INSIDE[name].suits(network):
             raise AttestError(

@@ -50,14 +50,14 @@ from attest.runs.versions import environment, peak_memory
 
 
 class Fitting:
-    """What is known about the memory of this process: the smallest batch that did not fit."""
+    """A record of the smallest batch that did not fit into memory."""
 
     def __init__(self) -> None:
         self.too_large: tuple[int, int] | None = None
         """Texts and tokens of that batch; None if all have fitted."""
 
     def each(self, batch: Batch, work: Callable[[Batch], None]) -> None:
-        """Do some work on a batch, or on its halves one after the other, where the whole does not fit into memory.
+        """Do some work on a batch, or on its halves one after the other if the batch does not fit into memory.
 
         A GPU says that it lacks memory by an error of its own. PyTorch's allocator on a CPU raises a plain ``RuntimeError``,
         like many others: halves are tried after any of these, and what a single text raises is raised.
@@ -246,7 +246,6 @@ class Measuring:
             self.seconds.clear()  # the first process has them all
 
     def _within_budget(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
-        """Return the batches, cut into parts where the attention inside layers does not fit this process's share of memory."""
         heads = sum(layer.heads or 0 for layer in attending(self.network).values())
         parts = []
         for batch in batches:
@@ -309,13 +308,11 @@ class Measuring:
         return {"predicted": observation.predicted}
 
     def _decided(self, label: Tensor | None, inside: bool, observation: Observation) -> Tensor | None:
-        """Return the classes that experiments compare decisions with: gold ones; inside layers predicted ones without them."""
         return observation.predicted if label is None and inside else label
 
     def _experiments(
         self, pooled: Observation | None, layers: LayerObservation | None, context: Context, identity: dict[str, Tensor]
     ) -> Iterator[str]:
-        """Run every requested experiment on one batch, and yield its name after its rows are measured."""
         for name, experiment in self.measures.items():
             if name in self._asked:
                 observation = layers if experiment.inside else pooled
@@ -330,7 +327,6 @@ class Measuring:
                 yield name
 
     def _rows(self, columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
-        """Return a table with a row for each instance; ``asked`` holds the name of the label that the model is asked about."""
         rows = rows_of(columns, mask)
         return rows.assign(asked=[self.labels[label] for label in rows["asked"]]) if self.labels else rows
 
@@ -394,7 +390,6 @@ class Measuring:
         write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()} | known)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
-        """Return the scores by key, such as ``test/accuracy``; an empty dictionary if the texts have no labels."""
         if "label" not in texts:
             return {}
         from attest.core.measures.decisions import decision_scores
@@ -404,7 +399,6 @@ class Measuring:
         return {f"test/{name}": float(score) for name, score in scores.items()}
 
     def _settings(self, texts: int, limits: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings that the report shows; the key ``trial`` marks a folder without training."""
         model = shown_class(self.network)
         names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
@@ -503,7 +497,6 @@ class TaggedMeasuring(Measuring):
         return replace(seen, labels=tags.to(device), special=special)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
-        """Return the scores by key: the accuracy over words and, if tags mark chunks, the F1 of single tags and of chunks."""
         gold, predicted = (
             pad_sequence([torch.tensor(row) for row in texts[name]], batch_first=True, padding_value=NO_TAG)
             for name in ("tags", "predicted_tags")

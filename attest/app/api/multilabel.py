@@ -46,7 +46,7 @@ def _listed(labels: Any) -> Any:
 
 
 def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[list[Batch], dict[str, float]]:
-    """Return batches of texts and labels, and how well the model decides all labels of all texts.
+    """Return batches with one row for each text and label, and the scores of the model over all labels.
 
     Args:
         batches: of texts; ``label`` bool ``(B, L)`` says which labels they have, if that is known.
@@ -88,7 +88,6 @@ def _part(batch: Batch, rows: Tensor, asked: Tensor, network: Any) -> Batch:
 
 
 def _scores(probabilities: Tensor, gold: Tensor) -> dict[str, float]:
-    """Return F1 over all decisions, the mean F1 of labels that a text has or is given, and the share of texts wholly right."""
     each = [binary_f1_score(probabilities[:, label], gold[:, label]) for label in range(gold.shape[-1])]
     there = ((probabilities > 0.5) | (gold == 1)).any(dim=0)
     scores = {

@@ -1,4 +1,4 @@
-"""The questions that a model is asked that says one number of each text, a regression or a reranker.
+"""Trials of models that give one number for each text, such as regressions and rerankers.
 
 It decides nothing. Evidence is how far its number moves, in standard deviations of its numbers over all texts, which are read
 once before evidence begins.
@@ -48,7 +48,7 @@ def numbers_of(labels: Any, texts: int) -> Tensor | None:
 
 @torch.no_grad()
 def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
-    """Read all texts once, and return the scale of the numbers that a model says of them."""
+    """Return the scale of the numbers that a model gives, after one pass over all texts."""
     device, found = device_of(network), []
     for batch in batches:
         tokens, mask = (batch[name].to(device) for name in ("token_ids", "mask"))
@@ -67,7 +67,7 @@ def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
 
 
 class NumberMeasuring(Measuring):
-    """The experiments of a trial of a model that says one number; in its tables ``prediction`` stands for ``predicted``."""
+    """The experiments on a model that gives one number; its tables have the column ``prediction``, not ``predicted``."""
 
     def _require_names(self, classes: int) -> None:
         """Accept the one number, which has no name."""
@@ -82,7 +82,6 @@ class NumberMeasuring(Measuring):
         return observation.predicted
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
-        """Return the spread of the numbers and, where labels are known, correlations with them and the error."""
         said = texts["prediction"].astype(float)
         scores = {DEVIATION: cast(Any, self.network).number.deviation, "number/mean": float(said.mean())}
         if "label" not in texts:

@@ -1,4 +1,4 @@
-"""What people have marked in texts, in the shapes in which corpora keep it, as marks of tokens.
+"""Human rationales: the marks that people made in texts, in any usual format, become marks of tokens.
 
 Legend: T tokens, A annotators.
 """
@@ -36,7 +36,7 @@ HOW = (
 
 
 def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, encode: Any, tags: bool = False) -> list[Batch]:
-    """Return batches that hold under ``KEY`` what was marked; of a tagger also for which token, under ``OF_TAG``.
+    """Return batches with the marks under ``KEY`` and, for a tagger, with the token that they explain under ``OF_TAG``.
 
     Args:
         rationales: as in ``attest.trial``; None or an empty list for a text that nobody has read.
@@ -103,7 +103,6 @@ def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
 
 
 def _annotators(place: int, row: Any, units: Units, text: Any) -> list[np.ndarray]:
-    """Return the marks of each annotator of a text."""
     if row is None or (isinstance(row, float) and np.isnan(row)) or (isinstance(row, list | tuple) and not len(row)):
         return []
     if _is_text(row):
@@ -124,7 +123,6 @@ def _annotators(place: int, row: Any, units: Units, text: Any) -> list[np.ndarra
 
 
 def _is_text(row: Any) -> bool:
-    """Return whether a rationale is a text with stars, or the two texts of a pair."""
     return isinstance(row, str) or (isinstance(row, list | tuple) and bool(row) and all(isinstance(part, str) for part in row))
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """The numbers, tables, answers and report of one model that was put on trial. A notebook shows it as a table."""
+    """The numbers, tables, answers and report of one model on trial; a notebook shows them as a table."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
@@ -50,10 +50,7 @@ class Outcome:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Return every number by its key, as in ``summary.json``: ``test/accuracy``, ``E1/tau_gradient_inputs/mean``, …
-
-        None stands for what is undefined.
-        """
+        """Return every number by its key, such as ``test/accuracy``, as in ``summary.json``; None if it is undefined."""
         return self._findings.summary
 
     @property
@@ -63,7 +60,7 @@ class Outcome:
 
     @property
     def verdicts(self) -> list[str]:
-        """Return the verdicts as sentences: about the tokens that decide, then about the hidden states that do."""
+        """Return the verdicts as sentences: first the one about tokens, then the one about hidden states."""
         return self._findings.sentences
 
     @property

@@ -43,7 +43,7 @@ def sources(
     seed: int = 0,
     device: str | torch.device | None = None,
 ) -> Sources:
-    """Say from which parts of its context a causal language model has its answer, and how well readings agree with that.
+    """Find the parts of the context that an answer of a causal language model comes from, and score readings by them.
 
     Each source is left out by itself, and the fall of the answer's log-probability is what it gave; what stands before it is
     read once. Held against it: attention of the rows that lead to the answer, with and without the first token, by what it

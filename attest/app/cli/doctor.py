@@ -168,7 +168,6 @@ def packages() -> Iterator[Finding]:
 
 
 def _requirements() -> list[Requirement]:
-    """Return the requirements of the installed package without its extras; an empty list if it is not installed."""
     return [each for each in own_requirements() if each.marker is None or each.marker.evaluate({"extra": ""})]
 
 

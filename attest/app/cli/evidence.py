@@ -42,7 +42,6 @@ def main(arguments: list[str]) -> int:
 
 
 def _of_reading(reading: str, wanted: list[str]) -> list[str]:
-    """Return the ids of the experiments to run with a reading in place of attention: the typed ids, or all that accept one."""
     from attest.experiments.readings import READINGS
     from attest.experiments.registry import EXPERIMENTS
 

@@ -90,7 +90,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run the typed command; turn errors and interruptions into a sentence and an exit code."""
     if arguments == ["--version"]:
         print(version_line())
         return 0

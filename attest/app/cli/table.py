@@ -40,7 +40,6 @@ def main(arguments: list[str]) -> int:
 
 
 def _format(typed: str | None, out: Path | None) -> str:
-    """Return the format that the suffix of the file or ``--format`` names; Markdown if there is neither."""
     if out is None:
         return typed or "markdown"
     by_suffix = kind_of(out, SUFFIXES)

@@ -174,7 +174,6 @@ def _loaded(typed: Namespace, data: "Labelled", numbers: bool) -> tuple[Any, Any
 
 
 def _names(typed: str | None, config: Any) -> list[str]:
-    """Return the names of the classes that the user typed, or the names that the model gives."""
     from attest.core.labels import class_names, names_of
 
     if typed is None:

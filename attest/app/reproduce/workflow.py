@@ -101,7 +101,6 @@ def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) ->
 
 
 def _as_raised(number: int) -> BaseException:
-    """Return the exception that a signal stands for: Lightning's for SIGTERM, KeyboardInterrupt for any other signal."""
     if number != signal.SIGTERM:
         return KeyboardInterrupt()
     from pytorch_lightning.utilities.exceptions import SIGTERMException
