@@ -19,7 +19,7 @@ from attest.runs.folder import RunFolder, write_atomically
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """A callback that keeps ``checkpoints/best.ckpt``, the epoch with the best score; the last if none was validated."""
+    """A callback that writes ``checkpoints/best.ckpt``: the epoch with the best score, or the last if none was validated."""
 
     def __init__(self, folder: RunFolder, monitor: str, mode: str) -> None:
         super().__init__(
@@ -28,7 +28,7 @@ class BestCheckpoint(ModelCheckpoint):
         self.path = str(folder.best)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the best score, which Lightning would forget if the folder has moved."""
+        """Restore the best score, which Lightning would forget after the folder has moved."""
         if state_dict["best_model_path"]:
             here = dict.fromkeys(("best_model_path", "kth_best_model_path"), self.path)
             state_dict = state_dict | here | {"best_k_models": {self.path: state_dict["best_model_score"]}}
@@ -39,7 +39,7 @@ class BestCheckpoint(ModelCheckpoint):
             known = sorted(name for name in trainer.callback_metrics if name.startswith("validation/"))
             raise AttestError(
                 f"run.monitor is {self.monitor}, which is not logged; expected one of {', '.join(known)}. "
-                f"Type for example --run.monitor={known[0]} --run.mode=min"
+                f"For example: --run.monitor={known[0]} --run.mode=min"
             )
         if trainer.callback_metrics[self.monitor].isnan() and not trainer.sanity_checking:
             self._leave_out_epoch(trainer)
@@ -47,7 +47,6 @@ class BestCheckpoint(ModelCheckpoint):
             super().on_validation_end(trainer, pl_module)
 
     def _leave_out_epoch(self, trainer: Trainer) -> None:
-        """Print that the epoch is not chosen because its score is undefined; raise an error if no earlier epoch has one."""
         if not self.best_model_path:
             raise AttestError(
                 f"run.monitor is {self.monitor}, which is undefined on the validation split, so no epoch can be the best; "
@@ -73,14 +72,13 @@ def _epoch_will_be_validated_again(trainer: Trainer) -> bool:
 
 
 class LastCheckpoint(Callback):
-    """A callback that keeps ``checkpoints/last.ckpt`` fresh: in the first batch of an epoch, every few batches, on SIGTERM.
+    """A callback that writes ``checkpoints/last.ckpt`` in the first batch of an epoch, every few batches, and on SIGTERM.
 
-    It holds parameters, optimiser, loop counters, position in the data and random state. It is never written after the last
+    It contains parameters, optimiser, loop counters, position in the data and random state. It is never written after the last
     batch of an epoch: a resumed run then trains the rest of the epoch and validates it, which is the one path through the
     training loop that replays everything. SIGTERM writes it if there is one process alone.
 
     Args:
-        folder: of the run.
         every_n_batches: the number of batches between two checkpoints, which a killed run loses at most.
     """
 
@@ -100,7 +98,7 @@ class LastCheckpoint(Callback):
 
 
 class RandomState(Callback):
-    """A callback that keeps torch's random state of every rank in every checkpoint, so that dropout goes on where it was.
+    """A callback that stores the random state of torch on every rank in every checkpoint, so that dropout continues.
 
     The state is restored when the first batch begins, because torch's loader draws a number when it starts an epoch.
     """
@@ -125,7 +123,7 @@ class RandomState(Callback):
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """A writer of checkpoints that writes them whole or not at all, and refuses files that are damaged or of another run.
+    """A plugin that writes checkpoints whole or not at all, and refuses files that are damaged or from another run.
 
     Args:
         settings: the configuration; every checkpoint keeps a part of it, which is compared when the checkpoint is read.
@@ -152,8 +150,6 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         except Exception as error:  # torch reports a broken file as any of half a dozen types
             raise unreadable(Path(path)) from error
         if not isinstance(checkpoint, dict) or "state_dict" not in checkpoint:
-            raise AttestError(
-                f"{path} holds no trained network; expected a checkpoint that this program wrote. Give another file."
-            )
+            raise AttestError(f"{path} contains no trained network; expected a checkpoint of Attest. Give another file.")
         require_trained_with(checkpoint, self.settings, Path(path))
         return checkpoint

@@ -1,4 +1,4 @@
-"""The callback that runs an experiment: it observes, measures, gathers over ranks, logs, and keeps or writes the table."""
+"""The callback that runs an experiment: it observes batches, gathers rows over ranks, logs means, and writes the table."""
 
 import os
 import time
@@ -36,7 +36,7 @@ Columns = dict[str, Tensor]
 
 
 class Evidence(Callback):
-    """An experiment that runs at validation end on a fixed part of the split, and once on the whole test split.
+    """A callback that runs an experiment at validation end on a part of the split, and once on the whole test split.
 
     It works in any ``Trainer`` whose LightningModule offers ``observe(batch)``, which returns what
     ``attest.experiments.observe`` does; or, inside layers, has one model of transformers that classifies texts or tokens. A
@@ -74,8 +74,8 @@ class Evidence(Callback):
         unknown = [option for option in options if option not in known]
         if unknown and hasattr(self, "experiment"):
             raise AttestError(
-                f"{self.id} was given {unknown[0]}, and {self.experiment.__name__} has no such parameter; expected one of "
-                f"{', '.join(known) or 'none'}. Leave it out."
+                f"{self.id} was given the option {unknown[0]}, which {self.experiment.__name__} lacks; expected options among "
+                f"{', '.join(known) or 'none'}. Leave {unknown[0]} out."
             )
         self.options = {name: value for name, value in options.items() if value is not None}
         self.folder: RunFolder | None = None
@@ -97,7 +97,7 @@ class Evidence(Callback):
 
     @property
     def draws_a_sample(self) -> bool:
-        """Return whether the experiment reads a sample of the test texts, for some of its columns at least."""
+        """Return whether the experiment reads a sample of the test texts for some of its columns."""
         return "texts" in self._parameters
 
     @property
@@ -110,13 +110,13 @@ class Evidence(Callback):
         return (self.observes,)
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Any:
-        """Return the observation of a batch, with ids, mask, labels and predictions; None if the batch is left out."""
+        """Return the observation of the current batch; None if the batch is left out."""
         return self._running.observe(pl_module, self.observes)
 
     def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> Columns:
-        """Return the columns of evidence on a batch of B texts: ``(B,)`` one number a text, ``(B, T)`` one a token."""
+        """Return the columns of evidence on a batch: ``(B,)`` with a number per text, ``(B, T)`` with one per token."""
         if not hasattr(self, "experiment"):
-            raise NotImplementedError(f"{type(self).__name__} must say what it measures: set experiment, or define measure.")
+            raise NotImplementedError(f"{type(self).__name__} must set experiment, or define the method measure.")
         asked = self._parameters
         context = Context(
             labels=self.labels(observation) if "labels" in asked else None,
@@ -135,7 +135,6 @@ class Evidence(Callback):
         return spec if spec is not None and spec.run is getattr(self, "experiment", None) else None
 
     def _drawn_from(self, trainer: Trainer, observation: Observation | LayerObservation) -> Background | None:
-        """Return the training texts of the DataModule; None if it has none as token ids or if texts are lists of sentences."""
         flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
         if self._background is None and flat is not None and observation.tokens.ndim == 2:
             self._background = Background(*flat).to(observation.tokens.device)
@@ -145,17 +144,17 @@ class Evidence(Callback):
         """Return the gold labels of B texts, int64 ``(B,)``, or the tags of their T tokens, ``(B, T)``."""
         if observation.labels is None:
             raise AttestError(
-                f"{self.id} ({type(self).__name__}) compares decisions with the gold labels, and there are none; expected "
-                'them in the observation, or in batch["label"]. Pass them to attest\'s observe as labels.'
+                f"{self.id} ({type(self).__name__}) compares decisions with gold labels, and there are no labels; expected "
+                'labels in the observation, or in batch["label"]. Pass them to attest\'s observe as labels.'
             )
         return observation.labels
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        """Return the gathered test rows with columns that need no measuring, such as the tokens."""
+        """Return the test table with further columns that need no measuring, such as the tokens."""
         return rows
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Check the module and the settings, and share observations with the other experiments of the trainer."""
+        """Check the module and the settings, and share observations with other experiments of the trainer."""
         require_bounds(vars(self) | self.options, f"the setting {{}} of {self.id}".format)
         first, *_ = *_evidence_of(trainer), self
         self._running = first._running
@@ -165,9 +164,9 @@ class Evidence(Callback):
         model = model_in(pl_module)
         if model is None:
             raise AttestError(
-                f"{self.id} ({type(self).__name__}) needs a LightningModule that offers {missing[0]}(batch), and "
-                f"{type(pl_module).__name__} does not; expected a method that returns an observation of the batch. "
-                "“Your own Trainer” in the documentation shows how to define it."
+                f"{self.id} ({type(self).__name__}) needs a LightningModule with the method {missing[0]}(batch), and "
+                f"{type(pl_module).__name__} lacks it; expected a method that returns an observation of the batch. See “Your "
+                "own Trainer” in the documentation."
             )
         if not {*missing} <= {*OBSERVED}:
             raise AttestError(
@@ -268,7 +267,6 @@ class Evidence(Callback):
         self._seconds += time.perf_counter() - started
 
     def _identity(self, observation: Any) -> Columns:
-        """Return id and length of each text; its label and prediction unless every token has its own."""
         identity = {"id": observation.ids}
         if not self.split.alone:
             identity["loader"] = torch.full_like(observation.ids, self.split.place)
@@ -280,12 +278,11 @@ class Evidence(Callback):
 
     @property
     def split(self) -> EvaluatedSplit:
-        """Return the split of the current batch, or of the last one."""
+        """Return the split of the current batch, or of the last batch."""
         assert self._running.split is not None, "there is no split before the first batch"
         return self._running.split
 
     def _gather(self) -> pd.DataFrame:
-        """Return all rows of all ranks, each instance once, sorted by id, on every rank."""
         parts, self._parts = self._parts, []
         self.seconds, self._seconds = self._seconds, 0.0
         self._running.leave()
@@ -293,30 +290,30 @@ class Evidence(Callback):
 
 
 def seed_of(trainer: Trainer) -> int:
-    """Return the seed of random draws: that of the trainer's DataModule if it has one, else of ``seed_everything``, else 0."""
+    """Return the seed of random draws: the DataModule's, else that of ``seed_everything``, else 0."""
     seed = getattr(datamodule_of(trainer), "seed", None)
     return int(os.environ.get("PL_GLOBAL_SEED", 0)) if seed is None else seed
 
 
 def datamodule_of(trainer: Trainer) -> Any:
-    """Return the DataModule of a running trainer, which Lightning sets but does not declare; None if there is none."""
+    """Return the DataModule of a trainer; None if it has none."""
     return getattr(trainer, "datamodule", None)
 
 
 def rationale_of(observation: Any, batch: Batch) -> Tensor | None:
-    """Return the mask of the deciding tokens, bool ``(B, T)`` for B texts; None if the batch marks none or is of sentences."""
+    """Return the mask of the deciding tokens, bool ``(B, T)``; None if the batch marks none or consists of sentences."""
     rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
     return rationale if rationale is not None and rationale.shape == observation.mask.shape else None
 
 
 def class_names(trainer: Trainer, count: int) -> list[str]:
-    """Return the names of the classes: ``label_names`` of the DataModule or LightningModule, else numbers."""
+    """Return the ``label_names`` of the DataModule or LightningModule; class numbers if there are none."""
     offered = (getattr(each, "label_names", None) for each in (datamodule_of(trainer), trainer.lightning_module))
     return [str(name) for name in next((names for names in offered if names is not None), range(count))]
 
 
 def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of all ranks, each instance once; a sampler repeats instances to give every rank the same number."""
+    """Return the rows of all ranks without the instances that a sampler has repeated to fill the ranks."""
     if not shards:
         return pd.DataFrame({"id": [], "length": []}, dtype=int)  # of a sample without texts
     rows = joined(shards)
@@ -325,7 +322,7 @@ def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
     again = rows.duplicated(key)
     if any(shard.duplicated(key).any() for shard in shards) or (again & ~rows.duplicated(same)).any():
         raise AttestError(
-            f"several instances have the id {rows['id'][again].iloc[0]}; expected a different id for each. {GIVE_IDS}"
+            f"several instances have the id {rows['id'][again].iloc[0]}; expected a different id for each instance. {GIVE_IDS}"
         )
     return rows[~again.to_numpy()].sort_values(key, ignore_index=True)
 

@@ -1,8 +1,8 @@
 """Experiments as callbacks: ``Experiment`` runs any experiment by its id, and each experiment has a class of its own name.
 
-A class names the function of ``attest.experiments`` that it runs, and the options that YAML may set; the function describes
-them and holds their defaults. Classes whose names begin with ``Layer`` ask inside the layers of a Transformer.
-Every class also takes ``every_n_epochs`` and ``validation_instances``, its ``schedule``, as ``Evidence`` does.
+A class names the function that it runs and the options that YAML may set; the function describes them and has their defaults.
+Classes whose names begin with ``Layer`` ask inside the layers of a Transformer. Every class also takes ``every_n_epochs`` and
+``validation_instances``, its ``schedule``, as ``Evidence`` does.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from attest.experiments.registry import EXPERIMENTS, INSIDE, OF_TAGS, askable
 
 
 class Experiment(Evidence):
-    """An experiment by its id, on the observation of every batch: ``Experiment("E12", draws=10)``.
+    """A callback that runs an experiment by its id, or a function: ``Experiment("E12", draws=10)``.
 
     Args:
         id: of the experiment: file name, metric prefix.
@@ -42,7 +42,7 @@ class Experiment(Evidence):
     ) -> None:
         known = self._known()
         if experiment is None and id not in known:
-            raise AttestError(f"no experiment is called {id}; expected one of {', '.join(known)}, or a function of your own.")
+            raise AttestError(f"the experiment {id} is not known; expected one of {', '.join(known)}, or your own function.")
         self.id, self.experiment = id, known[id] if experiment is None else experiment
         super().__init__(every_n_epochs, validation_instances, **options)
 
@@ -56,7 +56,7 @@ def _on_batches(id: str) -> Any:
 
 
 class Explaining(Evidence):
-    """An experiment that reads ``observation.explanation`` alone, which is attention or attention rollout.
+    """A callback for experiments that read only the explanation: attention, or attention rollout.
 
     Args:
         explanation: ``attention``, the weights that pool, which must be learned; or ``rollout``, from them down to the tokens
@@ -74,12 +74,12 @@ class Explaining(Evidence):
         return ("observe",) if self.explanation == "attention" else ("observe_steps", "observe_layers")
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
-        """Return the pooled observation, with rollout in place of its attention if rollout is on trial."""
+        """Return the pooled observation, in which rollout replaces attention if rollout is on trial."""
         return self.by_rollout(*(self._running.observe(pl_module, method) for method in self.methods))
 
     @staticmethod
     def by_rollout(first: Observation, layers: LayerObservation | None = None) -> Observation:
-        """Return an observation with rollout in place of its attention; unchanged if there are no layers."""
+        """Return an observation in which rollout replaces attention; the same observation without layers."""
         if layers is None:
             return first
         return first.explained_by(attention_rollout(layers.attention, where_rollout_begins(first)))
@@ -88,7 +88,7 @@ class Explaining(Evidence):
 class FeatureImportance(Explaining):
     """E1: the rank correlation of attention with importance; ``attest.experiments.feature_importance`` defines the columns.
 
-    Leave-one-out, which reads a text once a token, waits for the test split; at validation end gradients speak alone.
+    Leave-one-out, which reads a text once for each token, is computed on the test split alone.
     """
 
     id = "E1"
@@ -108,7 +108,7 @@ class AttentionPermutation(Evidence):
 class AdversarialAttention(Evidence):
     """E3: the most different attention of equal prediction; ``attest.experiments.adversarial_attention`` defines the columns.
 
-    The search waits for the test split; at validation end the exact answer, which is nearly free, speaks alone.
+    The search runs on the test split alone; at validation end there is only the exact answer, which is nearly free.
     """
 
     id = "E3"
@@ -138,7 +138,7 @@ class ActivationSwap(Evidence):
 class ImportanceEntropy(Evidence):
     """E10: the entropy of importance; ``attest.experiments.importance_entropy`` defines the columns.
 
-    Leave-one-out and the sample of Table 1 wait for the test split; at validation end the gradients speak alone.
+    Leave-one-out and the influence on hidden states are computed on the test split alone.
     """
 
     id = "E10"
@@ -204,8 +204,7 @@ class Erasure(Explaining):
 class SideBySide(Evidence):
     """E15: every reading of the model on a sample of texts; ``attest.experiments.readings.side_by_side`` defines the columns.
 
-    The seconds that each reading takes stand in the run's ``timing.json``, as ``seconds_a_text``, measured on the texts of the
-    first process.
+    The run's ``timing.json`` has the seconds of each reading, ``seconds_a_text``, measured on the texts of the first process.
     """
 
     id = "E15"
@@ -229,7 +228,7 @@ class SideBySide(Evidence):
 
 
 class LayerEvidence(Evidence):
-    """An experiment on self-attention, of classifiers and taggers alike; a tagger has no one label or prediction a text.
+    """A callback for experiments inside the layers of classifiers and taggers.
 
     The LightningModule offers ``observe_layers(batch)``, which returns what ``attest.experiments.layers.observe_layers`` does.
     """
@@ -238,7 +237,7 @@ class LayerEvidence(Evidence):
 
 
 class LayerExperiment(LayerEvidence, Experiment):
-    """An experiment by its id, inside the layers of a Transformer: ``LayerExperiment("E9", draws=3)``."""
+    """A callback that runs an experiment by its id inside the layers of a Transformer: ``LayerExperiment("E9", draws=3)``."""
 
     @staticmethod
     def _known() -> dict[str, Callable[..., Columns]]:

@@ -1,4 +1,4 @@
-"""Callbacks on single steps: numbers that are not finite, gradient norms, and SIGTERM to several processes."""
+"""Callbacks on single steps: they watch for numbers that are not finite, log gradient norms, and end processes on SIGTERM."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from attest.lightning_modules.text_module import require_finite
 
 
 class FiniteLoss(Callback):
-    """A callback that stops a run whose training loss or gradient is NaN or infinite, and names the ids of the batch.
+    """A callback that stops a run if the training loss or a gradient is NaN or infinite, and names the ids of the batch.
 
     The run stops before the step, so that weights and checkpoints stay as they were.
     """
@@ -39,7 +39,7 @@ class FiniteLoss(Callback):
 class StepSize(Callback):
     """A callback that logs ``train/learning_rate``, of the first group of parameters, and ``train/gradient_norm``.
 
-    The norm is L2, before clipping. Both are computed at the steps that the Trainer logs, so that no other step waits.
+    The norm is L2, before clipping. Both are computed only at the steps that the Trainer logs.
     """
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
@@ -54,8 +54,8 @@ class StepSize(Callback):
 class EndAtOnce(Callback):
     """A callback that ends each of several processes at once on SIGTERM; a resumed run continues from the last checkpoint.
 
-    Lightning's own handler, which a single process keeps, has all ranks communicate. If a cluster signals all ranks together,
-    one rank waits in that communication and the others in another one, for ever.
+    Lightning's own handler makes all ranks communicate. If a cluster signals all ranks together, they wait for one another for
+    ever. A single process keeps that handler.
     """
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -1,7 +1,6 @@
 """Tables of the test texts themselves: predictions and attention, attention maps, and texts under an attack on keys.
 
-``Instances`` writes the table that every table of evidence joins by ``id``; start there. ``AttentionMaps`` keeps the attention
-of a few texts for figures, ``TaggedInstances`` describes sentences. The others measure a trained ``KeyAdversary`` (E9).
+Every table of evidence joins that of ``Instances`` by ``id``; start there.
 """
 
 from dataclasses import replace
@@ -26,12 +25,12 @@ from attest.runs.folder import INSTANCES, MAPS, TAGGED
 
 
 class Instances(Explaining):
-    """The table of the texts, with ``probability_<class name>`` in [0, 1], ``max_attention``, and per token ``attention``.
+    """A callback that writes the table of the test texts: the probability of each class, and the attention of each token.
 
-    Classes stand in class order. If the data set offers ``units_of(id)``, ``tokens`` holds the tokens (sentences, if attention
-    is over these) as they were before unseen words became one symbol. Further columns, if the corpus has them: ``rationale``;
-    ``question``, a list of words; ``special``, True at tokens of subwords that belong to no word. ``attention`` is rollout if
-    that is read instead. It runs on the test split only.
+    Columns: ``probability_<class name>`` in [0, 1], in class order; ``max_attention``; per token ``attention``, or rollout. If
+    the data set offers ``units_of(id)``, ``tokens`` are the tokens (or sentences) as they were before unseen words became one
+    symbol. Further columns, if the corpus has them: ``rationale``; ``question``, a list of words; ``special``, True at tokens
+    of subwords that belong to no word.
 
     Args:
         explanation: as in ``Explaining``.
@@ -52,14 +51,14 @@ class Instances(Explaining):
 
 
 class TextTable(LayerEvidence):
-    """A table of the test texts with what layers attend to; it is not made at validation end."""
+    """A callback that writes a table of the test texts with the attention inside layers, never at validation end."""
 
     def __init__(self) -> None:
         super().__init__(every_n_epochs=0)
 
 
 class TaggedInstances(TextTable):
-    """The table of the sentences of a tagger, with tags, probabilities and attention; it runs on the test split only.
+    """A callback that writes the table of a tagger's test sentences, with tags, probabilities and attention.
 
     Columns: ``max_attention``, the mean of the largest weights of all rows; per token ``tokens``, if the data set offers
     ``tokens_of(id)``, ``tags`` (gold), ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``,
@@ -80,13 +79,12 @@ class TaggedInstances(TextTable):
 
 
 class AttentionMaps(TextTable):
-    """The attention maps of a few random test texts; columns as in ``attest.experiments.layers.rollout``.
+    """A callback that writes the attention maps of a few random test texts, with the columns of ``attention_maps``.
 
     ``tokens`` is a column, too, if the data set offers ``units_of(id)``. Conditions are ``original``; every projection, in all
     layers, by its name; and ``shuffled``, the first shuffle of E9.
 
     Args:
-        texts: the number of texts.
         projections: under which attention is shown, by name.
     """
 
@@ -117,7 +115,7 @@ class AttentionMaps(TextTable):
 
 
 class KeyAttackMaps(AttentionMaps):
-    """The attention maps of a few test texts, ``original`` and ``attacked`` by a trained ``KeyAdversary``."""
+    """A callback that writes attention maps of a few test texts, ``original`` and ``attacked`` by a ``KeyAdversary``."""
 
     def __init__(self, texts: int = 3) -> None:
         super().__init__(texts)
@@ -136,7 +134,7 @@ class KeyAttackMaps(AttentionMaps):
 
 
 class KeyAttack(TextTable):
-    """E9: the effect of a trained ``KeyAdversary`` on every test text.
+    """E9: the effect of a trained ``KeyAdversary`` on each test text.
 
     Columns ``(B,)``: ``correct`` without attack; ``correct_attacked``, by the label that the attack is scored on; ``flipped``,
     whether the decision changes; ``tvd_attacked`` of predictions; ``jsd_attacked`` of attention in nats, the mean over rows of
@@ -164,10 +162,10 @@ class KeyAttack(TextTable):
 
 
 class AttackedInstances(TextTable):
-    """The table of the texts as they are decided under attack, so that two attacks can be compared text by text.
+    """A callback that writes the table of the test texts under attack, so that attacks can be compared text by text.
 
     ``label`` is the label that the attack is scored on, the other class for ``opposite``; ``predicted`` and
-    ``probability_<class name>`` in [0, 1] are those under attack. There is no pooled attention here to show.
+    ``probability_<class name>`` in [0, 1] are those under attack.
     """
 
     id = INSTANCES

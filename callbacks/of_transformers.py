@@ -1,4 +1,4 @@
-"""A model of transformers inside somebody's LightningModule, observed without a method that the module would have to offer."""
+"""Observations of a model of the library transformers inside a LightningModule that has no method for them."""
 
 import sys
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ OBSERVED = ("observe_layers", "observe_steps")
 
 
 class OfTransformers:
-    """The observations of a model of transformers, by the batches that its tokenizer gives.
+    """The observations of a model of the library transformers, from batches of its tokenizer.
 
     Args:
         model: a ``transformers.PreTrainedModel`` that classifies texts or tokens.
@@ -33,31 +33,30 @@ class OfTransformers:
         chooses = name.endswith(DECIDING) and not (gives_number(model.config) or labels_decided(model))
         if not chooses or model.config.is_encoder_decoder:
             raise AttestError(
-                f"{name} does not choose one class of a text or a token, or has an encoder and a decoder; expected a "
-                "classifier with one stack of layers. Try the trained model by attest.trial, which takes others, too."
+                f"{name} does not choose one class of a text or a token, or has both an encoder and a decoder; expected a "
+                "classifier with one stack of layers. Put the trained model on trial by attest.trial, which takes more kinds."
             )
         types = getattr(model.config, "type_vocab_size", 1) or 1
         self.network = PretrainedNetwork(model, padding_of(model) or 0, segments=types)
         require_as_it_is(self.network)
 
     def observe_layers(self, batch: Mapping[str, Any]) -> LayerObservation:
-        """Return what layers attend to in a batch with ``input_ids`` and ``attention_mask``, int64 ``(B, T)``."""
+        """Return the attention inside layers on a batch with ``input_ids`` and ``attention_mask``, int64 ``(B, T)``."""
         tokens, mask, special = self._read(batch)
         return observe_layers(self.network, None, tokens, mask, special=special)
 
     def observe_steps(self, batch: Mapping[str, Any]) -> Observation:
-        """Return the embedded tokens of such a batch, and the decisions."""
+        """Return the embedded tokens of a batch, as in ``observe_layers``, and the decisions."""
         tokens, mask, special = self._read(batch)
         return observe(self.network, None, tokens, mask, special=special)
 
     def _read(self, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return token ids, with token types in them if there are some, the mask, and the special tokens if they are known."""
+        """Return token ids (with token types in them), the mask, and the special tokens if they are known."""
         if not isinstance(batch, Mapping) or not {"input_ids", "attention_mask"} <= {*batch}:
             found = ", ".join(map(str, batch)) if isinstance(batch, Mapping) else type(batch).__name__
             raise AttestError(
-                f"a batch has no input_ids and attention_mask ({found}), and the module does not say how it is read; expected "
-                "what a tokenizer gives, or a module that offers observe_layers(batch). “Your own Trainer” in the "
-                "documentation shows how."
+                f"a batch contains {found}, without input_ids and attention_mask; expected a batch of a tokenizer, or a "
+                "module with the method observe_layers(batch). See “Your own Trainer” in the documentation."
             )
         tokens, mask = batch["input_ids"], batch["attention_mask"].bool()
         if "token_type_ids" in batch and self.network.segments > 1:
@@ -67,7 +66,7 @@ class OfTransformers:
 
 
 def model_in(module: LightningModule) -> nn.Module | None:
-    """Return the one model of transformers in a module; None if there is none, or several side by side."""
+    """Return the only model of the library transformers in a module; None if there is none, or more than one."""
     if (library := sys.modules.get("transformers")) is None:
         return None
     found = [(name, part) for name, part in module.named_modules() if isinstance(part, library.PreTrainedModel)]

@@ -17,7 +17,7 @@ from attest.core.measures.numbers import duration
 
 
 class Curves(Callback):
-    """A callback that keeps the training loss and all validation scores and evidence of every epoch in the checkpoint."""
+    """A callback that stores the training loss, validation scores and evidence of every epoch in the checkpoint."""
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
@@ -65,13 +65,13 @@ def terminal() -> bool:
 
 
 def epochs_counted(trainer: Trainer) -> str:
-    """Return the epoch that runs, counted from 1, and the largest number of epochs if it is known: ``Epoch 8/8``."""
+    """Return the running epoch, counted from 1, and the number of epochs if it is known: ``Epoch 8/8``."""
     most = trainer.max_epochs
     return f"Epoch {trainer.current_epoch + 1}" + (f"/{most}" if most is not None and most > 0 else "")
 
 
 class EvidenceProgress(RichProgressBar):
-    """A bar of Lightning that counts epochs from 1, and names the experiment that runs on the test split.
+    """A progress bar of Lightning that counts epochs from 1 and names the running experiment.
 
     Batches are sorted by length, and long ones take longer: what remains is an estimate from the batches so far.
     """
@@ -86,18 +86,18 @@ class EvidenceProgress(RichProgressBar):
         return epochs_counted(self.trainer).ljust(len(self.validation_description))
 
     def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> Any:
-        """Return the numbers that the bar shows, without the number that a logger has given the run."""
+        """Return the numbers that the bar shows, without the version number of a logger."""
         return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
 
     def name_experiment(self, identity: str, place: int, of: int) -> None:
-        """Show which experiment runs now, its place among all experiments, and their number."""
+        """Show the running experiment, its place among all experiments, and their number."""
         if self.progress is not None and self.test_progress_bar_id is not None:
             self.progress.update(self.test_progress_bar_id, description=f"Evidence {identity} ({place} of {of})")
             self.refresh()
 
 
 class EpochLines(Callback):
-    """A callback that prints, after every epoch, the mean training loss and the validation score that chooses the best epoch.
+    """A callback that prints the mean training loss and the monitored validation score after every epoch.
 
     Args:
         curves: the callback that knows both; it must come before this callback.
@@ -115,7 +115,7 @@ class EpochLines(Callback):
 
 
 def show_running(trainer: Trainer, identity: str, all_of_them: Sequence[str]) -> None:
-    """Show in the trainer's bar which of all experiments runs, if the bar is an ``EvidenceProgress``."""
+    """Show the running experiment in the trainer's bar, if the bar is an ``EvidenceProgress``."""
     bar = getattr(trainer, "progress_bar_callback", None)
     if isinstance(bar, EvidenceProgress):
         bar.name_experiment(identity, all_of_them.index(identity) + 1, len(all_of_them))
@@ -128,11 +128,11 @@ AGAIN = 30
 
 
 class Forecast:
-    """A forecast of the remaining time of some work, which begins when the forecast is made.
+    """A forecast of the remaining time of work that begins when the forecast is made.
 
     Args:
-        least: the number of batches that must be finished before.
-        renewed: whether it is told every half minute; otherwise once.
+        least: the number of batches that must be finished first.
+        renewed: whether the forecast is told every half minute, or once.
     """
 
     def __init__(self, least: int = BATCHES, renewed: bool = True) -> None:
@@ -153,7 +153,7 @@ class Forecast:
         return time.perf_counter() - self._started
 
     def remaining(self, seconds: float) -> str | None:
-        """Return the remaining seconds in words; None if only a few are left."""
+        """Return the remaining time in words; None if only a few seconds are left."""
         if seconds < SECONDS:
             return None
         judged = "batch" if self.batches == 1 else f"{self.batches} batches"
@@ -161,7 +161,7 @@ class Forecast:
 
 
 class FirstBatches(Callback):
-    """A callback that prints how long training or evidence will still take: once beside a bar, else every half minute."""
+    """A callback that prints the remaining time of training or evidence: once if there is a bar, else every half minute."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._forecast = Forecast(renewed=trainer.progress_bar_callback is None)

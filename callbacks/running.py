@@ -1,4 +1,4 @@
-"""The split of an evaluation, as any loader of torch tells of it; its current batch, observed once for all experiments."""
+"""The split of an evaluation, read from any torch loader, and its current batch, observed once for all experiments."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ GIVE_IDS = "Give every instance a number of its own in the data set, and pass th
 
 
 class EvaluatedSplit:
-    """The split that a loader goes through: the number of its batches, and which instances they hold.
+    """The split that a loader reads: the number of its batches, and the instances in each batch.
 
     Length and batch size are read as torch has them. A loader may also offer ``batches_of_all_ranks``, an int, if ranks have
     different numbers of batches. A data set may offer ``ids``, int64 ``(N,)``, if these are not 0 … N - 1.
@@ -53,7 +53,7 @@ class EvaluatedSplit:
 
     @property
     def batches(self) -> float:
-        """Return the number of batches of all ranks; infinite if it is not known."""
+        """Return the number of batches of all ranks; infinity if it is not known."""
         declared = getattr(self.loader, "batches_of_all_ranks", None)
         return self._batches_here * self.ranks if declared is None else declared
 
@@ -64,10 +64,10 @@ class EvaluatedSplit:
         return getattr(sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
 
     def sampled_batches(self, instances: int) -> np.ndarray:
-        """Return the numbers of batches that hold about ``instances`` instances, equal for all ranks, epochs and seeds.
+        """Return the numbers of the batches with about ``instances`` instances, equal for all ranks, epochs and seeds.
 
-        The split is cut into equal stretches, and one batch is drawn at random from each. Of a loader without an end the first
-        batches are taken.
+        The split is cut into equal parts, and one batch is drawn at random from each; a loader without an end gives its first
+        batches.
         """
         wanted = int(min(self.batches, -(-instances // self.batch_size)))
         if not np.isfinite(self.batches):
@@ -76,11 +76,11 @@ class EvaluatedSplit:
         return ends[:-1] + (np.random.PCG64(KEY).random_raw(wanted) % np.diff(ends).astype(np.uint64)).astype(np.int64)
 
     def number_among_ranks(self, batch_idx: int) -> int:
-        """Return the number of this rank's batch among those of all ranks, which take turns."""
+        """Return the number of this rank's batch among the batches of all ranks, which take turns."""
         return batch_idx * self.ranks + self.rank
 
     def rows_of_batch(self, batch_idx: int, count: int) -> Tensor:
-        """Return the row numbers in the data set of a batch's instances, int64 ``(count,)``; ids if instances have none."""
+        """Return the row numbers of a batch's instances in the data set, int64 ``(count,)``, to be used as ids."""
         if isinstance(self.dataset, IterableDataset) and self.ranks == 1 and self.loader.batch_size:
             return batch_idx * self.loader.batch_size + torch.arange(count)
         if self._rows_by_batch is None:
@@ -92,8 +92,8 @@ class EvaluatedSplit:
         rows = self._rows_by_batch[batch_idx]
         if len(rows) != count:
             raise AttestError(
-                f"the instances have no ids, and observe returns {count} rows for a batch of {len(rows)}; expected one for "
-                f"each. {GIVE_IDS}"
+                f"the instances have no ids, and observe returns {count} rows for a batch of {len(rows)}; expected one row "
+                f"for each instance. {GIVE_IDS}"
             )
         return torch.tensor(rows)
 
@@ -103,7 +103,7 @@ class EvaluatedSplit:
         return list(sampler) if type(sampler) is BatchSampler and _goes_in_order(sampler.sampler) else None
 
     def everyone(self, observation: Any) -> Everyone:
-        """Return the ids of all instances; their number if the data set does not list ids; None if it has no length."""
+        """Return the ids of all instances, else their number; None if the data set has no length."""
         if not hasattr(self.dataset, "__len__"):
             return None
         count = len(self.dataset)
@@ -111,7 +111,7 @@ class EvaluatedSplit:
         return count if known is None else torch.tensor(known, device=observation.ids.device)
 
     def with_words(self, rows: pd.DataFrame, column: str, method: str) -> pd.DataFrame:
-        """Return a table with a column of words, one list for each id, if the data set has the method that returns them."""
+        """Add a column of words to a table, one list for each id, if the data set has the method that returns them."""
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(**{column: rows["id"].map(read)})
 
@@ -121,7 +121,7 @@ def _goes_in_order(sampler: Any) -> bool:
 
 
 class RunningBatch:
-    """The current batch, which each method of the module observes once, however many callbacks ask.
+    """The current batch, which each method of the module observes once for all callbacks.
 
     If ``test_step`` or ``validation_step`` returns an observation under the name of such a method, the method is not called:
     ``return {"observe": observation}`` saves a forward pass.
@@ -138,7 +138,7 @@ class RunningBatch:
         self._observed: dict[str, Any] = {}
 
     def enter(self, trainer: Trainer, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int) -> EvaluatedSplit:
-        """Make a batch the current one, unless another callback has done so, and return the split that it belongs to."""
+        """Make a batch the current batch, unless another callback has done so, and return its split."""
         if self.split is None or batch is not self._batch:
             fresh = EvaluatedSplit(trainer, dataloader_idx)
             if self.split is None or self.split.loader is not fresh.loader:
@@ -152,7 +152,7 @@ class RunningBatch:
         self._batch, self._observed, self._returned = None, {}, {}
 
     def observe(self, pl_module: LightningModule, method: str) -> Any:
-        """Return the observation of the batch by a method of the module."""
+        """Return the observation of the current batch by a method of the module."""
         if method not in self._observed:
             found = self._returned.get(method)
             if found is None:
@@ -162,7 +162,6 @@ class RunningBatch:
         return self._observed[method]
 
     def _with_ids_and_labels(self, observation: Any) -> Any:
-        """Return an observation in which missing ids are rows of the data set, and missing labels are those of the batch."""
         known: dict[str, Any] = {}
         if not getattr(observation, "ids_given", True):
             assert self.split is not None
@@ -188,7 +187,7 @@ Value = TypeVar("Value")
 
 
 def all_gather(value: Value) -> list[Value]:
-    """Return the values of all ranks in their order, on every rank; every rank must call this."""
+    """Gather a value from every rank, in the order of ranks, on every rank; every rank must call this function."""
     if not _together():
         return [value]
     values: list[Value] = [value] * distributed.get_world_size()
@@ -197,7 +196,7 @@ def all_gather(value: Value) -> list[Value]:
 
 
 def share_of_rank(values: list[Value]) -> list[Value]:
-    """Return the part of this rank of values that all ranks of a stopped run kept: its own if there are as many ranks now."""
+    """Return this rank's part of the values that all ranks of a stopped run have stored."""
     return values[distributed.get_rank() :: distributed.get_world_size()] if _together() else values
 
 

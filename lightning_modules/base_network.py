@@ -27,7 +27,7 @@ class ReferenceOutput(NamedTuple):
 
     @property
     def pooled(self) -> Tensor:
-        """Return the pooled attention, ``(B, T)`` for B texts of T tokens."""
+        """Return the pooled attention, ``(B, T)``."""
         return self.weights[POOLED]
 
 
@@ -36,7 +36,7 @@ POOLED = "attention"
 
 
 class BaseNetwork:
-    """The network of a base run. It is not an ``nn.Module``, so checkpoints, optimisers and DDP do not include it."""
+    """The network of a base run: not an ``nn.Module``, so that checkpoints, optimisers and DDP leave it out."""
 
     def __init__(self, network: nn.Module) -> None:
         self.network = network.eval().requires_grad_(False)
@@ -52,8 +52,8 @@ class BaseNetwork:
         """Return the attention and the predictions of the base for a batch."""
         if not self._loaded:
             raise AttestError(
-                "this run needs the network of its base, which has not been loaded; expected the command that trains this "
-                "run. Type make adversarial or make controls."
+                "a dependent run needs the network of its base, which has not been loaded; expected a command that loads the "
+                "base. Type make adversarial or make controls."
             )
         self.network.to(batch["mask"].device)
         with recorded(self.network, "weights") as weights:
@@ -62,7 +62,7 @@ class BaseNetwork:
 
 
 class DependentModule(TextModule):
-    """A network that is trained with the network of a base run; classes inherit from it and from a classifier or a tagger."""
+    """A network that is trained with the network of a base run: a second parent of classifiers and taggers."""
 
     def __init__(self, base_network: MakeNetwork, **options: Any) -> None:
         super().__init__(**options)

@@ -16,12 +16,12 @@ from attest.models.contract import require_forward, require_steps
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return the mask of pooled attention, bool: ``(B, T)``, real tokens of B texts, or ``(B, S)``, their real sentences."""
+    """Return the mask of pooled attention, bool: real tokens ``(B, T)``, or real sentences ``(B, S)``."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]
 
 
 class Classifier(TextModule):
-    """A network that is trained on one label per text.
+    """A network that is trained to predict one label per text.
 
     Two classes are decided by one sigmoid, as in the papers, more by a softmax. Logs ``train/loss`` and
     ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
@@ -54,26 +54,26 @@ class Classifier(TextModule):
 
     @property
     def outputs(self) -> int:
-        """Return the number of logits, which is one for two classes."""
+        """Return the number of logits: 1 for two classes, else one for each class."""
         return 1 if self.num_classes == 2 else self.num_classes
 
     def observe(self, batch: Batch) -> Observation:
-        """Return the observation of a forward pass, which all experiments on this batch share."""
+        """Return the observation of a forward pass on a batch, which all experiments share."""
         if not self._pools_by_attention:
             raise AttestError(
-                f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens "
-                "of a text to put on trial; expected a network that pools by attention. Type EXPERIMENTS=layers or "
+                f"{type(self.network).__name__} pools its hidden states by a mean, so no attention over the tokens of a text "
+                "can be put on trial; expected a network that pools by attention. Type EXPERIMENTS=layers or "
                 "MODEL=transformer-me."
             )
         return self.observe_steps(batch)
 
     def observe_steps(self, batch: Batch) -> Observation:
-        """Return the observation of any network, even one that pools by a mean, for experiments without pooled attention."""
+        """Return the observation of a batch for experiments without pooled attention, whatever pools the hidden states."""
         network, known = cast(Network, self.network), (batch.get("label"), batch.get("word"))
         return observe(network, batch["id"], batch["token_ids"], attended(batch), *known)
 
     def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return the cross-entropy of each instance, ``(B,)``; positive instances are weighted in a binary task."""
+        """Return the cross-entropy of each instance, ``(B,)``; a binary task weights positive instances."""
         if self.num_classes > 2:
             return functional.cross_entropy(logits, labels, reduction="none")
         weight = torch.where(labels == 1, self.positive_weight, 1.0)
@@ -110,7 +110,7 @@ class Classifier(TextModule):
         self.collected(stage).update(batch["id"], self.instance_losses(logits, labels), labels, probabilities(logits))
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Return accuracy, F1 and ROC-AUC as ``decision_scores`` computes them, and the mean loss.
+        """Return the accuracy, F1 and ROC-AUC of ``decision_scores``, and the mean loss.
 
         Args:
             rows: float64 ``(N, 2 + K)``: loss, label and predicted probabilities of each instance.
@@ -120,10 +120,10 @@ class Classifier(TextModule):
 
 
 class Retrained(Classifier):
-    """A classifier with the initial parameters of its base, trained on texts with erased tokens (Hooker et al. 2019).
+    """A classifier that starts as its base did and is trained on texts with erased tokens (Hooker et al. 2019).
 
-    The DataModule erases them (``data.init_args.erased``); what is learned from the base is over with that.
+    The DataModule erases them (``data.init_args.erased``).
     """
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Ignore the parameters of the base; the initial parameters are kept."""
+        """Keep the initial parameters, and ignore those of the base."""

@@ -11,10 +11,10 @@ from attest.lightning_modules.text_module import Batch
 
 
 class FixedAttention(DependentModule):
-    """A network whose attention is that of its base's network; classes inherit from it and from a classifier or a tagger."""
+    """A network that attends as the network of its base does: a second parent of classifiers and taggers."""
 
     attention_is_given = True
-    """So that what its own attention would be computed from learns nothing."""
+    """The parameters of its own attention learn nothing."""
 
     def training_step(self, batch: Batch, batch_idx: int) -> Any:
         """Return the loss of one batch under the given attention."""
@@ -27,7 +27,7 @@ class FixedAttention(DependentModule):
             super().validation_step(batch, batch_idx)
 
     def on_test_batch_start(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Use the given attention until the batch ends, so that callbacks gather evidence on this attention."""
+        """Use the given attention until the batch ends, so that callbacks gather evidence on it."""
         self._given = ExitStack()
         self._given.enter_context(self._attending_as_base(batch))
 
@@ -45,8 +45,8 @@ class FixedAttention(DependentModule):
 
 
 class GuidedClassifier(FixedAttention, Classifier):
-    """A network without context, guided by the attention of a network with context (Wiegreffe & Pinter 2019, Table 3)."""
+    """A classifier without context under the attention of a network with context (Wiegreffe & Pinter 2019, Table 3)."""
 
 
 class ProbedTagger(FixedAttention, Tagger):
-    """A tagger whose attention in every head is that of another tagger (Yang 2020, §4.3); its queries and keys are unused."""
+    """A tagger that attends in every head as another tagger does (Yang 2020, §4.3); its queries and keys are unused."""

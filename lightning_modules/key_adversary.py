@@ -26,7 +26,7 @@ Distance = Literal["log", "norm"]
 
 
 class Attacked(NamedTuple):
-    """The results of an attack on one batch."""
+    """The results of an attack on the keys of one batch."""
 
     observation: LayerObservation
     """The frozen network with the adversary's keys."""
@@ -39,7 +39,7 @@ class Attacked(NamedTuple):
 
 
 class KeyAdversary(Classifier):
-    r"""A module that learns keys, which replace the keys of a frozen Transformer in all layers, at real tokens only.
+    r"""A module that learns other keys for a frozen Transformer, in all layers and at real tokens only.
 
     * ``adversarial``: :math:`K' = MLP(K)`, the right prediction from keys that are far away,
       :math:`w\,CE(y, \hat y) - (1 - w) d(K, K')`.
@@ -74,7 +74,8 @@ class KeyAdversary(Classifier):
         super().__init__(num_classes=num_classes, **options)
         if attack == "opposite" and num_classes != 2:
             raise AttestError(
-                f"ATTACK=opposite needs two classes, and this corpus has {num_classes}; expected a corpus with two."
+                f"ATTACK=opposite needs two classes, and the corpus has {num_classes}; expected a corpus with two classes. "
+                "Type ATTACK=adversarial"
             )
         self.attack, self.distance, self.weight = attack, distance, weight
         self.network.requires_grad_(False).eval()
@@ -85,17 +86,17 @@ class KeyAdversary(Classifier):
         self.adversary = KeyPerturbation(keys_11H.shape[-1], hidden_size)
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Copy the parameters of the trained network, which never change."""
+        """Copy the parameters of the trained network, which then never change."""
         self.network.load_state_dict(state)
 
     def train(self, mode: bool = True) -> "KeyAdversary":
-        """Set the adversary to training mode; the attacked network stays in evaluation mode, without dropout."""
+        """Set training mode for the adversary; the attacked network stays in evaluation mode, without dropout."""
         super().train(mode)
         self.network.eval()
         return self
 
     def attacked(self, batch: Batch) -> Attacked:
-        """Return the results on a batch with the adversary's keys; in evaluation the keys do not depend on other texts."""
+        """Attack a batch with the adversary's keys, and return the results; in evaluation keys depend on no other text."""
         mask, labels = batch["mask"], batch["label"]
         with torch.no_grad():
             clean_BYTH = clean_keys(self.network, self.layers, batch["token_ids"], mask)
@@ -144,5 +145,5 @@ class KeyAdversary(Classifier):
         return {"attacked": attacked}
 
     def configure_optimizers(self) -> Any:
-        """Return one optimiser over the parameters of the adversary only."""
+        """Return one optimiser over the parameters of the adversary alone."""
         return self.optimisation.make(self.adversary.parameters())

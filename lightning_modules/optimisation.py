@@ -37,10 +37,11 @@ class Optimisation:
     attention_learning_rate_scale: float = 1.0
 
     def configure(self, network: nn.Module, steps: Callable[[], float] = lambda: math.inf) -> Any:
-        """Return the result of ``configure_optimizers`` for a network, which may define ``attention_parameters``.
+        """Return the optimiser and the schedule of a network in the form that ``configure_optimizers`` returns.
 
         Args:
-            steps: says how many batches training will have; asked where the schedule depends on it.
+            network: may define ``attention_parameters``.
+            steps: returns the number of batches of training, for schedules that depend on it.
         """
         if self.attention_learning_rate_scale != 1:
             require_attention_parameters(network)
@@ -53,7 +54,7 @@ class Optimisation:
         return {"optimizer": optimizer, "lr_scheduler": _schedule(self.scheduler, optimizer, steps)}
 
     def make(self, parameters: Iterable[Any]) -> torch.optim.Optimizer:
-        """Return the optimiser of parameters, or of groups of parameters."""
+        """Return the optimiser for parameters, or for groups of parameters."""
         try:
             return self.optimizer(parameters)
         except ValueError as error:
@@ -77,7 +78,7 @@ def training_steps(trainer: Trainer) -> float:
 
 
 def parameter_groups(network: Any) -> list[dict[str, Any]]:
-    """Return two groups of parameters: those outside attention, and those of attention (empty if unknown) without decay."""
+    """Return two groups of parameters: those outside attention, and those of attention without weight decay."""
     attention = list(network.attention_parameters()) if hasattr(network, "attention_parameters") else []
     theirs = {id(parameter) for parameter in attention}
     others = [parameter for parameter in network.parameters() if id(parameter) not in theirs]
@@ -85,11 +86,11 @@ def parameter_groups(network: Any) -> list[dict[str, Any]]:
 
 
 def require_attention_parameters(network: nn.Module) -> None:
-    """Raise an ``AttestError`` if a network does not tell its parameters of attention, which the settings need."""
+    """Raise an ``AttestError`` if a network does not define ``attention_parameters``."""
     if not hasattr(network, "attention_parameters"):
         raise AttestError(
-            f"{type(network).__name__} lacks attention_parameters; expected attention_parameters() -> the parameters of score "
-            "and project, where these are trained by themselves or at another rate. Define it, or type "
+            f"{type(network).__name__} lacks attention_parameters(), so attention cannot be trained alone or at its own rate; "
+            "expected a method that returns the parameters of score and project. Define it, or type "
             "--model.init_args.attention_learning_rate_scale=1 and VARIANT=unfrozen"
         )
 
@@ -98,7 +99,6 @@ class WarmUp(LRScheduler):
     """A schedule: the rate rises linearly to its maximum and falls linearly to 0, batch by batch (Devlin et al. 2019, A.2).
 
     Args:
-        optimizer: whose rates are scheduled.
         share: of all batches, during which the rate rises, in [0, 1].
     """
 
@@ -110,7 +110,7 @@ class WarmUp(LRScheduler):
         """Set the number of batches over which the schedule spreads."""
         if not math.isfinite(steps):
             raise AttestError(
-                "the learning rate falls to 0 by the end of training, and no end is set; expected a number of epochs. Type "
+                "the schedule ends at the end of training, which is not known; expected a number of epochs. Type "
                 "--trainer.max_epochs=3"
             )
         self.steps = steps

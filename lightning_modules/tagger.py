@@ -14,7 +14,7 @@ from attest.lightning_modules.text_module import Batch, TextModule
 
 
 class Tagger(TextModule):
-    """A network that is trained on one tag per token.
+    """A network that is trained to predict one tag per token.
 
     Batches hold ``token_ids`` int64 (B, T), ``mask`` bool (B, T) and ``tags`` int64 (B, T), -100 at padding. Logs
     ``train/loss`` and ``{validation,test}/{loss,accuracy,token_f1,chunk_f1}``; all are over tokens or chunks of the whole
@@ -41,12 +41,14 @@ class Tagger(TextModule):
         **options: Any,
     ) -> None:
         if len(label_names) != num_classes:
-            raise AttestError(f"label_names: {len(label_names)} names for {num_classes} tags; expected one for each.")
+            raise AttestError(
+                f"label_names has {len(label_names)} names for {num_classes} tags; expected one name for each tag. Name all."
+            )
         super().__init__(network, num_classes=num_classes, **options)
         self.label_names = tuple(label_names)
 
     def model_step(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the logits ``(B, T, K)`` over K tags for B sentences of T tokens, and the mean cross-entropy, ``()``."""
+        """Return the logits ``(B, T, K)`` of B sentences over K tags, and the mean cross-entropy, ``()``."""
         logits = self(batch["token_ids"], batch["mask"])
         return logits, functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=UNLABELLED)
 
@@ -71,7 +73,7 @@ class Tagger(TextModule):
         self.collected(stage).update(batch["id"], tagging_columns(logits, tags, self.label_names))
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Return the scores over all tokens and chunks of a split.
+        """Return the loss, the accuracy and the F1 scores over all tokens and chunks of a split.
 
         Args:
             rows: the counts from ``tagging_columns``, ``(N, 12)``.
@@ -89,7 +91,7 @@ class Tagger(TextModule):
 
 
 def tagging_columns(logits: Tensor, tags: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Return the counts of each sentence for the scores of a tagger, float64 ``(B, 12)``; B may be 0.
+    """Count in each sentence what the scores of a tagger need, float64 ``(B, 12)``; B may be 0.
 
     Args:
         logits: ``(B, T, K)``.

@@ -20,7 +20,7 @@ from attest.lightning_modules.optimisation import Optimisation, training_steps
 
 
 class InstanceRows(Metric):
-    """A collection with one row of numbers per instance, filled batch by batch and gathered over all ranks.
+    """A metric that collects one row of numbers per instance, batch by batch, and gathers the rows of all ranks.
 
     Scores summed up rank by rank depend, in their last bits, on who saw which batch; scores of the sorted whole do not.
     A rank without instances must update with an empty batch, or the others wait for it.
@@ -40,20 +40,20 @@ class InstanceRows(Metric):
         self.rows.append(torch.cat([column.double() for column in wide], dim=-1))
 
     def compute(self) -> Tensor:
-        """Return the rows of all N instances sorted by id, float64 ``(N, 1 + columns)``, ids first; the same on every rank."""
+        """Return the rows of all N instances sorted by id, float64 ``(N, 1 + columns)``, ids first; equal on every rank."""
         rows = dim_zero_cat(self.rows)
         return rows[rows[:, 0].argsort()]
 
 
 def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
-    """Raise an ``AttestError`` that names the instances whose losses are NaN or infinite, if there are any."""
+    """Raise an ``AttestError`` that names the instances if any loss is NaN or infinite."""
     finite = losses.isfinite()
     if finite.all():
         return
     bad = ids[~finite] if losses.ndim else ids
     raise AttestError(
         f"the {stage} loss is {'NaN' if losses.isnan().any() else 'infinite'} on the texts with the ids "
-        f"{some([*map(str, bad.tolist())], few=10)}; expected finite numbers; saved files are unchanged. Look at these texts, "
+        f"{some([*map(str, bad.tolist())], few=10)}; expected finite numbers. Saved files are unchanged. Look at these texts, "
         "lower the learning rate with --model.init_args.learning_rate_scale=0.1, or clip gradients with "
         "--trainer.gradient_clip_val=1"
     )
@@ -64,7 +64,7 @@ Masking = Literal["uniform"]
 
 
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
-    """Return the token ids with a share of each text masked; the share is uniform in (0, 1) and new in every epoch.
+    """Mask a random share of the tokens of each text; the share is uniform in (0, 1) and new in every epoch.
 
     Masked means the unknown token in a token's place, as under ``mask`` of E14. Madsen et al. (2024) leave half the texts of
     a batch whole; here each text has a rate of its own.
@@ -90,7 +90,7 @@ Batch = dict[str, Any]
 
 
 class TextModule(LightningModule):
-    """A network that is trained on texts; a subclass defines its predictions and scores.
+    """A LightningModule with a network that is trained on texts; a subclass defines its predictions and scores.
 
     Args:
         network: makes the network from vocabulary size and number of logits.
@@ -134,16 +134,16 @@ class TextModule(LightningModule):
         return self.num_classes
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits of B texts of T tokens: ``(B, C)`` over C classes, or for a tagger ``(B, T, K)`` over K tags."""
+        """Map tokens and mask ``(B, T)`` to logits: ``(B, C)`` over C classes, or for a tagger ``(B, T, K)`` over K tags."""
         return self.network(tokens, mask)
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
-        """Return the observation of the attention inside layers; the network must have self-attention."""
+        """Return the observation of the attention inside the layers of a network with self-attention."""
         special = batch["word"] < 0 if "word" in batch else None
         return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get(self.target), special)
 
     def training_tokens(self, batch: Batch) -> Tensor:
-        """Return the token ids of a training step, in the shape of ``token_ids``; masked if masking is enabled."""
+        """Return the token ids of a training step, in the shape of ``token_ids``, masked if ``masking`` is set."""
         if self.masking is None:
             return batch["token_ids"]
         seed = getattr(getattr(self.trainer, "datamodule", None), "seed", 0)
@@ -157,8 +157,8 @@ class TextModule(LightningModule):
         self._log_scores("test")
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Return the scores of a split of N instances, computed from their columns, float64 ``(N, columns)``."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it is scored: define scores.")
+        """Return the scores of a split from the rows of its N instances, float64 ``(N, columns)``."""
+        raise NotImplementedError(f"{type(self).__name__} must define the method scores.")
 
     def _log_scores(self, stage: str) -> None:
         collected = self.collected(stage)
@@ -169,7 +169,7 @@ class TextModule(LightningModule):
         collected.reset()
 
     def collected(self, stage: str) -> InstanceRows:
-        """Return the rows that were collected in ``validation`` or ``test``: one per instance, with the loss first."""
+        """Return the rows that were collected in ``validation`` or ``test``, one per instance with the loss first."""
         rows = self.predictions[f"{stage}_split"]
         assert isinstance(rows, InstanceRows)
         return rows
@@ -191,21 +191,21 @@ class TextModule(LightningModule):
 
 
 def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze: bool = False) -> None:
-    """Copy vectors into the token embedding of a network, and freeze the embedding if ``freeze`` is set."""
+    """Copy vectors into the token embedding of a network, and freeze the embedding if asked."""
     if vectors is None and not freeze:
         return
     embeddings = (module for module in network.modules() if isinstance(module, nn.Embedding))
     embedding = next((module for module in embeddings if module.num_embeddings == words), None)
     if embedding is None:
         raise AttestError(
-            f"embeddings: {type(network).__name__} has no embedding of {words} words; expected one to put the vectors in. "
+            f"{type(network).__name__} has no embedding of {words} words; expected an embedding to put the vectors in. "
             "Leave EMBEDDINGS and freeze_embeddings out."
         )
     if vectors is not None:
         if embedding.embedding_dim != vectors.shape[1]:
             raise AttestError(
-                f"embeddings: the vectors have {vectors.shape[1]} dimensions, the network's embedding "
-                f"{embedding.embedding_dim}; expected as many. EMBEDDINGS=<name or file> sets both; or set the encoder's "
+                f"the word vectors have {vectors.shape[1]} dimensions, and the network's embedding has "
+                f"{embedding.embedding_dim}; expected equal numbers. Type EMBEDDINGS=<name or file>, or set the encoder's "
                 f"embedding_size to {vectors.shape[1]}."
             )
         with torch.no_grad():

@@ -24,7 +24,7 @@ Variant = Literal["unfrozen", "frozen"]
 
 
 class Adversarial(DependentModule):
-    """A network that is trained against its base; classes inherit from it and from a classifier or a tagger.
+    """A network that is trained against its base: a second parent of classifiers and taggers.
 
     Logs, beside what the module logs, ``validation/objective``, the loss as a mean over validation instances that chooses the
     epoch, and its two terms, ``validation/distance`` and ``validation/divergence``. The gold labels are never trained on.
@@ -57,11 +57,11 @@ class Adversarial(DependentModule):
         self.objectives = InstanceRows()
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
-        """Return both terms of the loss of one batch: distance of predictions and divergence of attention from the base."""
-        raise NotImplementedError(f"{type(self).__name__} must say what it minimises: define objective.")
+        """Return the two terms of the loss on a batch: distance of predictions and divergence of attention from the base."""
+        raise NotImplementedError(f"{type(self).__name__} must define the method objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the base; a frozen adversary copies all its parameters except attention and trains attention alone.
+        """Load the base; a frozen adversary copies all its parameters except those of attention, which it trains alone.
 
         At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
         """
@@ -75,7 +75,7 @@ class Adversarial(DependentModule):
                     parameter.data.copy_(state[name])
 
     def train(self, mode: bool = True) -> Any:
-        """Set training mode; a frozen network stays in evaluation mode, because dropout would change the hidden states."""
+        """Set training mode; a frozen network stays in evaluation mode, because dropout would change hidden states."""
         super().train(mode)
         if self.variant == "frozen":
             self.network.eval()
@@ -87,7 +87,7 @@ class Adversarial(DependentModule):
         return losses.mean() if self.convention == "instances" else losses.sum()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Collect the predictions of one batch, and both terms of the loss: distance and divergence from the base."""
+        """Collect the predictions of one batch, and the two terms of the loss."""
         super().validation_step(batch, batch_idx)
         terms = [torch.zeros(0), torch.zeros(0)]
         if len(batch["id"]):
@@ -96,15 +96,11 @@ class Adversarial(DependentModule):
         self.objectives.update(batch["id"], *(each.to(batch["id"].device) for each in terms))
 
     def on_validation_epoch_end(self) -> None:
-        """Log the scores, and the means of the objective and of its terms, distance and divergence."""
+        """Log the scores, and the means of the loss and of its two terms."""
         super().on_validation_epoch_end()
         rows = self.objectives.compute()
         found = Objective(rows[:, 1], rows[:, 2])
-        means = {
-            "objective": found.losses(self.lam, self.convention),
-            "distance": found.distance,
-            "divergence": found.divergence,
-        }
+        means = vars(found) | {"objective": found.losses(self.lam, self.convention)}
         self.log_dict({f"validation/{name}": each.mean().float() for name, each in means.items()})
         self.objectives.reset()
 
@@ -125,7 +121,6 @@ class TaggingAdversary(Adversarial, Tagger):
     """A tagger that is trained against its base (Yang 2020, §4.2), by the mean divergence over tokens, heads and layers.
 
     Args:
-        lam: λ > 0, weight of the divergence.
         options: as in ``Adversarial`` and ``Tagger``.
     """
 

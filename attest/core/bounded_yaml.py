@@ -8,7 +8,7 @@ DEEPEST, LARGEST = 100, 20_000
 
 
 def bounded(text: str) -> str:
-    """Return a YAML text unchanged; raise an error if building its values would fill the memory or the stack.
+    """Return a YAML text unchanged, or raise an error if its values would fill the memory or the stack.
 
     Raises:
         yaml.YAMLError: it is no YAML, an anchor stands in itself, or there are too many values or too deep ones.
@@ -21,7 +21,7 @@ def bounded(text: str) -> str:
             open_ones.append((event.anchor, count))
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in sizes:
-                raise yaml.YAMLError(f"*{event.anchor} stands for nothing, or in itself")
+                raise yaml.YAMLError(f"the alias *{event.anchor} has no anchor, or lies inside its own anchor")
             count += sizes[event.anchor]
         elif isinstance(event, yaml.NodeEvent):
             count += 1
@@ -31,5 +31,5 @@ def bounded(text: str) -> str:
             anchor, before = open_ones.pop()
             sizes |= {anchor: count - before} if anchor else {}
         if count > LARGEST or len(open_ones) > DEEPEST:
-            raise yaml.YAMLError(f"it has more than {LARGEST} values, or some more than {DEEPEST} deep")
+            raise yaml.YAMLError(f"there are more than {LARGEST} values, or values more than {DEEPEST} levels deep")
     return text

@@ -1,4 +1,4 @@
-"""Where a model computes: the devices of this machine by their names."""
+"""The devices of this machine, on which models compute, by their names."""
 
 import torch
 
@@ -6,7 +6,7 @@ from attest.core.errors import AttestError
 
 
 def device_named(name: str | torch.device) -> torch.device:
-    """Return the device of a name such as ``cpu``, ``cuda`` or ``cuda:1``."""
+    """Return the device with a name such as ``cpu``, ``cuda`` or ``cuda:1``."""
     there = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
     expected = " or ".join(["cpu", *(["cuda"] if there else []), *(there if len(there) > 1 else [])])
     try:
@@ -15,8 +15,7 @@ def device_named(name: str | torch.device) -> torch.device:
         raise AttestError(f"there is no device {name}; expected {expected}.") from error
     if device.type == "mps":
         raise AttestError(
-            f"the device mps has no numbers of 64 bits, in which evidence is added up; expected {expected}. "
-            "Give the device cpu."
+            f"the device mps lacks the 64-bit numbers in which evidence is summed; expected {expected}. Give the device cpu."
         )
     if device.type not in ("cpu", "cuda") or (device.type == "cuda" and (device.index or 0) >= len(there)):
         raise AttestError(f"this machine has no device {name}; expected {expected}.")

@@ -8,6 +8,6 @@ _SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
 def end_with_parent() -> None:
-    """Let this process be killed when the one that started it ends; only Linux offers this, elsewhere nothing happens."""
+    """Have the system kill this process when its parent process ends; does nothing outside Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)

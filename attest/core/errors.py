@@ -1,4 +1,4 @@
-"""Errors for the user when something is missing or mistyped: what was found, what was expected, what to type."""
+"""Errors for the user when something is missing or mistyped: each says what was found, what is expected and what to type."""
 
 import difflib
 import errno
@@ -20,15 +20,11 @@ UNUSABLE = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST
 
 
 class AttestError(Exception):
-    """A mistake that the user can mend; its message is one readable sentence and needs no traceback."""
+    """A mistake that the user can correct; the message is one readable sentence and needs no traceback."""
 
 
 def as_user_error(error: BaseException | None) -> AttestError | None:
-    """Find the user's mistake in an error, or in an error that it was raised from, by the types of exceptions.
-
-    Returns:
-        The sentence for the user. None if there is no such mistake: the error is a bug and deserves its traceback.
-    """
+    """Return the user's mistake that caused an error, by the types of exceptions; None if the error is a bug."""
     return next((found for each in chain(error) if (found := _as_mistake(each)) is not None), None)
 
 
@@ -60,8 +56,8 @@ def _as_mistake(error: BaseException) -> AttestError | None:
         )
     if kind.__module__.startswith("wandb.errors"):
         return AttestError(
-            f"W&B refuses this run ({said}); expected a key and a project that it takes. Type wandb login, or leave W&B out: "
-            "LOGGER=csv"
+            f"W&B refuses this run ({said}); expected a key and a project that W&B accepts. Type wandb login, or leave W&B "
+            "out: LOGGER=csv"
         )
     return None
 
@@ -78,7 +74,7 @@ def _is_lack_of_memory(error: BaseException) -> bool:
 def _missing_package(module: str | None, said: str) -> AttestError:
     if extra := _extra_with(module):
         return AttestError(
-            f"a package is missing that comes with the extra {extra!r} ({said}). Type: {install_command(extra)}"
+            f"a package is missing ({said}); expected the packages of the extra {extra!r}. Type: {install_command(extra)}"
         )
     return AttestError(
         f"a package is missing ({said}); expected every package that this configuration imports. `attest doctor` lists those "
@@ -95,7 +91,6 @@ def own_requirements() -> list[Requirement]:
 
 
 def _extra_with(module: str | None) -> str | None:
-    """Return the extra of Attest that installs a module's package; None if there is none, or Attest is not installed."""
     package = (module or "").split(".")[0].replace("_", "-")
     markers = [each.marker for each in own_requirements() if each.name == package and each.marker is not None]
     extras = (metadata(DISTRIBUTION).get_all("Provides-Extra") or ()) if markers else ()
@@ -139,14 +134,14 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
 
 
 def nearest(found: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """Return the names most like a name that was typed, the nearest first, in capitals or not and however little alike."""
+    """Return the names that are most similar to a typed name, the nearest first, whatever their capitals."""
     in_small_letters = {name.lower(): name for name in sorted(names)}
     return [in_small_letters[name] for name in difflib.get_close_matches(found.lower(), in_small_letters, n=most, cutoff=0.0)]
 
 
 @contextmanager
 def needing_transformers() -> Iterator[None]:
-    """Turn a failed import of the library transformers into a sentence."""
+    """Raise an ``AttestError`` with a sentence if an import of the library transformers fails inside the block."""
     try:
         yield
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""Labels, however they are given, as class numbers from 0; or a sentence that says what is wrong with them.
+"""Labels of all forms as class numbers from 0, or a sentence that says what is wrong with them.
 
-The command, ``attest.trial`` and callbacks in anyone's Trainer all ask here.
+Used by the command, ``attest.trial`` and callbacks in anyone's Trainer.
 
 Legend: B batch, T tokens, K classes, N labels.
 """
@@ -28,7 +28,7 @@ IN_PYTHON = "Give class numbers from 0, or names that are in label_names, in cla
 def class_numbers(
     labels: Any, shape: tuple[int, ...], names: Sequence[str] = (), classes: int | None = None, *, partly: bool = False
 ) -> np.ndarray:
-    """Return labels, which may be names, as class numbers: an int64 array of the given shape.
+    """Convert labels, which may be names, to class numbers: an int64 array of the given shape.
 
     Args:
         labels: numbers or names, in a list, an array, a tensor, a Series …; whole floats and truth values are numbers. They
@@ -56,13 +56,13 @@ def class_numbers(
 
 
 def of_batch(labels: Any, shape: tuple[int, ...], names: Sequence[str], *, partly: bool = False) -> Tensor:
-    """Return the labels of a batch as class numbers, an int64 tensor of the given shape; a tensor must hold class numbers."""
+    """Convert the labels of a batch to class numbers, an int64 tensor of the given shape; tensors are class numbers."""
     known = () if isinstance(labels, Tensor) else names
     return torch.from_numpy(class_numbers(labels, shape, known, len(names), partly=partly))
 
 
 def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: bool = True) -> dict[str, int]:
-    """Return the class number of each label of a file: by its name, else by its name in any case, else by its number.
+    """Return the class number of each label in a file: by its name, else by its name in any case, else by its number.
 
     Args:
         labels: all that there are. Of a file, those of all its rows: 1, 2 and 3 are counted from 0 only if there is a 0.
@@ -91,7 +91,7 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
 
 
 def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
-    """Return a warning that class numbers may be counted from 1; None if one of them is 0, or fewer than two differ."""
+    """Return a warning that class numbers may be counted from 1; None if one number is 0 or all are equal."""
     known = np.unique(numbers[numbers >= 0]).tolist()
     if len(known) < 2 or known[0] == 0 or not names:
         return None
@@ -100,7 +100,7 @@ def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
 
 
 def names_of(given: Any) -> tuple[str, ...]:
-    """Return the names of classes as strings, in class order; no names of None."""
+    """Return the names of classes as strings, in class order; an empty tuple for None."""
     if isinstance(given, str | Mapping | AbstractSet):
         raise AttestError(
             f"label_names is a {type(given).__name__}; expected a list with a name for each class, in class order. For "
@@ -116,7 +116,7 @@ def names_of(given: Any) -> tuple[str, ...]:
 
 
 def class_names(config: Any) -> list[str]:
-    """Return the classes of a model of transformers, in class order."""
+    """Return the names of the classes in a configuration of the library transformers, in class order."""
     if sorted(config.id2label) != list(range(config.num_labels)):
         raise AttestError(
             f"the model's config.json names the classes {_some(map(str, sorted(config.id2label)))}; expected "
@@ -127,7 +127,7 @@ def class_names(config: Any) -> list[str]:
 
 
 def require_no_table(what: str, given: Any) -> None:
-    """Raise an ``AttestError`` for a DataFrame where a list belongs: a loop over it goes through the names of its columns."""
+    """Raise an ``AttestError`` if a DataFrame was given instead of a list, because a loop over it yields column names."""
     if isinstance(given, pd.DataFrame):
         longest = max(given.columns, key=lambda name: len(str(given[name].iloc[:1].tolist())), default="text")
         raise AttestError(
@@ -137,7 +137,6 @@ def require_no_table(what: str, given: Any) -> None:
 
 
 def _array(labels: Any, partly: bool) -> np.ndarray:
-    """Return labels as an array of numbers or names; of objects if they are neither."""
     require_no_table("labels", labels)
     if isinstance(labels, str | bytes | Mapping | AbstractSet):
         raise AttestError(f"the labels are one {type(labels).__name__}; expected a list with a label for each text.")
@@ -159,7 +158,6 @@ def _array(labels: Any, partly: bool) -> np.ndarray:
 
 
 def _listed(values: Any) -> Any:
-    """Return an array, a tensor, a column or another iterable as a list of plain Python values; anything else unchanged."""
     if hasattr(values, "tolist"):
         return values.tolist()
     if isinstance(values, str):

@@ -1,4 +1,4 @@
-"""One budget for working memory: whatever multiplies a batch is computed a few rows at a time within it.
+"""The budget of working memory, within which large steps are computed a few rows at a time.
 
 Rows never meet, and pieces are the same for every budget from ``PIECE`` on: results depend neither on it nor on how many
 processes share it.
@@ -33,12 +33,12 @@ _longest = 3000
 
 
 def memory_budget() -> int:
-    """Return the bytes that a step of evidence may take above the loaded model and the observed batch; 1 GiB unless set."""
+    """Return the bytes that a step of evidence may take in addition to the model and the batch; 1 GiB unless set."""
     return _budget
 
 
 def longest_quadratic() -> int:
-    """Return the largest number of tokens of a text whose tokens are compared pair by pair: as set, if the budget allows."""
+    """Return the largest number of tokens of texts whose tokens are compared pair by pair."""
     return min(_longest, math.isqrt(_budget // _BYTES_PER_PAIR))
 
 
@@ -54,13 +54,13 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
 
 
 def processes_that_fit() -> int:
-    """Return how many processes may share the memory budget."""
+    """Return the number of processes that may share the memory budget."""
     return max(1, _budget // PIECE)
 
 
 @contextmanager
 def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
-    """Let this process take more memory than ``PIECE`` only while it holds the lock that the processes share."""
+    """Let this process take more memory than ``PIECE`` only while it has a lock that several processes share."""
     global _turn
     before, _turn = _turn, turn
     try:
@@ -71,7 +71,7 @@ def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
 
 @contextmanager
 def budget_kept() -> Iterator[None]:
-    """Restore the memory budget of this process when the block ends, whatever was set inside it."""
+    """Restore the memory budget of this process when the block ends."""
     global _budget, _longest
     before = _budget, _longest
     try:
@@ -81,7 +81,7 @@ def budget_kept() -> Iterator[None]:
 
 
 def rows_at_once(bytes_per_row: int, budget: int = PIECE) -> int:
-    """Return how many rows fit a piece of memory; at least one, so that a row too large for it is still computed."""
+    """Return the number of rows that fit into a piece of memory; at least 1, so that large rows are computed too."""
     return max(1, min(_budget, budget) // max(1, bytes_per_row))
 
 
@@ -103,7 +103,7 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def cores(quota: Path = _QUOTA) -> int:
-    """Count the cores that this process may use: those it is bound to, within its container's share of time.
+    """Count the cores that this process may use, by its affinity and the quota of its container.
 
     Args:
         quota: the file in which Linux says so: microseconds of time and of the period that they are for, or ``max``.
@@ -117,7 +117,7 @@ def cores(quota: Path = _QUOTA) -> int:
 
 @contextmanager
 def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
-    """Set every part of a network to evaluation mode inside the block, and restore the mode of each part afterwards."""
+    """Set each part of a network to evaluation mode inside the block, and restore its mode afterwards."""
     training = [module for module in network.modules() if module.training]
     network.eval()
     try:
@@ -128,7 +128,7 @@ def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
 
 
 def to_numpy(values: Tensor) -> np.ndarray:
-    """Return numbers of a CPU as numpy has them, detached; bfloat16, which numpy does not know, as float32."""
+    """Return a tensor of the CPU as a numpy array, detached; bfloat16 becomes float32, because numpy lacks it."""
     return (values.float() if values.dtype == torch.bfloat16 else values).detach().numpy()
 
 
@@ -147,5 +147,5 @@ DEFAULT_CACHE = Path("~/.cache/attest")
 
 
 def cache_folder() -> Path:
-    """Return the folder that ``ATTEST_CACHE`` names, or ``~/.cache/attest``; it need not be there."""
+    """Return the folder that ``ATTEST_CACHE`` names, else ``~/.cache/attest``; it need not exist."""
     return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser()

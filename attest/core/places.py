@@ -1,4 +1,4 @@
-"""The folder of the package's files that are no code."""
+"""The place of the shipped configuration files."""
 
 from pathlib import Path
 

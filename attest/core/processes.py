@@ -1,4 +1,4 @@
-"""The same work in several processes of one machine, which talk to one another through ``torch.distributed``."""
+"""The same work in several processes of one machine, which communicate through ``torch.distributed``."""
 
 import os
 import signal
@@ -31,23 +31,23 @@ _SECONDS_UNTIL_HEARD = 10
 
 
 def can_fork() -> bool:
-    """Return whether this process may go on as several: on Linux, before it uses a GPU, with one thread for tensors, alone.
+    """Return whether this process can fork: on Linux, before it uses a GPU, with one thread for tensors, alone.
 
-    A process that is forked has the data and the network already. Elsewhere its libraries do not survive that. An interactive
-    one, such as a notebook's, stays alone: Lightning refuses several processes there.
+    A forked process has the data and the network already. Elsewhere its libraries do not survive a fork. An interactive
+    process, such as a notebook's, stays alone: Lightning refuses several processes there.
     """
     alone = hasattr(sys, "ps1") or torch.cuda.is_initialized() or distributed.is_initialized()
     return sys.platform == "linux" and not alone and torch.get_num_threads() == 1
 
 
 def together(processes: int, work: Callable[[int], Result]) -> Result:
-    """Run a function in several processes, this one among them, as one group of ``torch.distributed``.
+    """Run a function in this and other processes, as one group of ``torch.distributed``.
 
     The others are copies of this process as it is now, and end with it, whatever ends it. Together they keep to the memory
     budget: only one at a time takes more than a piece of it.
 
     Raises:
-        Exception: what ``work`` raised here; what it raised elsewhere as a RuntimeError in words.
+        Exception: what ``work`` raised in this process; a RuntimeError in words for what it raised in others.
     """
     context = get_context("fork")
     turn = context.RLock()
@@ -80,7 +80,6 @@ def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
 
 
 def _told(error: BaseException) -> str:
-    """Write an error as text: an ``AttestError``'s own sentence after a mark, of any other error its kind and traceback."""
     if isinstance(error, AttestError):
         return _OURS + str(error)
     return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
@@ -99,7 +98,6 @@ def _group(rank: int, processes: int, folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _running(others: Sequence[BaseProcess]) -> Iterator[None]:
-    """Start processes, and end all of them when the block ends."""
     try:
         for each in others:
             each.start()
@@ -151,7 +149,6 @@ def _hearing_of_ends(others: Sequence[BaseProcess]) -> Iterator[None]:
 
 
 def _killed(exit_code: int, processes: int) -> AttestError:
-    """Return the error for a process that ended without a word."""
     how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
     return AttestError(
         f"one of {processes} processes was ended by {how}; expected all to finish. The system may be short of memory: type "

@@ -1,4 +1,4 @@
-"""Counter-based randomness: the draw for an instance depends on its identity, never on its batch, rank or neighbours.
+"""Counter-based random numbers: the draws for an instance depend on its id, never on its batch, rank or neighbours.
 
 A generator that is advanced draw by draw makes evidence depend on who asked first. Here each number is a hash of
 (seed, instance, draw, position), computed for a whole batch at once, so that any sharding gives the same numbers.
@@ -60,15 +60,12 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
 
 
 def stream(seed: int, purpose: str) -> int:
-    """Return the seed of all draws for one purpose; each purpose of each run's seed has its own.
+    """Return the seed, of 64 bits, of all draws for one purpose of a run, from the run's seed.
 
-    A purpose that is a number added to the seed would have the draws of another purpose of the next seed.
+    A number added to the seed would not do: two purposes of neighbouring seeds would share their draws.
 
     Args:
-        seed: the run's seed.
         purpose: in a word or two, different from all others.
-    Returns:
-        An integer that fits 64 bits, to be used as a seed.
     """
     return int(random_bits(seed, torch.tensor(crc32(purpose.encode()))))
 
@@ -77,8 +74,7 @@ def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Ten
     """Draw uniformly random permutations of the real positions of each text; padding stays where it is.
 
     Args:
-        seed: the run's seed.
-        ids: int64 ``(B,)``, identities of the instances.
+        ids: int64 ``(B,)``, of the instances.
         draws: D, permutations per instance.
         mask: bool ``(B, T)``, True at real tokens, which come first in each row.
     Returns:
@@ -99,7 +95,7 @@ def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Ten
 
 
 def random_uniforms(seed: int, *counters: Tensor) -> Tensor:
-    """Hash a seed and integer counters, int64 tensors that broadcast, into float64 numbers in (0, 1), both ends excluded."""
+    """Hash a seed and counters, as in ``random_bits``, into float64 numbers in (0, 1), both ends excluded."""
     return (_shift_right(random_bits(seed, *counters), 11).double() + 0.5) * 2.0**-53
 
 
@@ -107,8 +103,7 @@ def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.d
     """Draw standard normal numbers for each instance, draw and position (Box & Muller 1958).
 
     Args:
-        seed: the run's seed.
-        ids: int64 ``(B,)``, identities of the instances.
+        ids: int64 ``(B,)``, of the instances.
         draws, size: D and T.
         dtype: of the result; computed in float64.
     Returns:
@@ -123,7 +118,7 @@ def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.d
 
 
 def random_order(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
-    """Draw a random key for each token: sorting by keys shuffles a text, and the largest key marks a uniformly random token.
+    """Draw a random key for each token; sorting by keys shuffles a text, and the largest key marks a random token.
 
     Args:
         seed, ids, draws: as in ``random_permutations``.

@@ -7,7 +7,7 @@ _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5, torch.bfloat16: 1e-2, tor
 
 
 def rounding(dtype: torch.dtype) -> float:
-    """Return how far apart two equal numbers of order 1 may be, once a network has computed both in this dtype.
+    """Return the largest difference between two equal numbers of order 1 that a network has computed in a dtype.
 
     Probabilities of 2,000 texts of one word, with and without a token, were up to 1e-13 apart in float64 and 1.3e-5 in
     float32, 99 in 100 of them less than 4e-6.
@@ -16,7 +16,7 @@ def rounding(dtype: torch.dtype) -> float:
 
 
 def in_steps(values: Tensor, within: float | None = None) -> Tensor:
-    """Return numbers in whole steps of their rounding error, so that numbers equal but for rounding become ties.
+    """Round numbers to whole steps of their rounding error, so that numbers equal but for rounding become ties.
 
     Args:
         values: float, of any shape.
@@ -26,13 +26,11 @@ def in_steps(values: Tensor, within: float | None = None) -> Tensor:
 
 
 def compared(first: Tensor, second: Tensor, within: float) -> Tensor:
-    """Return 1 where ``first`` is larger, -1 where ``second`` is, 0 where they differ by rounding alone; NaN where one is NaN.
+    """Return 1 where ``first`` is larger, -1 where ``second`` is, 0 where they are equal within rounding; float64.
 
     Args:
-        first, second: float, of shapes that broadcast.
+        first, second: float, of shapes that broadcast; the result is NaN where one of them is.
         within: how large a difference does not count, as ``rounding`` says.
-    Returns:
-        float64.
     """
     difference = first.double() - second.double()
     counts = difference.sign().masked_fill(difference.abs() <= within, 0)

@@ -1,10 +1,10 @@
-"""Text files of word vectors: what their first line says."""
+"""The first line of files of word vectors."""
 
 from pathlib import Path
 
 
 def first_line(fields: list[bytes]) -> tuple[int, bool]:
-    """Return the number of dimensions that a word vector file's first line tells, and whether that line is a header only.
+    """Return the number of dimensions by the first line of a word vector file, and whether that line is a header.
 
     Args:
         fields: of the first line, split at blanks. fastText and word2vec begin with the number of words and that of
@@ -15,7 +15,7 @@ def first_line(fields: list[bytes]) -> tuple[int, bool]:
 
 
 def dimensions_in(path: Path) -> int | None:
-    """Return the number of dimensions of a word vector file; None if there is no such file, or nothing in it."""
+    """Return the number of dimensions of a word vector file; None if the file is missing or empty."""
     if not path.is_file():
         return None
     with path.open("rb") as lines:

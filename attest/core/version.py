@@ -1,3 +1,3 @@
-"""The version of Attest, where everything can read it without importing the package's Python functions."""
+"""The version of Attest."""
 
 __version__ = "0.3.0"

@@ -35,7 +35,6 @@ def activation_swap(
     """Return how predictions change if another projection (softmax, sparsemax, …) turns scores into attention.
 
     Args:
-        observation: the batch, as the trained projection has it.
         projections: by name, ``SHIPPED`` if left out; one equal to the trained projection moves nothing.
         labels: int64 ``(B,)``, gold classes, below 0 for none; None if they are not known.
     Returns:
@@ -105,8 +104,8 @@ def _accuracy(name: str, label: str) -> Measure:
     return Measure(
         f"correct_{name}",
         f"accuracy under {label}",
-        f"The trained model with {label} in place of its projection.",
-        "Only the projection changes: a model trained with it could do better.",
+        f"Accuracy of the trained model with {label} in place of its projection.",
+        f"Only the projection changes: a model trained with {label} could do better.",
         beside=("as trained", "correct"),
     )
 
@@ -115,14 +114,14 @@ def _movement(name: str, label: str) -> Measure:
     return Measure(
         f"moved_{name}",
         f"movement under {label}, in σ",
-        f"Of a model that says one number: how far it moves with {label} in place of its projection, {MOVES}.",
-        "Only the projection changes: a model trained with it could say the same numbers.",
+        f"For a model that returns one number: how far the number moves with {label} in place of its projection, {MOVES}.",
+        f"Only the projection changes: a model trained with {label} could return the same numbers.",
     )
 
 
 SWAPPED = (
-    Column("correct_<projection>", SHARE, "whether it decides rightly under this projection", unit="0 or 1", type="bool"),
-    Column("tvd_<projection>", SHARE, "how far the prediction moves"),
+    Column("correct_<projection>", SHARE, "whether the decision under this projection is right", unit="0 or 1", type="bool"),
+    Column("tvd_<projection>", SHARE, "how far (TVD) the prediction moves under this projection"),
 )
 
 MOVED = (moved(SWAPPED[1]),)
@@ -130,22 +129,22 @@ MOVED = (moved(SWAPPED[1]),)
 SPEC = Spec(
     id="E8",
     question="Does the model survive another projection?",
-    does="The trained model under softmax, sparsemax and 1.5-entmax; in pooled attention, or in each layer",
+    does="Runs the trained model with softmax, sparsemax and 1.5-entmax; in pooled attention, or in each layer",
     source="Drozdyuk et al.",
     about="predictions",
     cost="linear in T where the decoder is linear; inside layers one forward pass for each projection and layer",
-    about_columns="A trial of texts without labels has neither `correct` nor `correct_<projection>`; `kept_<projection>` then "
-    "says whether the decision stays.",
+    about_columns="If texts have no labels, `kept_<projection>`, whether the decision stays, replaces `correct` and "
+    "`correct_<projection>`.",
     columns=(
-        Column("correct", SHARE, "whether the model decides rightly with its own projection", unit="0 or 1", type="bool"),
+        Column("correct", SHARE, "whether the model with its own projection decides rightly", unit="0 or 1", type="bool"),
         Column("support", SHARE, "share of tokens with any weight"),
         *SWAPPED,
         *columns_of_decoders(SWAPPED, SPARED),
         *MOVED,
         *columns_of_decoders(MOVED, SPARED),
-        Column("jsd_<projection>", NATS, "how far attention moves", unit="nats"),
-        Column("support_<projection>", SHARE, "share of tokens with any weight under it"),
-        Column("attention_<projection>", SHARE, "attention under it", unit="sums to 1", type="list of float"),
+        Column("jsd_<projection>", NATS, "how far (JSD) attention moves under this projection", unit="nats"),
+        Column("support_<projection>", SHARE, "share of tokens with any weight under this projection"),
+        Column("attention_<projection>", SHARE, "attention under this projection", unit="sums to 1", type="list of float"),
     ),
     measures=(
         *(_accuracy(name, label) for name, label in NAMES.items()),
@@ -154,7 +153,7 @@ SPEC = Spec(
                 f"kept_{name}",
                 f"decisions kept under {label}",
                 f"Share of decisions that stay under {label}.",
-                "Only the projection changes: a model trained with it could decide otherwise.",
+                f"Only the projection changes: a model trained with {label} could decide otherwise.",
             )
             for name, label in NAMES.items()
         ),
@@ -165,11 +164,11 @@ SPEC = Spec(
             "support",
             "support of the attention",
             "Share of real tokens that get any weight.",
-            "Few tokens with weight do not mean that few words decide: each state has read its neighbours.",
+            "Few tokens with weight do not mean that few words decide: each hidden state has read its neighbours.",
         ),
     ),
     answer=_answer,
     weights=tuple(_swapped(name, label) for name, label in NAMES.items()),
     run=activation_swap,
-    of_numbers=OfNumbers(f"movements are of the number, {MOVES}, and nothing is decided", (TVD_MOVES, NO_DECISION)),
+    of_numbers=OfNumbers(f"columns say how far the number moves, {MOVES}, and nothing is decided", (TVD_MOVES, NO_DECISION)),
 )

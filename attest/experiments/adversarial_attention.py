@@ -1,6 +1,5 @@
 """E3: how different an attention gives the same prediction? (Jain & Wallace 2019, Algorithm 3, and exactly.)"""
 
-import math
 from typing import Any
 
 import torch
@@ -10,7 +9,7 @@ from attest.core.measures import probabilities, total_variation
 from attest.core.measures.numbers import number, percent
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
-from attest.experiments.spec import NATS, SHARE, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
+from attest.experiments.spec import LN2, NATS, SHARE, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, skips_long_texts
 
 
@@ -22,7 +21,7 @@ def adversarial_attention(
     steps: int = 500,
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """Compute how different (JSD) an attention can be that moves the prediction by at most epsilon, by search and exactly.
+    """Find the most different attention (JSD) that moves the prediction by at most epsilon, by search and exactly.
 
     Args:
         epsilon: how far the prediction may move in TVD; the paper says 0.01.
@@ -70,8 +69,8 @@ def _answer(mean: Means) -> str | None:
         return None
     how = "there is" if exact is not None else "a search finds"
     return (
-        f"In the average text {how} an attention that is {percent(found / math.log(2))} of the greatest possible distance "
-        f"away and moves the prediction by at most 0.01{mean.unit}."
+        f"In the average text {how} an attention that moves the prediction by at most 0.01{mean.unit}, at "
+        f"{percent(found / LN2)} of the greatest possible distance from the model's attention."
     )
 
 
@@ -82,24 +81,23 @@ def _note(row: Row) -> str:
 def _caption(rows: Any) -> str:
     how = "Exact." if "jsd_exact" in rows else "By search: an exact answer needs two classes and a linear decoder."
     return (
-        f"How different an attention gives the same prediction, by the largest weight of the text. {how} The maximum is ln "
-        "2. A large value at a large weight: attention was sure, but a very different one gives the same prediction."
+        "Distance (JSD) to the most different attention with the same prediction, by the largest weight of the text. "
+        f"{how} The maximum is ln 2. A large value at a large weight means: attention was sure, but a very different one "
+        "gives the same prediction."
     )
 
 
 SPEC = Spec(
     id="E3",
-    question="Would quite another attention have given the same prediction?",
-    does="The published search, and the exact answer for one linear decoder",
+    question="Would a very different attention have given the same prediction?",
+    does="Searches for such attention as published, and computes the exact answer for a linear decoder",
     source="Jain & Wallace 2019; exact: ours",
     about="states",
     cost="quadratic in T for the exact answer; 500 gradient steps for the search",
     columns=(
         Column("jsd_search", NATS, "largest JSD to attention that the search found with TVD ≤ 0.01", unit="nats"),
         Column("jsd_search_filter", NATS, "the same with TVD ≤ 0.05, as the released code filters", unit="nats"),
-        Column(
-            "jsd_exact", NATS, "largest JSD with TVD ≤ 0.01, exactly; only for two classes and a linear decoder", unit="nats"
-        ),
+        Column("jsd_exact", NATS, "two classes and a linear decoder only: largest JSD with TVD ≤ 0.01, exactly", unit="nats"),
         Column("jsd_exact_filter", NATS, "largest JSD with TVD ≤ 0.05, exactly", unit="nats"),
         Column("tvd_exact", SHARE, "how far the prediction moves under `adversary`"),
         Column("adversary", SHARE, "the attention that reaches `jsd_exact`", unit="sums to 1", type="list of float"),
@@ -109,24 +107,24 @@ SPEC = Spec(
         Measure(
             "jsd_exact",
             "ε-max JSD, exact",
-            "How different an attention gives the same prediction to within 0.01: the largest Jensen-Shannon divergence, at "
-            "most ln 2 = 0.693. Large: the prediction does not determine the attention.",
-            "Training may never find that other attention, and this one may still be right.",
+            "The largest Jensen-Shannon divergence of an attention that moves the prediction by at most 0.01, from 0 to "
+            "ln 2 = 0.693. Large: the prediction does not determine the attention.",
+            "Training may never find the other attention, and the model's attention may still be right.",
             suspicious="high",
             short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
         ),
         Measure(
             "jsd_search",
             "ε-max JSD, by search",
-            "The same by gradient search, k = 5; it can only be smaller than the exact one.",
-            "A small one may mean that the search failed, not that there is no such attention.",
+            "The same divergence by gradient search (k = 5), which can only find less than the exact answer.",
+            "A small value may mean that the search failed, not that there is no such attention.",
             suspicious="high",
         ),
         Measure(
             "jsd_search_filter",
             "ε-max JSD, by the search of the published code",
             "The same search, with results kept if the prediction moves by at most 0.05, as in the released code.",
-            "It answers a looser question than the exact one: it may be larger.",
+            "The limit of 0.05 is looser than 0.01, so the value may exceed the exact answer.",
             suspicious="high",
         ),
     ),
@@ -137,14 +135,14 @@ SPEC = Spec(
         Drawing(
             "jsd_histograms",
             "ε-max JSD, searched and exact",
-            "Distribution of the largest JSD within ε that gradient search finds and that there is (survey, Fig. 11).",
+            "Distributions of the largest JSD within ε: by gradient search, and exactly (survey, Fig. 11).",
             "adversary_histograms",
             needs=("jsd_search",),
         ),
         Drawing(
             "exact_against_search",
             "What the search misses",
-            "One point a text. On the line the search found the most different attention; above it there is a better one.",
+            "One point per text. On the line, the search found the most different attention; above the line, it did not.",
             "exact_against_search",
             needs=("jsd_search", "jsd_exact"),
         ),
@@ -153,7 +151,5 @@ SPEC = Spec(
     at_validation={"restarts": 0},
     quadratic="the exact adversary",
     when_explaining={"restarts": 0},
-    of_numbers=OfNumbers(
-        "the number may move by 0.01 (0.05 in `jsd_search_filter`) of the standard deviation of all predictions"
-    ),
+    of_numbers=OfNumbers("the number may move by 0.01 (`jsd_search_filter`: 0.05) standard deviations of all predictions"),
 )

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from attest.core.labels import UNLABELLED
 from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.divergences import kullback_leibler, smoothed_kullback_leibler
 
@@ -44,10 +45,9 @@ class Objective:
 def classification_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """Return both terms of the adversary's loss, distance and divergence, for texts with one label each.
+    """Return the two terms of the adversary's loss, distance and divergence, for texts with one label each.
 
     Args:
-        divergence: D.
         ours, theirs: probabilities ``(B, K)`` and attention ``(B, T)`` of adversary and base.
         mask: bool ``(B, T)``, True at real tokens.
     """
@@ -57,7 +57,7 @@ def classification_objective(
 def tagging_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """Return both terms of the adversary's loss, distance and divergence, for sentences with tags: means over their tokens.
+    """Return the two terms of the adversary's loss, distance and divergence, as means over the tokens of tagged sentences.
 
     Args:
         divergence: D, averaged over tokens, heads and layers.
@@ -65,15 +65,11 @@ def tagging_objective(
         mask: bool ``(B, T)``, True at real tokens.
     """
     lengths = mask.sum(dim=-1)
-    tags = theirs[0].argmax(dim=-1).masked_fill(~mask, IGNORED)
-    losses = functional.cross_entropy(ours[0].transpose(1, 2), tags, ignore_index=IGNORED, reduction="none")
+    tags = theirs[0].argmax(dim=-1).masked_fill(~mask, UNLABELLED)
+    losses = functional.cross_entropy(ours[0].transpose(1, 2), tags, ignore_index=UNLABELLED, reduction="none")
     rows = DIVERGENCES[divergence](ours[1], theirs[1], mask[:, None, None, :])
     diverging = rows.masked_fill(~mask[:, None, :], 0).mean(dim=1).sum(dim=-1)
     return Objective(losses.sum(dim=-1) / lengths, diverging / lengths)
-
-
-IGNORED = -100
-"""The tag of padding."""
 
 
 def _kl(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:

@@ -51,14 +51,14 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
 
 
 def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
-    """Return the largest JSD of those candidates ``(B, R, T)`` that move the prediction by at most epsilon, or 0: ``(B,)``."""
+    """Return the largest JSD of candidates ``(B, R, T)`` that move the prediction by at most epsilon, else 0: ``(B,)``."""
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
 
 
 class SearchObjective:
-    """The objective of the search for adversarial attention, for some rows of a batch and R restarts each."""
+    """The objective of the search for adversarial attention: for some rows of a batch, with R restarts each."""
 
     def __init__(self, observation: Observation, rows: Tensor, restarts: int, epsilon: float) -> None:
         self.observation, self.rows, self.epsilon = observation, rows, epsilon
@@ -81,16 +81,12 @@ class SearchObjective:
         return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
 
     def _jsd_slope(self, weights: Tensor, log_weights: Tensor) -> Tensor:
-        r"""Return the derivative of the JSDs by the weights: each pair adds :math:`\frac12 \log(p / (p + q))`, and a constant.
-
-        Constants drop out, because weights keep their sum.
-        """
+        r"""Return the derivative of the JSDs: each pair adds :math:`\frac12 \log(p / (p + q))`; constants drop out."""
         everyone = torch.cat([weights, self.attention.unsqueeze(1)], dim=1)
         log_sums = (self.members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
         return 0.5 * (self.shares.sum(dim=-1).unsqueeze(-1) * log_weights - self.shares @ log_sums)
 
     def _penalty_slope(self, weights: Tensor) -> Tensor:
-        """Return the derivative by the weights of the penalty, which is 500 times the TVD of the prediction beyond epsilon."""
         if self.class_logits is None:
             return self._penalty_slope_by_autograd(weights)
         outcome = (weights @ self.class_logits).softmax(dim=-1)
@@ -110,7 +106,7 @@ class SearchObjective:
 
 
 def pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return which pairs of attentions the search keeps apart, and the weight of each pair in its objective.
+    """Return the pairs of attentions that the search keeps apart, and the weight of each pair in its objective.
 
     Returns:
         ``members (P, R + 1)``, 1 for the two distributions of a pair, the attention on trial being the last; ``shares

@@ -21,7 +21,7 @@ from attest.models.observation import Observation, cached_per_batch
 
 
 def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) -> dict[str, Tensor]:
-    """Count the weights that are zeroed before the decision flips, in four orders of the tokens and at the least.
+    """Count the weights to set to zero until the decision flips, in four orders of the tokens and at least.
 
     Args:
         observation: the batch; where it is explained by another reading, that stands in the place of attention's order.
@@ -71,7 +71,7 @@ def _importances(observation: Observation) -> dict[str, Tensor]:
 
 @cached_per_batch
 def attention_gradient(observation: Observation) -> Tensor:
-    """Return the derivative of the predicted class's probability by each weight, hidden states fixed, ``(B, T)``, signed."""
+    """Return the derivative of the predicted class's probability by each attention weight, ``(B, T)``, signed."""
     with torch.enable_grad():
         weights = observation.attention.clone().requires_grad_()
         logits = observation.network.decode(observation.hidden.detach(), weights)
@@ -79,7 +79,7 @@ def attention_gradient(observation: Observation) -> Tensor:
 
 
 def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Count the weights, and the non-zero ones, that O orders zero before the decision flips, ``(B, O)``; NaN if never."""
+    """Count the weights, and the non-zero ones, that O orders set to zero until the flip, ``(B, O)``; NaN if none."""
     ordered = observation.attention.double().unsqueeze(1).expand(order.shape).gather(-1, order)
     something_left = left_after_each(ordered) > 0
     flips = (_decisions_after_each(observation, order) != observation.predicted[:, None, None]) & something_left
@@ -100,7 +100,6 @@ def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
 
 
 def _decisions_the_long_way(observation: Observation, order: Tensor) -> Tensor:
-    """Return the decisions without the first 1 to T weights of one order, int64 ``(B, T)``, decoded anew after each weight."""
     place = order.argsort(dim=-1).unsqueeze(1)
     after = torch.arange(order.shape[-1], device=order.device).unsqueeze(-1)
     kept = observation.attention.unsqueeze(1) * (place > after)
@@ -126,7 +125,6 @@ def _flips(mean: Means) -> str:
 
 
 def _needed(mean: Means) -> str:
-    """Return a sentence on how much each order erases on texts that flip in every order, or on why that is not known."""
     if all(mean(f"E12/fraction_{order}") is None for order in ORDERS.values()):
         return ""
     if "E12/fraction_common_attention" not in mean:
@@ -153,34 +151,24 @@ def _caption(rows: Any) -> str:
     least = " The minimum is exact: no order needs fewer." if "fraction_minimum" in rows else ""
     every = len(rows.filter(regex="^fraction_(attention|gradient|product|random|minimum)$").dropna())
     return (
-        "Share of the tokens whose weights are zeroed before the decision flips, by order (Serrano & Smith 2019). An order "
-        f"that needs few finds the tokens that decide. The figure shows only the {every:,} of {len(rows):,} texts that flip "
-        f"in every order.{least}"
+        "Share of the tokens whose weights are set to zero until the decision flips, by order (Serrano & Smith 2019). An "
+        f"order with a small share finds the tokens that decide. The figure shows only the {every:,} of {len(rows):,} texts "
+        f"that flip in every order.{least}"
     )
 
 
 SPEC = Spec(
     id="E12",
     question="How many weights must go until the decision flips?",
-    does=(
-        "Weights set to zero one by one, in the order of attention, of its gradient, of their product, or at random; and "
-        "the exact minimum"
-    ),
+    does="Sets weights to zero one by one, by attention, its gradient, their product or at random; and the exact minimum",
     source="Serrano & Smith 2019; exact: ours",
     about="states",
     cost="T log T if the decoder is linear, else one decoding for each weight",
     columns=(
         Column("fraction_<order>", SHARE, "weights set to zero until the decision flips, as a share of the tokens"),
+        Column("fraction_common_<order>", SHARE, "the same share, only on texts that flip in every order: comparable means"),
         Column(
-            "fraction_common_<order>",
-            SHARE,
-            "the same on texts that flip in every order, undefined on others: their means can be compared",
-        ),
-        Column(
-            "flips_in_every_order",
-            SHARE,
-            "whether the decision flips in every order; for the random order, in one of the draws",
-            unit="0 or 1",
+            "flips_in_every_order", SHARE, "whether the decision flips in every order, in a random draw too", unit="0 or 1"
         ),
         Column("fraction_support_<order>", SHARE, "non-zero weights set to zero, as a share of all non-zero weights"),
         Column("excess_<order>", AT_LEAST_0, "non-zero weights set to zero beyond the smallest set that flips", unit="tokens"),
@@ -189,31 +177,28 @@ SPEC = Spec(
         Measure(
             "flips_in_every_order",
             "texts that flip in every order",
-            "Share of texts whose decision flips in every order of erasure. The next two rows are means over these texts "
-            "only, so they can be compared.",
-            "The model is surest of texts that never flip: the next rows are not about them.",
+            "Share of texts whose decision flips in every order of erasure. The next two rows are means over these texts.",
+            "The model is surest of texts that never flip, and the next rows leave these texts out.",
         ),
         Measure(
             "fraction_common_attention",
             "erased by attention until the flip",
             "Share of weights set to zero, largest first, before the decision flips, over texts that flip in every order.",
-            "Erased weights leave the hidden states unchanged: neighbours still hold what the tokens told them.",
+            "Erased weights leave the hidden states unchanged: neighbours still contain what the tokens told them.",
             suspicious="high",
             beside=("in random order, on the same texts", "fraction_common_random"),
         ),
         Measure(
             "fraction_common_minimum",
             "erased at least until the flip",
-            "Share of the weights in the smallest set that flips the decision, exactly, over the same texts. A faithful order "
-            "comes near.",
-            "The smallest set need not be what the model used: it is what is enough to change its decision.",
+            "Share of the weights in the smallest set that flips the decision, exactly, over texts that flip in every order.",
+            "The smallest set is enough to change the decision; it need not be what the model used.",
         ),
         Measure(
             "fraction_attention",
             "erased by attention, where that flips",
-            "Share of weights set to zero, largest first, before the decision flips, over texts that flip in this order. Do "
-            "not compare it with the least possible share, which is over other texts.",
-            "Each order flips other texts, so means of two orders are about different texts.",
+            "Share of weights set to zero, largest first, before the decision flips, over texts that flip in this order.",
+            "Do not compare it with the share of another order, whose mean is over other texts.",
             suspicious="high",
             short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
             replaced_by="fraction_common_attention",
@@ -222,7 +207,7 @@ SPEC = Spec(
             "fraction_minimum",
             "erased at least, where anything flips",
             "Share of the weights in the smallest set that flips the decision, exactly, over all texts that have such a set.",
-            "Do not compare it with an order's share, which is over other texts.",
+            "Do not compare it with the share of an order, whose mean is over other texts.",
             replaced_by="fraction_common_minimum",
         ),
     ),

@@ -21,7 +21,7 @@ TENSORS_A_PAIR = 12
 
 
 class Adversary(NamedTuple):
-    """The attention with the largest JSD: ``share`` of it on token ``first``, the rest on token ``second``, ``(B,)`` each."""
+    """The attention with the largest JSD: ``share`` on token ``first``, the rest on token ``second``, ``(B,)`` each."""
 
     jsd: Tensor
     """float64 in [0, ln 2]."""
@@ -38,7 +38,7 @@ class Adversary(NamedTuple):
 
 
 def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask: Tensor, epsilon: float) -> Adversary:
-    """Find the attention with the largest JSD to the attention on trial that moves the prediction by a TVD of at most epsilon.
+    """Find the attention with the largest JSD to the model's that moves the prediction by a TVD of at most epsilon.
 
     Args:
         margins: float64 ``(B, T)``; in float32 a third of the optima would leave the slab by rounding.

@@ -16,6 +16,7 @@ from attest.experiments.importance import (
 )
 from attest.experiments.sink import (
     LEFT_OUT,
+    WITHOUT,
     columns_of_decoders,
     left_out,
     parks_attention,
@@ -58,7 +59,7 @@ deciding word each hides the other."""
 
 
 def feature_importance(observation: Observation, leave_one_out: bool = True) -> dict[str, Tensor]:
-    """Correlate the explanation on trial, attention for example, with the tokens' importance by gradients and leave-one-out.
+    """Correlate the explanation on trial, such as attention, with the tokens' importance by gradients and leave-one-out.
 
     Args:
         leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
@@ -86,13 +87,13 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
     columns = importances | _correlations(observation, ranked)
     for name, importance in importances.items():
         columns |= _pointing(observation, name, importance)
+    pairs = {name: (observation.explanation, importance) for name, importance in ranked.items()}
+    between = {}
     if leave_one_out:
-        pair = ranked["gradient_inputs"], ranked["leave_one_out_inputs"]
-        between = kendall_tau_b(*pair, observation.ranked)
-        columns["tau_gradient_and_leave_one_out"] = between.tau
-        columns["concordant_gradient_and_leave_one_out"] = between.concordant
+        between = {"gradient_and_leave_one_out": (ranked["gradient_inputs"], ranked["leave_one_out_inputs"])}
+    columns |= _agreement(between, observation.ranked)
     if parks_attention(observation.network) and shows_sinks(observation.network):
-        columns |= _agreement_without_sink(observation, ranked)
+        columns |= _agreement(pairs | between, observation.ranked & ~tokens_that_are_sinks(observation), WITHOUT)
     if observation.words is None:
         return columns
     lifted = {name: ranked[name] for name in RANKED.values() if name in ranked}
@@ -100,7 +101,6 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
 
 
 def _correlations(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return all correlations of the explanation with importances, which are stacked as rows of one batch to save time."""
     count = len(importances)
     attention, mask = (rows.repeat(count, 1) for rows in (observation.explanation, observation.ranked))
     stacked, support = torch.cat(list(importances.values())), mask & (attention > 0)
@@ -138,16 +138,11 @@ def _pointing(observation: Observation, name: str, importance: Tensor) -> dict[s
     return {key: column.double().where(known, torch.nan) for key, column in columns.items()}
 
 
-def _agreement_without_sink(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return how the explanation and importances agree over all tokens but sinks, which renormalising would not change."""
-    others = observation.ranked & ~tokens_that_are_sinks(observation)
-    pairs = {name: (observation.explanation, importance) for name, importance in importances.items()}
-    if "leave_one_out_inputs" in importances:
-        pairs["gradient_and_leave_one_out"] = importances["gradient_inputs"], importances["leave_one_out_inputs"]
+def _agreement(pairs: dict[str, tuple[Tensor, Tensor]], mask: Tensor, suffix: str = "") -> dict[str, Tensor]:
     columns: dict[str, Tensor] = {}
     for name, pair in pairs.items():
-        found = kendall_tau_b(*pair, others)
-        columns |= {f"tau_{name}_without_sink": found.tau, f"concordant_{name}_without_sink": found.concordant}
+        found = kendall_tau_b(*pair, mask)
+        columns |= {f"tau_{name}{suffix}": found.tau, f"concordant_{name}{suffix}": found.concordant}
     return columns
 
 
@@ -197,8 +192,8 @@ CONCORDANT_BETWEEN = (BETWEEN[0], "concordant_gradient_and_leave_one_out")
 TAU_GRADIENT = Measure(
     "tau_gradient_inputs",
     "τ-b of attention and gradient × input",
-    "Do tokens rank alike by attention and by |⟨∂ŷ/∂e, e⟩| with attention held constant? 1: the same ranking; 0: no "
-    "relation. High supports reading attention as importance; low alone does not refute it.",
+    "Do attention and |⟨∂ŷ/∂e, e⟩|, with attention held constant, rank the tokens alike? 1: the same ranking; 0: no "
+    "relation. A high value supports reading attention as importance; a low value alone does not refute it.",
     "Gradients are one measure of importance, not the truth.",
     suspicious="low",
     beside=BETWEEN,
@@ -208,7 +203,7 @@ TAU_GRADIENT = Measure(
 TAU_LEAVE_ONE_OUT = Measure(
     "tau_leave_one_out_inputs",
     "τ-b of attention and leave-one-out",
-    "Do tokens rank alike by attention and by how far the prediction moves when each is removed from the text?",
+    "Do attention and leave-one-out, how far the prediction moves without each token, rank the tokens alike?",
     "The model was not trained on shortened texts; of two equal tokens each can hide the other.",
     suspicious="low",
     beside=BETWEEN,
@@ -216,43 +211,35 @@ TAU_LEAVE_ONE_OUT = Measure(
 )
 
 AGREEMENT = (
-    Column("tau_<importance>", CORRELATION, "Kendall's τ-b with attention"),
-    Column(
-        "concordant_<importance>",
-        SHARE,
-        "of the pairs of tokens that differ in attention and in importance, the share that both order alike; by chance 0.5",
-    ),
+    Column("tau_<importance>", CORRELATION, "Kendall's τ-b of attention and this importance"),
+    Column("concordant_<importance>", SHARE, "share of token pairs that both order alike, without ties; by chance 0.5"),
     Column("tau_gradient_and_leave_one_out", CORRELATION, "τ-b of gradient × input and leave-one-out of inputs"),
-    Column(
-        "concordant_gradient_and_leave_one_out",
-        SHARE,
-        "of the pairs of tokens that differ in both of these, the share that both order alike",
-    ),
+    Column("concordant_gradient_and_leave_one_out", SHARE, "share of token pairs that these two order alike, without ties"),
 )
 
 SPEC = Spec(
     id="E1",
     question="Does attention rank tokens as their importance does?",
-    does="Gradients and leave-one-out, of inputs and of hidden states; Kendall's τ-b, its ceiling under ties, share "
-    "significant, on the support, top k",
+    does="Correlates attention with gradients and leave-one-out, of inputs and hidden states, by Kendall's τ-b",
     source="Jain & Wallace 2019; Meister et al. 2021",
     about="tokens",
     cost="T forward passes for each text for leave-one-out, two backward passes for gradients",
-    about_columns="Where texts are in subwords, `tau` and `concordant` are also there of words, `tau_words_<importance>`: "
-    "attention and gradients added up over the subwords of a word, which leave-one-out removes together "
-    "(`leave_one_out_words`, at the first of them). Special tokens, and the token at which a Transformer decides, are ranked "
-    "in no column.",
+    about_columns="If texts are in subwords, `tau_words_<importance>` and `concordant_words_<importance>` are about words: "
+    "attention and gradients are summed over the subwords of a word, and `leave_one_out_words` removes the whole word. No "
+    "column ranks special tokens or the token at which a Transformer decides.",
     columns=(
         Column("<importance>", AT_LEAST_0, "importance of each token", type="list of float"),
         *AGREEMENT,
-        Column("significant_<importance>", SHARE, "whether its p < 0.05, tie-corrected, asymptotic", unit="0 or 1"),
+        Column("significant_<importance>", SHARE, "whether `tau` has p < 0.05, tie-corrected, asymptotic", unit="0 or 1"),
         Column("ceiling_<importance>", SHARE, "the largest |τ-b| that ties allow"),
         Column("ratio_<importance>", CORRELATION, "τ-b over its ceiling"),
         Column("tau_support_<importance>", CORRELATION, "τ-b among the tokens that get attention"),
-        Column("tau_top_k_<importance>", CORRELATION, "agreement of the top-k lists, k the size of the support"),
-        Column("mass_<importance>", SHARE, "share of attention on the tokens with at least half of the largest importance"),
-        Column("first_<importance>", SHARE, "share of these tokens among those that get within a tenth of the most attention"),
-        Column("leads_<importance>", SHARE, "share of these tokens that get 1.1 times the attention of any other token"),
+        Column(
+            "tau_top_k_<importance>", CORRELATION, "agreement of the top-k lists; k is the number of tokens with attention"
+        ),
+        Column("mass_<importance>", SHARE, "share of attention on important tokens: half of the largest importance or more"),
+        Column("first_<importance>", SHARE, "share of important tokens among the tokens within a tenth of the most attention"),
+        Column("leads_<importance>", SHARE, "share of important tokens with 1.1 times the attention of any other token"),
         *columns_of_decoders(AGREEMENT, LEFT_OUT),
     ),
     measures=(
@@ -260,16 +247,16 @@ SPEC = Spec(
         Measure(
             "tau_gradient_norm_inputs",
             "τ-b of attention and gradient norm",
-            "The same with ‖∂ŷ/∂e‖, where the gradient also flows through attention.",
+            "Do attention and ‖∂ŷ/∂e‖, where the gradient also flows through attention, rank the tokens alike?",
             "A gradient norm says how sensitive the prediction is, not for which class a token speaks.",
             suspicious="low",
         ),
         Measure(
             "tau_gradient_norm_hidden",
             "τ-b of attention and gradient norm, hidden states",
-            "The same for the hidden states that attention weights. High here and low for inputs: attention says which "
-            "states matter, not which words.",
-            "A hidden state has read its neighbours: it does not stand for its word alone.",
+            "Do attention and the gradient norms of hidden states rank these alike? High here and low for inputs: attention "
+            "says which states matter, not which words.",
+            "A hidden state has read its neighbours: it does not describe its word alone.",
             suspicious="low",
             about="states",
         ),
@@ -277,29 +264,29 @@ SPEC = Spec(
         Measure(
             "tau_words_leave_one_out_inputs",
             "τ-b of attention and leave-one-out, words",
-            "The same for whole words: attention is summed over a word's subwords, which are removed together.",
+            "As above for whole words: attention is summed over a word's subwords, and the whole word is removed.",
             "The model was not trained on texts without one of their words.",
             suspicious="low",
         ),
         Measure(
             "tau_leave_one_out_hidden",
             "τ-b of attention and leave-one-out, hidden states",
-            "The same for hidden states: the whole text is read, and attention leaves one state out.",
-            "The other states were computed with the whole text: they still hold what the missing one told them.",
+            "As above for hidden states: the model reads the whole text, and attention leaves one state out.",
+            "The other states have read the whole text: they still contain what the missing state told them.",
             suspicious="low",
             about="states",
         ),
         Measure(
             "tau_gradient_and_leave_one_out",
             "τ-b of gradient × input and leave-one-out",
-            "How far two kinds of importance agree: the most that can be expected of attention.",
+            "How far two kinds of importance agree: attention can hardly be expected to agree more.",
             "Disagreement does not show which of the two is wrong.",
         ),
         Measure(
             "concordant_gradient_inputs",
             "pairs that attention and gradient × input order alike",
-            "Of the pairs of tokens that differ in both, the share that both order alike. By chance 0.5. Tokens without "
-            "attention are tied, so for sparse attention few pairs count.",
+            "Share of token pairs that attention and gradient × input order alike, without ties; 0.5 by chance. Tokens "
+            "without attention are tied, so few pairs count for sparse attention.",
             "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
             suspicious="low",
             beside=CONCORDANT_BETWEEN,
@@ -307,7 +294,7 @@ SPEC = Spec(
         Measure(
             "concordant_leave_one_out_inputs",
             "pairs that attention and leave-one-out order alike",
-            "The same with leave-one-out instead of gradients.",
+            "Share of token pairs that attention and leave-one-out order alike, without ties; 0.5 by chance.",
             "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
             suspicious="low",
             beside=CONCORDANT_BETWEEN,
@@ -315,22 +302,22 @@ SPEC = Spec(
         Measure(
             "mass_leave_one_out_inputs",
             "attention on the tokens without which the prediction moves",
-            "The share of attention on those tokens whose removal moves the prediction at least half as far as any does.",
-            "Undefined where no single token moves the prediction, as of two copies of the deciding word.",
+            "Share of attention on the tokens whose removal moves the prediction at least half as far as the largest move.",
+            "Undefined if no single token moves the prediction, for example if the deciding word is there twice.",
             suspicious="low",
         ),
         Measure(
             "significant_gradient_inputs",
             "share of significant τ-b",
-            "Share of texts whose τ-b with gradient × input has p < 0.05. Long texts reach it with a small τ-b.",
+            "Share of texts whose τ-b with gradient × input has p < 0.05. In long texts a small τ-b is significant.",
             "Significant is not strong.",
         ),
         Measure(
             "ceiling_gradient_inputs",
             "ceiling of τ-b",
-            "The largest |τ-b| that ties allow. Sparse attention has many ties, so its τ-b cannot be compared with that of "
-            "dense attention.",
-            "It is the largest possible τ-b, not the τ-b that was found.",
+            "The largest |τ-b| that ties allow. Sparse attention has many ties: do not compare its τ-b with that of dense "
+            "attention.",
+            "The ceiling is the largest possible τ-b, not the τ-b that was found.",
         ),
         left_out(TAU_GRADIENT),
         left_out(TAU_LEAVE_ONE_OUT),
@@ -348,15 +335,14 @@ SPEC = Spec(
             "tau_histograms",
             "Attention and feature importance",
             "Kendall's τ-b of attention with gradient × input and with leave-one-out, by predicted class (Jain & Wallace "
-            "2019, Fig. 2 and 8). Dashed: the mean. Dotted: what a text of median length needs for p < 0.05.",
+            "2019, Fig. 2 and 8). Dashed: the mean. Dotted: the τ-b that a text of median length needs for p < 0.05.",
             "importance_histograms",
         ),
         Drawing(
             "inputs_and_hidden_states",
             "Inputs and hidden states",
-            "Mean τ-b with importance of inputs and of hidden states (Meister et al. 2021, Fig. 1 and 4). Attention agrees "
-            "with the hidden states that it weights; whether it agrees with the inputs is another question. Diamonds: the "
-            "ceiling.",
+            "Mean τ-b of attention with the importance of inputs and of hidden states (Meister et al. 2021, Fig. 1 and 4). "
+            "Agreement with hidden states does not show agreement with inputs. Diamonds: the ceiling.",
             "importance_bars",
         ),
     ),
@@ -366,5 +352,5 @@ SPEC = Spec(
     at_validation={"leave_one_out": False},
     quadratic="leave-one-out",
     of_tokens=True,
-    of_numbers=OfNumbers(f"gradients are of the number itself, and leave-one-out is how far it moves, {MOVES}"),
+    of_numbers=OfNumbers(f"gradients are of the number itself, and leave-one-out says how far it moves, {MOVES}"),
 )

@@ -17,14 +17,14 @@ COPIES = 6
 
 
 def identifiability(observation: Observation) -> dict[str, Tensor]:
-    """Measure the rank of the matrix that attention is multiplied with, and how much of the attention the product determines.
+    """Measure how much of the attention the context, or the prediction of a linear decoder, determines.
 
-    ``context``: T = H, what the context determines. ``prediction``: T = H wᵀ, what the logits determine, for a linear decoder.
-    ``…_strict``: [T, 1], for weights are known to sum to 1.
+    Attention is multiplied with a matrix T. ``context``: T = H, the hidden states. ``prediction``: T = H wᵀ, for a linear
+    decoder. ``…_strict``: [T, 1], for weights are known to sum to 1.
 
     Returns:
-        Per instance ``(B,)`` float64 for each kind: ``rank_<kind>``; ``trivial_<kind>``, 1 where the null space is trivial, so
-        that one attention alone gives this outcome; and between raw and effective attention ``tau_<kind>``,
+        Per instance ``(B,)`` float64 for each kind: ``rank_<kind>``, of T; ``trivial_<kind>``, 1 where its null space is
+        trivial, so that one attention alone gives this outcome; and between raw and effective attention ``tau_<kind>``,
         ``cosine_<kind>``, ``l1_<kind>`` and ``jsd_<kind>``, the last of clipped and renormalised weights.
     """
     matrices = {"context": observation.hidden.detach()}
@@ -47,7 +47,7 @@ MEASURED = [f"{name}{strict}" for strict in ("", "_strict") for name in ("rank",
 
 
 def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, real_BQ: Tensor) -> Tensor:
-    """Return 12 measures of attention rows, ``(B, 12)``, means over N heads and Q rows: six, and six with a column of ones.
+    """Return the measures of ``MEASURED`` for attention rows, ``(B, 12)``, as means over N heads and Q rows.
 
     Args:
         matrix_BNTD: what the rows are multiplied with.
@@ -68,12 +68,21 @@ def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Ten
     return torch.stack(columns, dim=-1)
 
 
+def _between(suffix: str, whose: str) -> tuple[Column, ...]:
+    return (
+        Column(f"tau{suffix}", CORRELATION, f"{whose}τ-b of raw and effective attention"),
+        Column(f"cosine{suffix}", CORRELATION, f"{whose}cosine of raw and effective attention"),
+        Column(f"l1{suffix}", AT_LEAST_0, f"{whose}L1 distance of raw and effective attention"),
+        Column(f"jsd{suffix}", NATS, f"{whose}JSD of raw and effective attention, clipped and renormalised", unit="nats"),
+    )
+
+
 TRIVIAL = Measure(
     "trivial",
     "heads that determine their attention",
-    "Share of heads, mean over texts, where no other weights give the same output. It is 0 for texts with more "
-    "tokens than a head has dimensions.",
-    "It depends far more on the length of the text and the size of a head than on what was learned.",
+    "Share of heads for which no other weights give the same output, mean over texts; 0 for texts with more tokens than a "
+    "head has dimensions.",
+    "The share depends far more on the length of the text and the size of a head than on what the model learned.",
     suspicious="low",
     about="layers",
 )
@@ -82,7 +91,7 @@ TAU = Measure(
     "tau",
     "τ-b of raw and effective attention",
     "Do the weights rank tokens like effective attention, the part that the head's output determines?",
-    "Effective attention may be negative and does not sum to 1: the model could never attend like this.",
+    "Effective attention may be negative and does not sum to 1: no model could attend like that.",
     suspicious="low",
     about="layers",
 )
@@ -90,43 +99,33 @@ TAU = Measure(
 SPEC = Spec(
     id="E13",
     question="Does what the model computes determine its attention?",
-    does="Null spaces of the matrices that attention is multiplied with, and effective attention",
+    does="Computes the null spaces of the matrices that attention is multiplied with, and effective attention",
     source="Brunner et al. 2020",
     about="states",
     cost="one singular value decomposition of T × H for each text, inside layers one for each head",
-    about_columns="Those from `rank` on are about Transformers: means over heads and rows, of all layers and with "
-    "`_layer<l>` at the end of the l-th alone; with `_strict`, where weights are known to sum to 1. Of a decoder they are "
-    "about the deciding token's row, and are there with `_without_sink` as well: sinks of a head keep their weight, and those "
-    f"of the others are made to sum to 1 {BEFORE}. A sink of a head gets 0.3 of the attention of the rows that may attend to "
-    "it, and its value is at most half as long as the median of its text.",
+    about_columns="Columns from `rank` on are about Transformers: means over heads and rows, of all layers or, with "
+    "`_layer<l>` at the end, of the l-th layer. `_strict` uses that weights sum to 1. For a decoder, they are about the "
+    "deciding token's row; with `_without_sink` the sinks of a head keep their weight, and the other weights are made to sum "
+    f"to 1 {BEFORE}. A sink of a head gets 0.3 of the attention of the rows that may attend to it, and its value is at most "
+    "half as long as the median of its text.",
     columns=(
-        Column(
-            "rank_<kind>",
-            AT_LEAST_0,
-            "rank of the matrix that attention weights; `<kind>` is the outcome: the context or the prediction",
-        ),
+        Column("rank_<kind>", AT_LEAST_0, "rank of the matrix from attention to `<kind>`, the context or the prediction"),
         Column("trivial_<kind>", SHARE, "whether only one attention gives the outcome", unit="0 or 1"),
-        Column("tau_<kind>", CORRELATION, "τ-b of raw and effective attention"),
-        Column("cosine_<kind>", CORRELATION, "their cosine"),
-        Column("l1_<kind>", AT_LEAST_0, "their L1 distance"),
-        Column("jsd_<kind>", NATS, "their JSD, clipped and renormalised", unit="nats"),
-        Column("rank", AT_LEAST_0, "Transformers only: rank of the matrix that a head's attention weights"),
-        Column("trivial", SHARE, "Transformers only: share of heads where only one attention gives the output"),
-        Column("tau", CORRELATION, "Transformers only: τ-b of raw and effective attention"),
-        Column("cosine", CORRELATION, "Transformers only: their cosine"),
-        Column("l1", AT_LEAST_0, "Transformers only: their L1 distance"),
-        Column("jsd", NATS, "Transformers only: their JSD, clipped and renormalised", unit="nats"),
+        *_between("_<kind>", ""),
+        Column("rank", AT_LEAST_0, "Transformers only: rank of the matrix from a head's attention to its output"),
+        Column("trivial", SHARE, "Transformers only: share of heads for which only one attention gives the output"),
+        *_between("", "Transformers only: "),
         Column("sinks", SHARE, "Transformers only: share of heads that have a sink"),
-        Column("sinks_first", SHARE, "Transformers only: share of heads of which the first token is a sink"),
-        Column("sinks_special", SHARE, "Transformers only: share of heads of which another special token is a sink"),
-        Column("sinks_other", SHARE, "Transformers only: share of heads of which another token is a sink"),
+        Column("sinks_first", SHARE, "Transformers only: share of heads whose sink is the first token"),
+        Column("sinks_special", SHARE, "Transformers only: share of heads whose sink is another special token"),
+        Column("sinks_other", SHARE, "Transformers only: share of heads whose sink is another token"),
     ),
     measures=(
         Measure(
             "trivial_context",
             "contexts that determine their attention",
-            "Share of texts where no other weights give the same context. In all other texts the attention is one of many.",
-            "It depends far more on the length of the text and the size of the states than on what was learned.",
+            "Share of texts for which no other weights give the same context. In other texts the attention is one of many.",
+            "The share depends far more on the length of the text and the size of the states than on what the model learned.",
             suspicious="low",
         ),
         TRIVIAL,
@@ -134,7 +133,8 @@ SPEC = Spec(
         Measure(
             "sinks",
             "heads with a sink",
-            "Share of heads that park attention on a token with a short value, mean over texts: what lies there adds little.",
+            "Share of heads that give much attention to a token with a short value, mean over texts. Attention on a sink "
+            "adds little to the output.",
             "Which value is short is a choice: at most half as long as the median of the text.",
             beside=("at the first token", "sinks_first"),
             about="layers",
@@ -143,5 +143,5 @@ SPEC = Spec(
         spared(TAU),
     ),
     run=identifiability,
-    of_numbers=OfNumbers("inside layers it is about attention alone, whatever the model says"),
+    of_numbers=OfNumbers("inside layers the columns are about attention alone, whatever the model returns"),
 )

@@ -1,11 +1,10 @@
 """Importance of tokens: by gradients of the predicted probability, and by how far the prediction moves without a token.
 
 The probability is the predicted class's; of one sigmoid output both classes have the same absolute gradient. Of a network that
-says one number, gradients are of that number, and it moves in its standard deviations. Jain & Wallace
-hold attention constant, Meister et al. let the gradient flow through it. Where sentences stand for tokens, a sentence's input
-is that of all its words.
+returns one number, gradients are of that number, and it moves in its standard deviations. Jain & Wallace hold attention
+constant, Meister et al. let the gradient flow through it. If tokens are sentences, their input is that of all their words.
 
-Leaving out an input removes the token and reads the shortened text anew. Leaving out a hidden state reads the whole text, and
+Leaving out an input removes the token and reads the shortened text again. Leaving out a hidden state reads the whole text, and
 the attention alone must do without that state.
 
 Legend: B batch, T tokens, V removed tokens (one variant of the text each), E embedding, H hidden, K classes.
@@ -29,7 +28,7 @@ from attest.models.variants import ACTIVATIONS, moved_together, read_each
 def gradient_times_input(observation: Observation) -> Tensor:
     r"""Return Jain & Wallace's :math:`|\langle \partial \hat y / \partial e_t, e_t \rangle|`, attention constant, ``(B, T)``.
 
-    They normalise it to sum 1 over a text, which no rank correlation sees; here it is as it comes.
+    They normalise it to sum 1 over a text, which changes no rank correlation; here it is not normalised.
     """
     logits = observation.network.decode(observation.hidden, observation.attention)
     (gradient,) = _gradients_of_prediction(observation, logits, observation.embedded)
@@ -82,7 +81,7 @@ WEIGHTS_A_PAIR = 12
 @cached_per_batch
 @skips_long_texts
 def leave_one_out_inputs(observation: Observation) -> Tensor:
-    """Return how far the prediction moves when a token is removed and the text re-encoded, ``(B, T)``, at least 0.
+    """Return how far the prediction moves when each token is removed and the text is read again, ``(B, T)``, at least 0.
 
     NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
     row get the very same number, since the text is the same whichever of them goes: rounding is not left to break the tie,
@@ -92,7 +91,7 @@ def leave_one_out_inputs(observation: Observation) -> Tensor:
 
 
 def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
-    """Return importance in which each run of equal tokens has the value of its first token; of sentences, unchanged."""
+    """Return importance in which each run of equal tokens has the value of its first token; for sentences, unchanged."""
     if tokens.ndim > 2:
         return importance
     begins = torch.ones_like(tokens, dtype=torch.bool)
@@ -103,13 +102,13 @@ def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
 
 @skips_long_texts
 def leave_one_out_hidden(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction if attention is projected anew without each hidden state, ``(B, T)`` in [0, 1]."""
+    """Return the TVD of the prediction if the scores are projected again without each hidden state, ``(B, T)`` in [0, 1]."""
     return _movements_under(_reprojected_without_each, observation)
 
 
 @skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction without each hidden state, other weights divided by 1 - alpha_i, ``(B, T)`` in [0, 1].
+    """Return the TVD of the prediction without each hidden state, other weights renormalised, ``(B, T)`` in [0, 1].
 
     For softmax it equals ``leave_one_out_hidden``, for sparse projections not. NaN also for a token that has all attention.
     """
@@ -117,9 +116,9 @@ def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
 
 
 def predictions_without_each(observation: Observation) -> Tensor:
-    """Return the prediction for every text without each of its tokens, ``(B, T, K)``; arbitrary at padding.
+    """Return the predictions for each text without each of its tokens, ``(B, T, K)``; arbitrary at padding.
 
-    Of texts with questions, T is that of the longest text alone.
+    T counts no tokens of questions.
     """
     if observation.reach == 1:
         return observation.prediction.unsqueeze(1)
@@ -128,8 +127,6 @@ def predictions_without_each(observation: Observation) -> Tensor:
 
 
 def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> Tensor:
-    """Return the predictions without each token by a network that reads a text without each token at once, ``(B, T, K)``."""
-
     @torch.no_grad()
     def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
         scores, token_logits = read(tokens, mask)
@@ -143,7 +140,6 @@ def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple
 
 
 def _by_encoding(observation: Observation) -> Tensor:
-    """Return the predictions without each token by any network, ``(B, T, K)``: each shortened text is read from its start."""
     texts, removed = observation.mask[:, : observation.reach].nonzero(as_tuple=True)
 
     def of_variants(rows: Tensor, place: Tensor) -> Tensor:
@@ -157,8 +153,6 @@ def _by_encoding(observation: Observation) -> Tensor:
 
 
 def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:
-    """Return the TVD of the prediction under T counterfactual attentions of each text, ``(B, T)``, a few texts at a time."""
-
     def of_texts(part: Observation) -> Tensor:
         return _movements(part, part.probabilities_under(counterfactual(part)))
 

@@ -1,7 +1,6 @@
 """E10: how concentrated is the influence of the inputs? (Meister et al. 2021, Figure 2 and Table 1.)
 
-Sparse attention concentrates weights on few hidden states; whether few inputs then decide is another question. The sweep
-over sparsegen's lambda is one run a value; here is what one model can say.
+Sparse attention concentrates weights on few hidden states; whether few inputs then decide is another question.
 
 Legend: B batch, P sampled positions, T tokens, E embedding, H hidden.
 """
@@ -38,7 +37,7 @@ def importance_entropy(
     positions: int = 16,
     leave_one_out: bool = True,
 ) -> dict[str, Tensor]:
-    """Compute normalised entropies of the importance of tokens, and, on a sample of texts, of their influence on states.
+    """Compute the normalised entropy of the tokens' importance and, for a sample, of their influence on hidden states.
 
     Args:
         everyone: all texts.
@@ -101,49 +100,45 @@ def _answer(mean: Means) -> str | None:
     if influence is None or attention is None:
         return None
     return (
-        f"On a scale from one token (0) to all tokens alike (1), the influence of the inputs is {number(influence)}, "
-        f"attention {number(attention)}."
+        f"On a scale from one token (0) to all tokens alike (1), the influence of the inputs is at {number(influence)} and "
+        f"attention at {number(attention)}."
     )
 
 
 ENTROPY_GRADIENT = Measure(
     "entropy_gradient",
     "H̃ of the influence of inputs",
-    "Normalised entropy of the gradient norms of the inputs, 1: spread evenly. It need not be smaller for sparse attention.",
-    "Influence and attention may be concentrated on different tokens: this number does not compare places.",
+    "Normalised entropy of the gradient norms of the inputs; 1: influence is spread evenly over the tokens.",
+    "Influence and attention may be concentrated on different tokens: entropy does not compare places.",
     beside=("of the attention itself", "entropy_attention"),
 )
 
 ENTROPIES = (
     Column("entropy_gradient", SHARE, "entropy of the gradient norms of inputs over log(length); 1: spread evenly"),
-    Column("entropy_attention", SHARE, "the same of attention"),
-    Column("entropy_leave_one_out", SHARE, "the same of leave-one-out of inputs"),
+    Column("entropy_attention", SHARE, "normalised entropy of attention"),
+    Column("entropy_leave_one_out", SHARE, "normalised entropy of leave-one-out of inputs"),
 )
 
 SPEC = Spec(
     id="E10",
     question="How concentrated is the influence of the inputs?",
-    does="Entropy of gradients and leave-one-out, of inputs and hidden states",
+    does="Computes the entropy of gradients and leave-one-out, for inputs and hidden states",
     source="Meister et al. 2021",
     about="tokens",
     cost="T forward passes for each text for leave-one-out, a backward pass for each sampled state",
     columns=(
         *ENTROPIES,
         *columns_of_decoders(ENTROPIES, LEFT_OUT),
-        Column(
-            "entropy_hidden",
-            SHARE,
-            "the same of the inputs' influence on single hidden states, mean over sampled ones; NaN outside the sample",
-        ),
+        Column("entropy_hidden", SHARE, "normalised entropy of the inputs' influence on sampled hidden states, their mean"),
     ),
     measures=(
         ENTROPY_GRADIENT,
         Measure(
             "entropy_hidden",
             "H̃ of the influence on hidden states",
-            "The same for the influence of inputs on single hidden states, on a sample of texts: near 1, a state holds all "
-            "inputs alike.",
-            "It uses gradients of a state's length, one of many ways to measure what a state holds.",
+            "Normalised entropy of the inputs' influence on single hidden states, on a sample of texts. Near 1: a hidden "
+            "state depends on all inputs alike.",
+            "The influence is a gradient of the state's length, one of many ways to measure it.",
             suspicious="high",
         ),
         left_out(ENTROPY_GRADIENT),
@@ -153,8 +148,8 @@ SPEC = Spec(
         Drawing(
             "entropies",
             "How concentrated is influence?",
-            "Normalised entropy, 1: spread evenly, 0: on one token (Meister et al. 2021, Fig. 2 and Table 1; the last on a "
-            "sample).",
+            "Normalised entropy, from 0 (one token) to 1 (spread evenly), as in Meister et al. 2021, Fig. 2 and Table 1. "
+            "Hidden states are those of a sample of texts.",
             "entropy_bars",
         ),
     ),

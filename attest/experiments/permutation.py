@@ -1,5 +1,7 @@
 """E2: does the prediction change when attention is shuffled over the tokens? (Jain & Wallace 2019, Algorithm 2.)"""
 
+from dataclasses import replace
+
 from torch import Tensor
 
 from attest.core.measures import total_variation
@@ -25,7 +27,7 @@ from attest.models.observation import Observation
 
 
 def attention_permutation(observation: Observation, permutations: int = 100, seed: int = 0) -> dict[str, Tensor]:
-    """Permute attention over the real tokens, hidden states unchanged, and see how far the prediction moves.
+    """Permute attention over the real tokens, with hidden states unchanged, and measure how far the prediction moves.
 
     Args:
         permutations: D, permutations per instance (100 in the paper).
@@ -49,7 +51,7 @@ def attention_permutation(observation: Observation, permutations: int = 100, see
 
 
 def median(values: Tensor) -> Tensor:
-    """Return the median of each row of ``values (B, D)``; for even D it is the mean of the middle two, unlike torch's."""
+    """Return the median of each row of ``values (B, D)``; for even D the mean of the middle two, unlike torch's."""
     ordered, draws = sort_rows(values), values.shape[-1]
     return (ordered[:, (draws - 1) // 2] + ordered[:, draws // 2]) / 2
 
@@ -68,8 +70,8 @@ TVD_MEDIAN = Measure(
     "tvd_median",
     "Δŷ under permuted attention",
     "Median total variation distance of the prediction when attention is shuffled over the tokens, 0 to 1. Near 0: "
-    "the prediction does not depend on which tokens were attended to.",
-    "That shuffling moves the prediction does not show that attention lay on the right tokens.",
+    "the prediction does not depend on which tokens get attention.",
+    "A prediction that moves does not show that attention was on the right tokens.",
     suspicious="low",
     short=("Δŷ shuffled", "Median change of the prediction when attention is shuffled, 0 to 1 (E2)."),
 )
@@ -78,35 +80,34 @@ FLIPPED = Measure(
     "flipped",
     "decisions flipped",
     "Share of permutations that change the decision.",
-    "A sure decision flips seldom, wherever attention lies.",
+    "A sure decision seldom flips, wherever attention lies.",
     suspicious="low",
 )
 
 TVD_MEDIAN_DECIDING = Measure(
     "tvd_median_deciding",
     "Δŷ, the deciding token's row permuted",
-    "As “Δŷ under permuted attention”, of decoders: only the row of the token that decides is shuffled, in every layer.",
+    "As “Δŷ under permuted attention”, for decoders: only the row of the token that decides is shuffled, in every layer.",
     "The other rows stay, and what the deciding token needs may have reached every token that it reads.",
     suspicious="low",
 )
 
-FLIPPED_DECIDING = Measure(
-    "flipped_deciding",
-    "decisions flipped, the deciding token's row permuted",
-    "Share of these permutations that change the decision.",
-    "A sure decision flips seldom, wherever attention lies.",
-    suspicious="low",
+FLIPPED_DECIDING = replace(
+    FLIPPED,
+    column="flipped_deciding",
+    title="decisions flipped, the deciding token's row permuted",
+    means="Share of permutations of the deciding token's row that change the decision.",
 )
 
 PERMUTED = (
     Column("tvd_median", SHARE, "median TVD of the prediction over random permutations of attention"),
-    Column("tvd_max", SHARE, "the largest TVD"),
+    Column("tvd_max", SHARE, "largest TVD of the prediction over these permutations"),
     Column("flipped", SHARE, "share of permutations that change the decision"),
-    Column("correct_permuted", SHARE, "Transformers only: share of permutations under which it decides rightly"),
+    Column("correct_permuted", SHARE, "Transformers only: share of permutations under which the decision is right"),
 )
 DECIDING = (
-    Column("tvd_median_deciding", SHARE, "decoders only: median TVD if the deciding token's row alone is permuted"),
-    Column("flipped_deciding", SHARE, "decoders only: share of these permutations that change the decision"),
+    Column("tvd_median_deciding", SHARE, "decoders only: median TVD if only the deciding token's row is permuted"),
+    Column("flipped_deciding", SHARE, "decoders only: share of permutations of that row that change the decision"),
 )
 
 MOVED = tuple(moved(column) for column in (*PERMUTED, *DECIDING) if column.name.startswith("tvd_"))
@@ -115,12 +116,12 @@ MOVED_MEDIAN, MOVED_MEDIAN_DECIDING = of_movement(TVD_MEDIAN), of_movement(TVD_M
 SPEC = Spec(
     id="E2",
     question="Does the prediction depend on where attention lies?",
-    does="100 random permutations of each text's attention; inside Transformers in each layer and in all layers",
+    does="Permutes the attention of each text at random, 100 times; inside Transformers in each layer and in all layers",
     source="Jain & Wallace 2019",
     about="states",
     cost="linear in T where the decoder is linear; inside layers one forward pass for each permutation and layer",
-    about_columns="Inside layers each row is permuted over the tokens that it may attend to. The columns are also there "
-    "with `_layer<l>` at the end, for the l-th layer alone, but those of all rows without sinks.",
+    about_columns="Inside layers, each row is permuted over the tokens that it may attend to. With `_layer<l>` at the end, a "
+    "column is about the l-th layer alone; columns of all rows without sinks have no such copy.",
     columns=(
         *PERMUTED,
         *DECIDING,
@@ -149,12 +150,12 @@ SPEC = Spec(
             "permutation_by_max_attention",
             "Permuting attention",
             "Median change of the prediction over random permutations of the attention, by the largest weight of the text "
-            "and by predicted class (Jain & Wallace 2019, Fig. 3). Mass near 0 where the largest weight is high means: "
-            "attention was concentrated, and where it lay did not matter.",
+            "and by predicted class (Jain & Wallace 2019, Fig. 3). A change near 0 at a high weight means: attention was "
+            "concentrated, and its place did not matter.",
             "permutation_violins",
             ("tvd_median",),
         ),
     ),
     run=attention_permutation,
-    of_numbers=OfNumbers(f"movements are of the number, {MOVES}, and nothing flips", (TVD_MOVES, NO_DECISION)),
+    of_numbers=OfNumbers(f"columns say how far the number moves, {MOVES}, and nothing flips", (TVD_MOVES, NO_DECISION)),
 )

@@ -43,16 +43,12 @@ OF_TAGS: dict[str, Inside] = INSIDE | {each.id: each for each in _stated("INSIDE
 
 
 def measures() -> dict[str, Measure]:
-    """Return every measure by its key, ``E1/tau_gradient_inputs``, in the order of the report."""
+    """Return every measure by its key, such as ``E1/tau_gradient_inputs``, in the order of the report."""
     return {f"{spec.id}/{measure.column}": measure for spec in EXPERIMENTS.values() for measure in spec.measures}
 
 
 def range_of(key: str) -> tuple[float, float]:
-    """Return the least and the greatest value of a measure; 0 and 1 for a measure that no spec describes.
-
-    Args:
-        key: ``E1/tau_gradient_inputs``.
-    """
+    """Return the range of a measure by its key, ``E1/tau_gradient_inputs``; 0 and 1 if no spec describes the measure."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
     return (0.0, 1.0) if column is None or column.range is None else column.range
@@ -60,7 +56,7 @@ def range_of(key: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Context:
-    """The facts that experiments may need to know beside an observed batch."""
+    """The facts that experiments may need in addition to an observed batch."""
 
     labels: Tensor | None
     """int64 ``(B,)``, gold classes of the batch; None if they are not known."""
@@ -90,7 +86,7 @@ TOLD = tuple(each.name for each in fields(Context))
 
 @dataclass(frozen=True)
 class ConfiguredExperiment:
-    """An experiment with its settings, ready to be run on one observed batch after the other."""
+    """An experiment with its settings, ready to be run on observed batches."""
 
     id: str
     run: Callable[..., dict[str, Tensor]]
@@ -99,9 +95,9 @@ class ConfiguredExperiment:
     """Whether it takes a ``LayerObservation``, and not the pooled ``Observation``."""
 
     def __call__(self, observation: Observation | LayerObservation, context: Context) -> dict[str, Tensor]:
-        """Run the experiment on a batch; return columns ``(B,)``, one number a text, and ``(B, T)``, one a token.
+        """Run the experiment on a batch; return columns ``(B,)`` with a number per text, and ``(B, T)`` with one per token.
 
-        Of a network that says one number they have the names that the experiment's ``of_numbers`` gives them.
+        If the network returns one number, ``of_numbers`` of the experiment names the columns.
         """
         known = inspect.signature(self.run).parameters
         told = {name: getattr(context, name) for name in TOLD if name in known}
@@ -111,23 +107,23 @@ class ConfiguredExperiment:
 
     @property
     def samples(self) -> bool:
-        """Return whether the experiment reads a sample of the texts, for some of its columns at least."""
+        """Return whether the experiment reads a sample of the texts for some of its columns."""
         return "texts" in inspect.signature(self.run).parameters
 
 
 def runnable() -> dict[str, Spec]:
-    """Return the experiments that are run on one observed batch after the other, by id."""
+    """Return the experiments that can be run on observed batches, by id."""
     return {name: spec for name, spec in EXPERIMENTS.items() if spec.run is not None}
 
 
 def askable(inside: bool = False, tags: bool = False, number: bool = False) -> dict[str, ConfiguredExperiment]:
-    """Return the experiments that can be asked of a network, with default settings, by id in the order of reports.
+    """Return the experiments that suit a kind of network, with default settings, by id in the order of reports.
 
     Args:
         inside: whether its attention is inside the layers of a Transformer alone. Experiments that ask which tokens matter
             are then run on attention rollout, which leads from the decision down to the tokens.
         tags: whether it decides each token; then nothing is asked of the text as a whole.
-        number: whether it says one number of a text; then only what a spec's ``of_numbers`` allows is asked.
+        number: whether it returns one number per text; then a spec needs ``of_numbers``.
     """
     within = {} if not inside else OF_TAGS if tags else INSIDE
     found = {}
@@ -142,7 +138,7 @@ def askable(inside: bool = False, tags: bool = False, number: bool = False) -> d
 
 
 def suited(network: Any) -> list[str]:
-    """Return the ids of the experiments that can be asked of a network that attends inside its layers alone."""
+    """Return the ids of the experiments that suit a network with attention inside its layers alone."""
     tags = bool(getattr(network, "tags", False))
     within = OF_TAGS if tags else INSIDE
     asked = askable(True, tags, says_number(network))
@@ -161,7 +157,7 @@ def chosen(
     tags: bool = False,
     number: bool = False,
 ) -> dict[str, ConfiguredExperiment]:
-    """Return the experiments that somebody asks for, by id.
+    """Return the experiments that a user asks for, by id.
 
     Args:
         experiments: ids, or the settings of each by id: ``{"E2": {"permutations": 20}}``.
@@ -174,12 +170,12 @@ def chosen(
     known = askable(inside, tags, number)
     if tags and (whole := [name for name in names if name in askable(inside) and name not in known]):
         raise AttestError(
-            f"{whole[0]} asks which tokens decide a text, and this model decides each token; expected some of "
+            f"{whole[0]} asks which tokens decide a text, and the model decides each token; expected some of "
             f"{', '.join(known)}."
         )
     if number and (of_classes := [name for name in names if name in askable(inside, tags) and name not in known]):
         raise AttestError(
-            f"{of_classes[0]} asks about decisions between classes, and this model says one number; expected some of "
+            f"{of_classes[0]} asks about decisions between classes, and the model returns one number; expected some of "
             f"{', '.join(known)}."
         )
     if not names or (unknown := [name for name in names if name not in known]):

@@ -16,8 +16,6 @@ from attest.models.observation import Observation
 def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[str, Tensor]:
     """Return columns of the table of texts: the probability of each class, the attention and special tokens.
 
-    Args:
-        class_names: K of them, in class order.
     Returns:
         ``(B,)``: ``probability_<class name>`` in [0, 1] and ``max_attention``; per token ``(B, T)``: ``attention``, or what
         is read instead of it; ``special`` too where there are tokens that are neither ranked nor erased, and ``word``, the
@@ -36,10 +34,9 @@ BETWEEN = ("attention_within", "attention_between")
 
 
 def between_texts(observation: LayerObservation, text_of: Tensor) -> dict[str, Tensor]:
-    """Return how much attention the tokens of a pair of texts give to their own text and to the other one.
+    """Return how much attention the tokens of two paired texts give to their own text and to the other text.
 
     Args:
-        observation: the batch, of pairs.
         text_of: int64 ``(B, T)``: the text of each token, 0 or 1; below 0 for special tokens.
     Returns:
         The columns of ``BETWEEN``, ``(B,)`` in [0, 1]: means over layers, heads and tokens of the two texts. What
@@ -61,8 +58,7 @@ def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str
     """Return columns of the table of tagged sentences: gold and predicted tags, the probability of each tag, the attention.
 
     Args:
-        observation: the batch, of a tagger, with gold tags.
-        names: K of them, in the order of the tags.
+        names: of the K tags, in their order.
     Returns:
         ``(B,)``: ``max_attention``, the mean of the rows' largest weights; per token ``(B, T)``: ``tags``, ``predicted_tags``
         and ``probability_<tag>`` in [0, 1]; per pair of tokens ``(B, T, T, N)``: ``attention`` of all heads, those of the
@@ -80,7 +76,7 @@ def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str
 
 
 def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
-    """Return one row per instance; values of tokens become a list of the text's length, of pairs of tokens its square.
+    """Return a table with one row per instance; values of tokens, and of pairs of tokens, become lists without padding.
 
     Args:
         columns: ``(B,)``, ``(B, T)`` or ``(B, T, T, ...)``, by name.
@@ -91,7 +87,7 @@ def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Put tables below one another; a column that is bool in some and a number in others becomes a number in all."""
+    """Put tables below one another; a column that is bool in one table and a number in another becomes a number."""
     kinds = pd.concat([table.dtypes for table in tables], axis=1)
     mixed = kinds.index[kinds.eq(bool).any(axis=1) & ~kinds.eq(bool).all(axis=1)]
     return pd.concat([table.astype(dict.fromkeys(mixed, float)) for table in tables])

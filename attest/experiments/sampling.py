@@ -15,32 +15,24 @@ not known either."""
 
 
 def sample_of_ids(seed: int, ids: Tensor, size: int) -> Tensor:
-    """Return the ids with the smallest hashes, int64 ``(size,)``, or all ids if there are fewer.
-
-    Args:
-        seed: of the run.
-        ids: int64 ``(N,)``, all there are.
-        size: of the sample.
-    """
+    """Return a random sample of ids ``(N,)``, those with the smallest hashes, int64 ``(size,)``; all ids if N is smaller."""
     return ids[random_bits(seed, ids).argsort()[:size]]
 
 
 def in_sample(seed: int, ids: Tensor, everyone: Everyone, size: int) -> Tensor:
-    """Return which texts of a batch belong to the sample, bool ``(B,)``.
+    """Return which texts of a batch belong to a random sample of all texts, bool ``(B,)``.
 
     Args:
-        seed: of the run.
         ids: int64 ``(B,)``, of the batch.
         everyone: all texts. If only their number is known, every text is drawn with probability size / N, and the sample
             has about this size.
-        size: of the sample.
     Raises:
-        AttestError: nobody knows how many texts there are.
+        AttestError: the number of all texts is unknown.
     """
     if everyone is None:
         raise AttestError(
-            f"a sample of {size} texts needs to know how many there are, and the data set has no length; expected a data set "
-            "that has one."
+            f"a sample of {size} texts needs the number of all texts, and the data set has no length; expected one with a "
+            "length. Define __len__."
         )
     if isinstance(everyone, int):
         return random_bits(seed, ids).double() < (2 * min(size / everyone, 1.0) - 1) * 2.0**63
@@ -48,5 +40,5 @@ def in_sample(seed: int, ids: Tensor, everyone: Everyone, size: int) -> Tensor:
 
 
 def among(column: Tensor, rows: Tensor, size: int) -> Tensor:
-    """Return a column ``(size,)`` with the numbers of some texts, ``(len(rows),)``, at their rows and NaN at all others."""
+    """Return a column ``(size,)`` with given numbers at given rows and NaN at all other rows."""
     return column.new_full((size,), torch.nan).index_copy(0, rows, column)

@@ -75,64 +75,59 @@ def _answer(mean: Means) -> str | None:
         return None
     return (
         f"{percent(top)} of decisions change only without the most attended token, {percent(other)} only without a random "
-        "other one."
+        "other token."
     )
 
 
 def _columns(suffix: str, where: str) -> tuple[Column, ...]:
     return (
-        Column(
-            f"js_top{suffix}",
-            NATS,
-            f"JSD of the outcome to the prediction without the most attended token{where}",
-            unit="nats",
-        ),
-        Column(f"js_random{suffix}", NATS, f"the same without a random other one{where}", unit="nats"),
-        Column(f"delta_js{suffix}", (-LN2, LN2), "their difference", unit="nats"),
-        Column(f"attention_gap{suffix}", SHARE, "difference of the two weights"),
-        Column(f"only_top{suffix}", SHARE, "only the first erasure flips the decision", unit="0 or 1"),
-        Column(f"only_random{suffix}", SHARE, "only the second does", unit="0 or 1"),
-        Column(f"both{suffix}", SHARE, "both do", unit="0 or 1"),
-        Column(f"neither{suffix}", SHARE, "neither does", unit="0 or 1"),
+        Column(f"js_top{suffix}", NATS, f"how far (JSD) the prediction moves without the top token{where}", unit="nats"),
+        Column(f"js_random{suffix}", NATS, f"how far it moves without a random other token{where}", unit="nats"),
+        Column(f"delta_js{suffix}", (-LN2, LN2), f"`js_top{suffix}` minus `js_random{suffix}`", unit="nats"),
+        Column(f"attention_gap{suffix}", SHARE, "weight of the top token minus weight of the other token"),
+        Column(f"only_top{suffix}", SHARE, "whether only erasing the top token changes the decision", unit="0 or 1"),
+        Column(f"only_random{suffix}", SHARE, "whether only erasing the other token changes the decision", unit="0 or 1"),
+        Column(f"both{suffix}", SHARE, "whether each of the two erasures changes the decision", unit="0 or 1"),
+        Column(f"neither{suffix}", SHARE, "whether no erasure changes the decision", unit="0 or 1"),
     )
 
 
 SPEC = Spec(
     id="E11",
     question="Does erasing the most attended token matter more than erasing another?",
-    does="The largest weight or a random other one set to zero, the rest renormalised",
+    does="Sets the largest weight or a random other weight to zero, and renormalises the rest",
     source="Serrano & Smith 2019",
     about="states",
     cost="linear in T",
     columns=(
         *_columns("", ""),
-        *_columns("_support", ", where the other is one of those that get attention"),
-        Column("js_top_bias", NATS, "Serrano & Smith's variant: where nothing is left, the bias decides", unit="nats"),
-        Column("flips_top_bias", SHARE, "whether the decision flips then", unit="0 or 1", type="bool"),
+        *_columns("_support", "; the other token has attention"),
+        Column("js_top_bias", NATS, "as `js_top`; if no weight is left, the bias decides (Serrano & Smith)", unit="nats"),
+        Column("flips_top_bias", SHARE, "whether the decision changes in that variant", unit="0 or 1", type="bool"),
     ),
     measures=(
         Measure(
             "only_top",
             "decisions that need the top token",
-            "Share of texts whose decision flips without the most attended token but not without a random other one.",
+            "Share of texts whose decision changes without the most attended token, but not without a random other token.",
             "Most decisions need no single token: a small share does not show that attention is right or wrong.",
             suspicious="low",
             beside=("a random other token", "only_random"),
         ),
         Measure(
             "only_random",
-            "decisions that need another",
-            "The reverse: the decision flips only without the random other one.",
+            "decisions that need another token",
+            "Share of texts whose decision changes without a random other token, but not without the most attended token.",
             "Only one random token of each text is tried; other tokens may matter.",
             suspicious="high",
         ),
         Measure(
             "delta_js",
             "ΔJS, top minus random",
-            "How much further the outcome moves without the most attended token than without a random other one, in nats.",
-            "It grows with the weight that is set to zero, whatever the token says.",
+            "How much further (JSD) the prediction moves without the most attended token than without a random other token.",
+            "The number grows with the weight that is set to zero, whatever the token says.",
             suspicious="low",
-            short=("ΔJS", "How much more the outcome moves without the top token than without a random one (E11)."),
+            short=("ΔJS", "How much further the prediction moves without the top token than without a random token (E11)."),
         ),
     ),
     answer=_answer,
@@ -140,8 +135,8 @@ SPEC = Spec(
         Drawing(
             "erasure_of_one",
             "Erasing one token",
-            "How much more the outcome moves without the most attended token than without a random other one (Serrano & "
-            "Smith 2019). Points below 0: the other one mattered more.",
+            "How much further the prediction moves without the most attended token than without a random other token (Serrano "
+            "& Smith 2019). Below 0 the other token mattered more.",
             "erasure_scatter",
         ),
     ),

@@ -3,6 +3,7 @@
 Legend: B batch, N heads, T tokens.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
@@ -28,18 +29,18 @@ WITHOUT = "_without_sink"
 
 
 def parks_attention(network: object) -> bool:
-    """Return whether a network is a decoder, which may park much attention on a sink."""
+    """Return whether a network is a decoder, which may give much attention to a sink."""
     return getattr(network, "looks_back", False)
 
 
 def shows_sinks(network: object) -> bool:
-    """Return whether sinks can be measured: attention is from token to token, and what each head hands on is seen."""
+    """Return whether sinks can be measured: tokens attend to tokens, and the network shows the output of each head."""
     return not hasattr(network, "sides") and getattr(network, "shows_outputs", True)
 
 
 @torch.no_grad()
 def sinks_of(observation: LayerObservation) -> dict[str, Tensor]:
-    """Return by layer which tokens are sinks of each head, bool ``(B, N, T)``.
+    """Return which tokens are sinks of each head, bool ``(B, N, T)``, by layer.
 
     A sink gets at least ``RECEIVED`` of the attention of a row, mean over the rows that may attend to it, without its own, of
     which there are at least ``ROWS``; and its value is at most ``SHORT`` times as long as the median value of the text.
@@ -59,36 +60,36 @@ def sinks_of(observation: LayerObservation) -> dict[str, Tensor]:
 
 @cached_per_batch
 def tokens_that_are_sinks(observation: Observation) -> Tensor:
-    """Return the tokens that are sinks of a tenth of all heads, ``HEADS``, bool ``(B, T)``."""
+    """Return the tokens that are sinks of at least a tenth of all heads, bool ``(B, T)``."""
     network = cast(nn.Module, observation.network)
     sinks = sinks_of(observe_layers(network, observation.ids, observation.tokens, observation.mask))
     return torch.cat([*sinks.values()], dim=1).double().mean(dim=1) >= HEADS
 
 
 LEFT_OUT = "over all tokens but sinks of a tenth of the heads"
-SPARED = "while the sinks of each head stay as they are"
+SPARED = "while the sinks of each head keep their weight"
 """What is done with sinks."""
 BEFORE = "(before 0.3.0: the first token)"
-"""What stood in the place of measured sinks in older results."""
+"""What was left out in place of measured sinks in older results."""
 
 
 def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:
-    """Return copies of columns that are of decoders alone, where sinks are ``LEFT_OUT`` or ``SPARED``."""
-    said = [each.means.removeprefix("decoders only: ").removeprefix("Transformers only: ") for each in columns]
+    """Return copies of columns for decoders, where sinks are left out or keep their weight, as ``how`` says."""
+    whose = re.compile("decoders only: |Transformers only: ")
     return tuple(
-        replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {means}, {how} {BEFORE}")
-        for each, means in zip(columns, said, strict=True)
+        replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {whose.sub('', each.means)}, {how} {BEFORE}")
+        for each in columns
     )
 
 
 def left_out(measure: Measure) -> Measure:
-    """Return a copy of a measure that is of decoders alone, over all tokens but sinks."""
+    """Return a copy of a measure for decoders, over all tokens but sinks."""
     beside = measure.beside and (measure.beside[0], f"{measure.beside[1]}{WITHOUT}")
     return replace(_without(measure, LEFT_OUT), beside=beside)
 
 
 def spared(measure: Measure) -> Measure:
-    """Return a copy of a measure that is of decoders alone, where tampering leaves sinks their weight."""
+    """Return a copy of a measure for decoders, where sinks keep their weight."""
     return _without(measure, SPARED)
 
 
@@ -97,6 +98,6 @@ def _without(measure: Measure, how: str) -> Measure:
         measure,
         column=f"{measure.column}{WITHOUT}",
         title=f"{measure.title}, without sinks",
-        means=f"As “{measure.title}”, {how} {BEFORE}. Decoders park much attention on sinks, whatever these say.",
+        means=f"As “{measure.title}”, {how} {BEFORE}. Decoders give much attention to sinks, whatever the sinks say.",
         short=None,
     )

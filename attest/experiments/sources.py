@@ -1,8 +1,8 @@
-"""E18: from which parts of its context does a decoder have its answer?
+"""E18: from which parts of its context does a decoder take its answer?
 
-The other methods are compared with leaving out each source by itself. A surrogate is fitted to the answer's probability
-without random sets of sources (Cohen-Wang et al. 2024, ContextCite), and weights of heads to other answers (Cohen-Wang et
-al. 2025, AT2).
+Other methods are compared with leaving out each source by itself: a surrogate that is fitted to the answer's probability
+without random sets of sources (Cohen-Wang et al. 2024, ContextCite), and weights of heads that are fitted to other answers
+(Cohen-Wang et al. 2025, AT2).
 
 Legend: U sources, M random sets, N heads of all layers.
 """
@@ -26,10 +26,10 @@ TINY = 1e-12
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text begin and end.
+    """Return the first and last position of each sentence of a text.
 
-    One ends at a full stop, ``!`` or ``?`` before white space and no small letter, or at a new line; so does an abbreviation
-    before a name. The white space before a sentence belongs to it.
+    A sentence ends at a full stop, ``!`` or ``?`` before white space and no small letter, or at a new line; so an abbreviation
+    before a name ends one. A sentence includes the white space after it.
     """
     found = [match.span() for match in SENTENCE.finditer(text)]
     ends = [*(begin for begin, _ in found[1:]), len(text)]
@@ -37,13 +37,13 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def random_sets(seed: int, sets: int, sources: int) -> Tensor:
-    """Return which sources stay in each of M random sets, each with a chance of one half, bool ``(M, U)``."""
+    """Draw M random sets, in which each source stays with a chance of one half, bool ``(M, U)``."""
     places = torch.arange(sets).unsqueeze(-1), torch.arange(sources)
     return random_uniforms(stream(seed, "sources"), *places) < 0.5
 
 
 def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
-    """Return what each source adds to the outcome in a linear model of their presence (ridge), float64 ``(U,)``.
+    """Fit a linear model (ridge) of the outcome by which sources are present; return its weights, float64 ``(U,)``.
 
     Args:
         kept: bool ``(M, U)``.
@@ -55,7 +55,7 @@ def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
 
 
 def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Return a weight for each head by which its attention best tells what sources give, ``(N,)``; ridge regression.
+    """Fit a weight for each head with which its attention best predicts the effect of sources, ``(N,)``, by ridge regression.
 
     Attention counts as away from its mean over the sources of an example, in units of each head's deviation.
 
@@ -75,7 +75,7 @@ GROUPS, BEST = 4, 2
 
 
 def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], sources: int) -> tuple[np.ndarray, np.ndarray]:
-    """Search for the sources that matter: leave out groups of neighbours, and then parts of the groups that matter most.
+    """Search for the sources that matter: leave out groups of neighbours, then parts of the groups that matter most.
 
     It can miss two sources that change little alone but much together. It takes about 8 log₄(U) passes.
 
@@ -104,13 +104,13 @@ def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], 
 
 
 def shares(drops: np.ndarray) -> np.ndarray:
-    """Return the share of each source in the answer: of all falls of the log-probability above 0, ``(U,)``; 0 if none is."""
+    """Return each source's share of all falls of the answer's log-probability, ``(U,)``; 0 for a source without a fall."""
     falls = np.clip(drops, 0, None)
     return falls / falls.sum() if falls.sum() > 0 else falls
 
 
 def scored(readings: Mapping[str, np.ndarray], drops: np.ndarray, truth: Collection[int] = ()) -> pd.DataFrame:
-    """Return how well readings of sources agree with leaving each out.
+    """Compare readings of sources with leaving out each source by itself.
 
     Args:
         readings: float ``(U,)`` by name, larger for a source from which more of the answer comes.

@@ -1,8 +1,7 @@
 """The spec of an experiment: its question, its columns, how its numbers are read and misread, how it answers.
 
-Everything that shows an experiment reads its spec: the verdict table, the reference of columns, the README's table, panels in
-W&B, what is shown of a text, and which experiments can be asked for. A spec stands in the file of its
-experiment as ``SPEC``; ``registry.py`` finds it there.
+Reports, pages, W&B and commands take every word about an experiment from its spec, the ``SPEC`` of its file, which
+``registry.py`` finds.
 """
 
 import math
@@ -27,20 +26,20 @@ class Means:
 
     @property
     def unit(self) -> str:
-        """Return the unit of movements of the prediction, as it stands behind them: a word for σ, or nothing."""
+        """Return the unit of movements of the prediction: standard deviations for one number, nothing for probabilities."""
         return " standard deviations" if DEVIATION in self.summary else ""
 
     def __call__(self, key: str) -> float | None:
-        """Return the mean of a column, ``E1/tau_gradient_inputs``; None if it was not measured or is undefined."""
+        """Return the mean of a column such as ``E1/tau_gradient_inputs``; None if the mean is unknown or undefined."""
         value = self.summary.get(f"{key}/mean")
         return None if value is None or math.isnan(value) else float(value)
 
     def __contains__(self, key: str) -> bool:
-        """Return whether a column was measured, be its mean defined or not."""
+        """Return whether a column was measured, even if its mean is undefined."""
         return f"{key}/nan" in self.summary
 
     def defined(self, key: str) -> int | None:
-        """Return on how many of the texts a measure is defined; None if the number of texts is not known."""
+        """Return the number of texts on which a measure is defined; None if the number of all texts is unknown."""
         return None if self.instances is None else self.instances - int(self.summary[f"{key}/nan"])
 
 
@@ -61,7 +60,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the experiment's table, or several that differ in a part of their names.
+    """A column of an experiment's table, or several columns whose names follow one pattern.
 
     Args:
         name: ``tau_<importance>`` stands for one column for each importance.
@@ -78,23 +77,21 @@ class Column:
     type: str = "float"
 
     def fits(self, name: str) -> bool:
-        """Return whether ``name`` is the name of this column, or of one of the columns that it describes."""
-        pattern = re.sub(r"<\w+>", r"\\w+", self.name)
-        return re.fullmatch(pattern, name) is not None
+        """Return whether a name is the name of the column, or follows the column's pattern."""
+        return re.fullmatch(re.sub(r"<\w+>", r"\\w+", self.name), name) is not None
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A column whose mean over the texts stands in the verdict.
+    """A column whose mean over the texts is shown in the report.
 
     Args:
-        column: its name.
         title: heads the line.
         means: what the number says.
         misread: how it is easily misread.
         suspicious: which end speaks against reading the attention as an explanation; None if neither does.
         about: what it speaks of, where that is another thing than the experiment.
-        beside: what the number is held against within the run: a name, and the column.
+        beside: what the number is compared with within the run: a name, and the column.
         short: heads the column in the report's table of texts, and what it means there; None if it is not shown.
         replaced_by: the column that newer runs have instead; shown of older runs alone.
     """
@@ -112,18 +109,18 @@ class Measure:
 
 @dataclass(frozen=True)
 class OfNumbers:
-    """How an experiment is asked of a model that says one number of each text, a regression or a reranker.
+    """The form of an experiment for models that return one number per text, such as regressions and rerankers.
 
     Args:
         means: what it means there, in a sentence.
-        columns: a pattern of names of columns, and what they are called there; an empty name for columns that there are not.
+        columns: patterns of names of columns, and their names there; an empty name leaves the columns out.
     """
 
     means: str
     columns: tuple[tuple[str, str], ...] = ()
 
     def named(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the columns of such a model under the names that they have there."""
+        """Return columns under the names that they have for models that return one number per text."""
         named = {self._name(name): values for name, values in columns.items()}
         return {name: values for name, values in named.items() if name}
 
@@ -134,20 +131,20 @@ class OfNumbers:
 
 TVD_MOVES = (r"tvd_(.+)", r"moved_\1")
 NO_DECISION = (r"(correct|flipped)(_.+)?", "")
-"""What most experiments do there: distances of distributions are movements of the number, and no class is decided."""
+"""What most experiments do there: distances of distributions become movements of the number, and no class is decided."""
 MOVES = "in standard deviations of the predictions over all texts (σ)"
 
 
 def moved(column: Column, name: str = "") -> Column:
-    """Return the column that a model that says one number has in place of one that counts probability."""
-    means = f"of a model that says one number, in place of `{column.name}`: how far it moves"
+    """Return the column that replaces a column of probabilities for models that return one number per text."""
+    means = f"models that return one number only, in place of `{column.name}`: how far the number moves"
     return replace(column, name=name or _moved(column.name), range=AT_LEAST_0, unit="σ", means=means)
 
 
 def of_movement(measure: Measure) -> Measure:
-    """Return the measure that a model that says one number has in place of one that counts probability."""
-    means = f"As “{measure.title}”, of a model that says one number: how far it moves, {MOVES}."
-    short = measure.short and (measure.short[0], "How far the number moves when attention is changed so, in σ.")
+    """Return the measure that replaces a measure of probabilities for models that return one number per text."""
+    means = f"As “{measure.title}”, for a model that returns one number: how far the number moves, {MOVES}."
+    short = measure.short and (measure.short[0], "How far the number moves when attention is changed, in σ.")
     return replace(measure, column=_moved(measure.column), title=f"{measure.title}, in σ", means=means, short=short)
 
 
@@ -157,10 +154,9 @@ def _moved(name: str) -> str:
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """A column with one weight a token that explains a text, or shows what else attention could have been.
+    """A column with one weight per token: an explanation of a text, or another attention that the text could have had.
 
     Args:
-        column: its name.
         title: what it is called beside the text.
         kind: ``importance``, ``attention`` under something, or an ``adversary``.
         note: of one text, a few words below the weights.
@@ -203,7 +199,6 @@ class Inside:
     """An experiment as it is run inside the layers of a Transformer; the ``INSIDE`` of its file.
 
     Args:
-        id: of the experiment.
         run: takes a ``LayerObservation``, and the rest as ``Spec.run`` does.
         needs: an attribute that the network must have and that must be True: ``attends_everywhere`` if tokens are made to
             attend to later ones, which a decoder never does; ``looks_back`` if it is about the last token of a decoder;
@@ -226,17 +221,16 @@ class Inside:
 
 @dataclass(frozen=True)
 class Spec:
-    """An experiment.
+    """An experiment, with everything that reports and commands must know about it.
 
     Args:
         id: ``E1``, …: file name, prefix of its numbers, section of the report.
         question: what it asks, as the report puts it.
         does: how it answers, in a line.
         source: who published it.
-        about: what it speaks of.
         cost: how it grows with the length T of a text, and in what.
         columns: of its table, besides those that identify the text.
-        measures: the numbers that the verdict shows, in its order.
+        measures: the numbers that the report shows, in its order.
         answer: the sentence that answers the question, from the means; None if it cannot be said.
         weights: what it has to show on a text.
         drawings: its figures.
@@ -284,7 +278,7 @@ class Spec:
         return float(re.sub(r"\D", "", self.id) or math.inf) if self.place is None else self.place
 
     def column(self, name: str) -> Column | None:
-        """Return the description of a column, None if there is none; if several fit, the one that names most of the column."""
+        """Return the description of a column, the most specific one if several fit; None if there is none."""
         fitting = [column for column in self.columns if column.fits(name)]
         return max(fitting, key=lambda column: len(re.sub(r"<\w+>", "", column.name)), default=None)
 

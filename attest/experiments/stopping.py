@@ -27,7 +27,7 @@ STEPS = 20
 
 
 def looks(texts: int) -> list[int]:
-    """Return the numbers of read texts after which to look whether to stop; they depend on the number of all texts alone."""
+    """Return the numbers of texts after which reading may stop, from the number of all texts."""
     after, found = float(FIRST), []
     while after <= MOST_READ * texts:
         found.append(int(after))
@@ -36,7 +36,7 @@ def looks(texts: int) -> list[int]:
 
 
 class Stopping:
-    """A rule that stops an experiment once every mean that the report shows of it is known to ± ``precision`` at 95 %.
+    """A rule that stops an experiment when all its means in the report are known to ± ``precision`` at 95 %.
 
     Args:
         experiment: its id.
@@ -50,7 +50,7 @@ class Stopping:
         self._sequence: MeanByBetting | None = None
 
     def after(self, rows: pd.DataFrame) -> bool:
-        """Return whether to stop after further texts, given their rows of the experiment's table in the order of reading."""
+        """Return whether to stop, given the rows of further texts in the experiment's table, in the order of reading."""
         if self._sequence is None:
             self._sequence = self._begun(rows)
         if not self.names:
@@ -69,7 +69,7 @@ class Stopping:
         return MeanByBetting(low, high, self.texts, self.precision / STEPS)
 
     def found(self) -> dict[str, float]:
-        """Return numbers for the summary: how many of how many texts were read, and the interval of each mean."""
+        """Return numbers for the summary: the texts that were read, all texts, and the interval of each mean."""
         assert self._sequence is not None
         summary = {f"{self.spec.id}/{READ}": float(self._sequence.read), f"{self.spec.id}/{ALL}": float(self.texts)}
         for name, (low, high) in zip(self.names, self._sequence.intervals, strict=True):
@@ -79,7 +79,7 @@ class Stopping:
 
 @dataclass(frozen=True)
 class EarlyTable:
-    """The table of an experiment whose means were known from a part of the texts."""
+    """The table of an experiment that stopped early, because a part of the texts was enough."""
 
     rule: Stopping
     rows: pd.DataFrame
@@ -87,12 +87,7 @@ class EarlyTable:
 
 
 def reading_order(ids: Tensor, seed: int) -> Tensor:
-    """Return ids of texts in the random order in which evidence reads them; texts that are left out change no others' order.
-
-    Args:
-        ids: int64 ``(N,)``.
-        seed: of the run.
-    """
+    """Return ids ``(N,)`` in the random order in which evidence reads the texts, the same with fewer texts."""
     return ids[random_bits(stream(seed, "order of the texts"), ids).argsort()]
 
 
@@ -103,7 +98,7 @@ MeasureTexts = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]
 def read_until(
     precision: float, experiments: Collection[str], ids: Tensor, seed: int, measure: MeasureTexts
 ) -> dict[str, EarlyTable]:
-    """Read texts in random order until the experiments' means are known; return the tables of the experiments that stopped.
+    """Read texts in random order until the experiments' means are known; return the tables of those that stopped early.
 
     An experiment that would need too many texts has no table here: it then reads all of them. Every process looks at the
     rows of all, so that all come to the same end, however many there are.

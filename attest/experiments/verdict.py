@@ -1,4 +1,4 @@
-"""The verdict: may the attention be read as an explanation? A rule from the evidence on texts to one of four answers.
+"""The verdict: may the attention be read as an explanation? A rule turns the evidence on texts into one of four answers.
 
 The rule is made, calibrated and held to account on networks whose truth is known (``benchmarks.judges.fitting``); it
 stands, with its errors, in ``verdict.json``.
@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     """Nine in ten of these shares were at most this far from the truth."""
 
     def chance(self, rows: pd.DataFrame) -> pd.Series:
-        """Return the estimated chance that attention points at what decides, of each text, in [0, 1]."""
+        """Estimate for each text the chance that attention points at the tokens that decide, in [0, 1]."""
         logits = pd.Series(self.intercept, index=rows.index, dtype=float)
         for name, (weight, undefined) in self.weights.items():
             values = rows[name].astype(float) if name in rows else pd.Series(np.nan, index=rows.index)
@@ -41,18 +41,17 @@ class Rule(NamedTuple):
         return 1 / (1 + np.exp(-logits))
 
     def share(self, estimate: float) -> float:
-        """Return the share of texts with right attention, in [0, 1], among networks with this estimate."""
+        """Return the share of texts with right attention among networks with the same estimate, in [0, 1]."""
         return float(np.interp(estimate, [at for at, _ in self.shares], [share for _, share in self.shares]))
 
     def answer(self, estimate: float) -> str:
-        """Return the one answer that is compatible with an estimate; ``cannot tell`` if several or none are."""
-        compatible = []
-        if estimate >= self.limits["yes_low"]:
-            compatible.append(YES)
-        if self.limits["part_low"] <= estimate <= self.limits["part_high"]:
-            compatible.append(IN_PART)
-        if estimate <= self.limits["no_high"]:
-            compatible.append(NO)
+        """Return the answer that is compatible with an estimate; ``cannot tell`` unless there is exactly one."""
+        fits = {
+            YES: estimate >= self.limits["yes_low"],
+            IN_PART: self.limits["part_low"] <= estimate <= self.limits["part_high"],
+            NO: estimate <= self.limits["no_high"],
+        }
+        compatible = [answer for answer, fit in fits.items() if fit]
         return compatible[0] if len(compatible) == 1 else CANNOT_TELL
 
 
@@ -68,12 +67,12 @@ def shipped() -> dict[str, Any]:
 
 
 def rule_of(told: Mapping[str, Any]) -> Rule:
-    """Return a rule from what ``verdict.json`` tells of it."""
+    """Return a rule from its entry in ``verdict.json``."""
     return Rule(*(told[name] for name in Rule._fields))
 
 
 class Verdict(NamedTuple):
-    """An answer to the question whether attention points at what decides, and what it rests on."""
+    """An answer to the question whether attention points at the tokens that decide, with its reasons and errors."""
 
     answer: str
     """``yes``, ``in part``, ``no``, ``cannot tell`` or ``not learned``."""
@@ -103,7 +102,7 @@ def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned
         inside: whether attention is inside layers alone; then rollout is judged.
         learned: whether the model does better than a constant answer; None if nobody knows, and then it is never *yes*.
     Returns:
-        None if no experiment was run that the rule reads, or no answer of such a rule meets its goal.
+        None if the rule reads none of the experiments that were run, or no answer of such a rule meets its goal.
     """
     kind = "layers" if inside and about == "states" else about
     family = "inside" if inside else "pooled"
@@ -148,7 +147,7 @@ ENOUGH = 40
 
 
 def needed(inside: bool) -> dict[str, dict[str, Any]]:
-    """Return the experiments that the shipped rules read, with settings that cost no more than the verdict needs.
+    """Return the experiments that the shipped rules read, with the cheapest settings that the verdict allows.
 
     Args:
         inside: whether attention is inside layers alone.
@@ -173,6 +172,6 @@ def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.Dat
 
 
 def samples(name: str) -> bool:
-    """Return whether an experiment reads a sample of the texts; a row without numbers is a text that it did not read."""
+    """Return whether an experiment reads a sample of the texts, so that other texts have rows without numbers."""
     run = EXPERIMENTS[name].run
     return run is not None and "texts" in settings_of(run)

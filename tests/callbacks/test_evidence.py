@@ -69,7 +69,7 @@ def test_an_instance_that_two_ranks_have_counts_once_and_two_instances_of_one_id
 
 
 def test_an_experiment_must_say_what_it_measures():
-    with pytest.raises(NotImplementedError, match="Evidence must say what it measures: set experiment, or define measure"):
+    with pytest.raises(NotImplementedError, match="Evidence must set experiment, or define the method measure"):
         Evidence().measure(None, None, None)
 
 

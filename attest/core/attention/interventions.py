@@ -22,6 +22,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -30,11 +31,11 @@ from torch.nn import functional
 
 HookPoint = Literal["keys", "values", "edges", "scores", "weights", "projection", "outputs"]
 Replacement = Callable[[Any, Tensor], Any]
-"""Takes what was computed at a place, and the mask ``(B, T)``, to what stands there instead."""
+"""Maps what was computed at a hook point, and the mask ``(B, T)``, to what replaces it."""
 
 
 class HookedModule(nn.Module):
-    """A module that computes attention and has hook points by name. It has no parameters of its own."""
+    """A module without parameters of its own that computes attention and has named hook points."""
 
     heads: int | None = None
     """Number of heads, which are then the second dimension of keys, scores and weights; None where there are no heads."""
@@ -45,14 +46,14 @@ class HookedModule(nn.Module):
         """In force now, outermost first; kept by ``attest.core.attention.interventions``, empty otherwise."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
-        """Return the value that leaves a hook point: the computed one, or what the interventions in force put in its place."""
+        """Return the value that leaves a hook point: the computed value, or what active interventions replace it by."""
         for where, replacement in self.replacements:
             if where == point:
                 value = replacement(value, mask)
         return value
 
     def given(self, point: HookPoint, shape: tuple[int, ...]) -> Any | None:
-        """Return the constant of this shape that replaces any value at a hook point; None if the value has to be computed.
+        """Return the constant of a shape that replaces any value at a hook point; None if the value has to be computed.
 
         None also if another hook point is in use: the values that pass there may be recorded.
         """
@@ -61,17 +62,13 @@ class HookedModule(nn.Module):
         return first.value if alone and isinstance(first, _Constant) and first.value.shape == shape else None
 
 
-Projecting = Callable[[Tensor, Tensor], Tensor]
-"""What takes scores and their mask to weights."""
-
-
 @dataclass(frozen=True)
 class Intervention:
     """A value that replaces what is computed at a hook point.
 
     Args:
-        point: ``keys``, ``scores``, ``weights``, ``projection`` or ``outputs``, what each head hands on; shapes as in
-            ``PooledAttention`` and ``MultiHeadAttention``.
+        point: ``keys``, ``scores``, ``weights``, ``projection`` or ``outputs`` of heads; shapes as in ``PooledAttention`` and
+            ``MultiHeadAttention``.
         value: a tensor of the place's shape (with ``heads``: of theirs alone), or a function of the value computed and the
             mask ``(B, T)`` that returns one; for ``projection`` a ``Projection``.
         layers: names as in ``attending(network)``; None for all.
@@ -85,14 +82,14 @@ class Intervention:
 
 
 def attending(network: nn.Module) -> dict[str, HookedModule]:
-    """Return the modules of a network that compute attention, by name and in the network's order; names leave out wrappers."""
+    """Return the modules of a network that compute attention, in its order, by their names without wrappers."""
     bare = unwrapped(network)
     return {name: module for name, module in bare.named_modules() if isinstance(module, HookedModule)}
 
 
 @contextmanager
 def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None]:
-    """Put interventions in force, in the order given, until the block ends.
+    """Apply interventions to a network, in the given order, until the block ends.
 
     Raises:
         ValueError: a layer or head that the network does not have, or a projection that is none.
@@ -112,7 +109,7 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
 
 @contextmanager
 def uncompiled() -> Iterator[None]:
-    """Run whatever ``torch.compile`` has compiled, a model or a part of one, as it was written, until the block ends."""
+    """Run everything that ``torch.compile`` has compiled without compilation, until the block ends."""
     with torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext():
         yield
 
@@ -122,23 +119,20 @@ def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]
     """Collect the values at a hook point inside the block, by layer; a second forward pass overwrites those of the first.
 
     Args:
-        point: ``keys``, ``scores``, ``weights`` or ``outputs``.
+        point: any but ``projection``.
     """
     values: dict[str, Tensor] = {}
 
-    def keep(name: str) -> Replacement:
-        def look(value: Tensor, mask: Tensor) -> Tensor:
-            values[name] = value
-            return value
+    def keep(name: str, value: Tensor, mask: Tensor) -> Tensor:
+        values[name] = value
+        return value
 
-        return look
-
-    with intervene(network, *(Intervention(point, keep(name), layers=[name]) for name in attending(network))):
+    with intervene(network, *(Intervention(point, partial(keep, name), layers=[name]) for name in attending(network))):
         yield values
 
 
 def unwrapped(network: nn.Module) -> nn.Module:
-    """Return a network without its wrappers: what DDP keeps as ``module`` and the compiler as ``_orig_mod``."""
+    """Return a network without the wrappers of DDP (``module``) and of the compiler (``_orig_mod``)."""
     for wrapper in ("module", "_orig_mod"):
         inner = network._modules.get(wrapper)
         if inner is not None and len(network._modules) == 1:
@@ -165,9 +159,9 @@ def _replacement(intervention: Intervention) -> Replacement:
         if not isinstance(value, nn.Module):
             found = type(value).__name__
             raise ValueError(f"a {found} cannot replace a projection; expected a Projection, for example Sparsemax().")
-        return lambda trained, mask: value if heads is None else _headwise(trained, value, heads)
+        return lambda trained, mask: value if heads is None else _in_heads(heads, trained, value)
     replace = _Constant(value) if isinstance(value, Tensor) else value
-    return replace if heads is None else _within_heads(replace, heads)
+    return replace if heads is None else _in_heads(heads, lambda computed, mask: computed, replace)
 
 
 @dataclass(frozen=True)
@@ -182,28 +176,17 @@ class _Constant:
         return self.value.to(computed)
 
 
-def _within_heads(replacement: Replacement, heads: Sequence[int]) -> Replacement:
-    """Return a replacement that changes the values of the given heads alone."""
+def _in_heads(heads: Sequence[int], usual: Replacement, other: Replacement) -> Replacement:
+    def apply(values: Tensor, mask: Tensor) -> Tensor:
+        index = torch.tensor(heads, device=values.device)
+        return usual(values, mask).index_copy(1, index, other(values.index_select(1, index), mask))
 
-    def replace(computed: Tensor, mask: Tensor) -> Tensor:
-        index = torch.tensor(heads, device=computed.device)
-        return computed.index_copy(1, index, replacement(computed.index_select(1, index), mask))
-
-    return replace
-
-
-def _headwise(trained: Projecting, other: Projecting, heads: Sequence[int]) -> Projecting:
-
-    def project(scores: Tensor, mask: Tensor) -> Tensor:
-        index = torch.tensor(heads, device=scores.device)
-        return trained(scores, mask).index_copy(1, index, other(scores.index_select(1, index), mask))
-
-    return project
+    return apply
 
 
 @dataclass(frozen=True)
 class Readout:
-    """An affine map of hidden states ``(N, H)`` to A features, and a function that turns the A features into F numbers."""
+    """An affine map from hidden states ``(N, H)`` to A features, followed by a function from features to F numbers."""
 
     weight: Tensor
     """``(A, H)``."""
@@ -217,7 +200,7 @@ class Readout:
         return self.finish(functional.linear(hidden.flatten(0, -2), self.weight, self.bias)).unflatten(0, hidden.shape[:-1])
 
     def beside(self, linear: nn.Linear) -> "Readout":
-        """Return a readout of this readout's numbers, followed by the outputs of a linear layer on the same hidden states."""
+        """Return a readout of the same numbers, followed by the outputs of a linear layer on the same hidden states."""
         own = len(self.weight)
 
         def finish(features: Tensor) -> Tensor:
@@ -227,5 +210,5 @@ class Readout:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Repeat the numbers ``(B, T, F)`` for each of T missing tokens, ``(B, T, T, F)``: where tokens do not interact."""
+    """Repeat the numbers ``(B, T, F)`` of tokens that do not interact for each of T missing tokens, ``(B, T, T, F)``."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

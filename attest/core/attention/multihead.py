@@ -17,7 +17,7 @@ class MultiHeadAttention(HookedModule):
     that is attended to.
 
     Args:
-        size: H, size of the hidden states.
+        size: H.
         heads: N, which divides H.
         projection: φ inside every head; copied, so layers share no parameters. A learned α is learned per head.
     Raises:

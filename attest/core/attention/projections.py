@@ -20,20 +20,13 @@ from attest.core.errors import AttestError
 
 
 def require_real_tokens(mask: Tensor) -> None:
-    """Refuse a batch in which some text is nothing but padding.
-
-    Args:
-        mask: bool ``(..., T)``, True at real tokens.
-    Raises:
-        ValueError: a row of the mask has no True; attention over nothing is undefined (softmax gives NaN, sparse
-            projections an index error for the whole batch).
-    """
+    """Raise a ``ValueError`` if a row of the mask, bool ``(..., T)``, has no real token: its attention is undefined."""
     if not bool(mask.any(dim=-1).all()):
         empty = (~mask.any(dim=-1)).nonzero().tolist()
         shown = f"{empty[:5]} and {len(empty) - 5} others" if len(empty) > 5 else f"{empty}"
         raise ValueError(
-            f"mask: rows {shown} of {tuple(mask.shape)} are all padding, expected at least one real token each; "
-            "drop empty texts in the DataModule before batching."
+            f"the rows {shown} of the mask {tuple(mask.shape)} are all padding; expected at least one real token in each row. "
+            "Drop empty texts in the DataModule before batching."
         )
 
 
@@ -65,7 +58,7 @@ class Projection(nn.Module):
         Returns:
             Attention, shape and dtype of ``scores``, in [0, 1]; sums to 1 along ``dim``, padding is exactly 0.
         Raises:
-            AttestError: a text has no real token.
+            ValueError: a text has no real token.
         """
         if dim not in (-1, scores.ndim - 1):
             whole = mask.expand_as(scores)
@@ -77,7 +70,7 @@ class Projection(nn.Module):
         return self.onto_simplex(masked)
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
-        """Map float32 or float64 scores ``(..., T)``, minus infinity at padding, to distributions of the same shape."""
+        """Map scores ``(..., T)``, float32 or float64, minus infinity at padding, to distributions of the same shape."""
         raise NotImplementedError(f"{type(self).__name__} must say how it projects: define onto_simplex.")
 
     def for_heads(self, heads: int) -> Self:
@@ -86,14 +79,14 @@ class Projection(nn.Module):
 
 
 class Softmax(Projection):
-    """The projection softmax, which is the default: every real token gets a weight above 0."""
+    """The softmax projection, which is the default: every real token gets a weight above 0."""
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
         return scores.softmax(dim=-1)
 
 
 class Sparsemax(Projection):
-    """The projection sparsemax (Martins & Astudillo 2016): the distribution nearest to the scores; exact, by sorting."""
+    """The sparsemax projection (Martins & Astudillo 2016): the distribution nearest to the scores; exact, by sorting."""
 
     sparse = True
 
@@ -102,7 +95,7 @@ class Sparsemax(Projection):
 
 
 class Entmax15(Projection):
-    """The projection 1.5-entmax (Peters et al. 2019), halfway between softmax and sparsemax; exact, by sorting."""
+    """The 1.5-entmax projection (Peters et al. 2019), halfway between softmax and sparsemax; exact, by sorting."""
 
     sparse = True
 
@@ -111,7 +104,7 @@ class Entmax15(Projection):
 
 
 class Entmax(Projection):
-    r"""The projection α-entmax (Peters et al. 2019): :math:`[(α - 1) s - τ]_+^{1/(α - 1)}`, τ such that it sums to 1.
+    r"""The α-entmax projection (Peters et al. 2019): :math:`[(α - 1) s - τ]_+^{1/(α - 1)}`, with τ so that it sums to 1.
 
     α = 1 is softmax and α = 2 sparsemax; these and 1.5 are computed exactly, others by bisection to the rounding of the dtype.
 
@@ -162,7 +155,7 @@ class Entmax(Projection):
 
 
 class Sparsegen(Projection):
-    r"""The projection sparsegen-lin (Laha et al. 2018): :math:`\arg\min_p \lVert p - s \rVert^2 - λ \lVert p \rVert^2`.
+    r"""The sparsegen-lin projection (Laha et al. 2018): :math:`\arg\min_p \lVert p - s \rVert^2 - λ \lVert p \rVert^2`.
 
     It equals sparsemax of ``scores / (1 - λ)``: λ → 1 is one-hot, 0 sparsemax, −∞ uniform.
 
@@ -185,7 +178,7 @@ class Sparsegen(Projection):
 
 
 class Uniform(Projection):
-    """A projection for controls: every real token gets the same weight (the frozen attention of Wiegreffe & Pinter 2019)."""
+    """The uniform projection for controls: every real token gets the same weight (Wiegreffe & Pinter 2019)."""
 
     reads_scores = False
 

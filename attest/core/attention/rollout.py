@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tensor:
-    r"""Follow attention from the pooled text down to its tokens, :math:`w^\top \tilde A_n \cdots \tilde A_1`.
+    r"""Compute attention rollout from the pooled text to its tokens, :math:`w^\top \tilde A_n \cdots \tilde A_1`.
 
     :math:`\tilde A = \tfrac12 (\bar A + I)`, the mean over heads and as much for the residual connection (their eq. 1).
 

@@ -43,7 +43,7 @@ class AdditiveScoring(nn.Module):
 
     @property
     def readout(self) -> Readout:
-        """Return the scoring function as a ``Readout``, by tanh(x) = 2 sigmoid(2 x) - 1: a tenth of the time on a CPU."""
+        """Return the scoring function as a ``Readout``, by tanh(x) = 2 sigmoid(2 x) - 1, which is fast on a CPU."""
         _require_own_query(self.query is not None)
         alignment = 2 * self.alignment.weight[0]
         constant = self.alignment.weight.sum()

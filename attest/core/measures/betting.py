@@ -23,7 +23,7 @@ AT_ONCE = 1 << 21
 
 
 class MeanByBetting:
-    """The intervals of the means of K quantities, each over the same N instances, read in random order without replacement.
+    """The intervals for the means of K quantities over N instances that are read in random order without replacement.
 
     Where a value is undefined (NaN) the mean is that of the defined ones. For a candidate m an undefined instance counts as m
     itself: the mean over all N instances is then m exactly if that over the defined ones is.
@@ -51,7 +51,7 @@ class MeanByBetting:
         self._sums = np.zeros((3, len(counts)))  # of defined values, of their squared errors, and how many are undefined
 
     def update(self, values: Array) -> None:
-        """Read the values of further instances, and narrow the intervals by them.
+        """Read the values of further instances, which narrow the intervals.
 
         Args:
             values: ``(n, K)``, in the order of reading; NaN where undefined.
@@ -100,7 +100,7 @@ class MeanByBetting:
 
     @property
     def intervals(self) -> Array:
-        """Return the least and the greatest mean that are not ruled out, ``(K, 2)``, in units of the quantities."""
+        """Return the least and the greatest mean that is not ruled out, ``(K, 2)``, in units of the quantities."""
         return np.array([self._interval(place) for place in range(len(self._alive))]).reshape(-1, 2)
 
     def _interval(self, place: int) -> tuple[float, float]:

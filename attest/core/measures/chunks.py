@@ -1,6 +1,4 @@
-"""Scores of tagged sequences: whole chunks, and single tokens.
-
-Both are micro-averaged F1, so counts of each sentence are all that has to be kept: ten batches score as one, two ranks as one.
+"""Scores of tagged sequences: micro-averaged F1 of whole chunks and of single tokens, from counts of each sentence.
 
 Legend: B sentences of a batch, N of a split, T tokens, K tags.
 """
@@ -18,7 +16,7 @@ PREFIXES = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGL
 
 
 def f1_of_counts(counts: Tensor) -> Tensor:
-    """Compute F1 in [0, 1], float32 ``()``: 2 · correct / (predicted + gold), NaN where nothing is predicted or gold.
+    """Compute F1 in [0, 1], float32 ``()``: 2 · correct / (predicted + gold); NaN if nothing is predicted or gold.
 
     Args:
         counts: correct, predicted and gold ``(N, 3)``, of any number of sentences.
@@ -28,18 +26,18 @@ def f1_of_counts(counts: Tensor) -> Tensor:
 
 
 def has_chunks(label_names: Sequence[str]) -> bool:
-    """Return whether tags mark chunks: ``O``, and others with a prefix, ``B-NP`` and ``I-NP``."""
+    """Return whether tags mark chunks: all tags but ``O`` have a prefix, as ``B-NP`` and ``I-NP`` have."""
     marked = [TAG.fullmatch(name) for name in label_names if not is_outside(name)]
     return bool(marked) and all(marked)
 
 
 def is_outside(name: str) -> bool:
-    """Return whether a tag is ``O``, of tokens in no chunk."""
+    """Return whether a tag is ``O``, the tag of tokens in no chunk."""
     return name.upper() == "O"
 
 
 def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count whole chunks in each sentence: type and both ends must be right.
+    """Count the correct, predicted and gold chunks of each sentence; type and both ends must be right.
 
     Args:
         predicted, gold: int64 tags ``(B, T)``; where the gold tag is negative there is no token.
@@ -85,21 +83,19 @@ class _Chunks:
 
 
 def of_scheme(counts: Tensor) -> Tensor:
-    """Choose correct, predicted and gold chunks ``(N, 3)`` of a split's sentences from ``(N, 6)`` of ``chunk_counts``.
+    """Choose the counts of IOB2 or of CoNLL's script, ``(N, 3)``, from those of ``chunk_counts``, ``(N, 6)``.
 
-    Those of IOB2, unless some gold chunk begins otherwise, as in IOB1 and IOBES: then those of CoNLL's script.
+    IOB2, unless some gold chunk begins without B-, as in IOB1 and IOBES.
     """
     proper, all_chunks = counts[:, 2].sum(), counts[:, 5].sum()
     return counts[:, :3] if proper == all_chunks else counts[:, 3:]
 
 
 def token_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count the tokens of each sentence with a tag other than ``O``: those tagged rightly, those predicted, the gold ones.
+    """Count the correct, predicted and gold tokens of each sentence with a tag other than ``O``, int64 ``(B, 3)``.
 
     Args:
         predicted, gold, label_names: as in ``chunk_counts``.
-    Returns:
-        correct, predicted and gold tokens, int64 ``(B, 3)``.
     """
     outside = next((place for place, name in enumerate(label_names) if is_outside(name)), -1)
     real = gold >= 0

@@ -1,4 +1,4 @@
-"""Tests of two settings: by decisions on the same instances, and by how far their means over seeds lie apart."""
+"""Statistical tests of two settings: by decisions on the same instances, and by their means over seeds."""
 
 import math
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Paired(NamedTuple):
 
     @property
     def differing(self) -> int:
-        """Return the number of instances on which either model, or either column, is better."""
+        """Return the number of instances on which the two models, or columns, differ."""
         return self.only_first + self.only_second
 
 
@@ -36,7 +36,7 @@ NEVER_DIFFERENT = Paired(0, 0, 1.0, 0, math.nan)
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray, alternative: str = "two-sided") -> Paired:
-    """Test two deciders by McNemar's exact test (1947): where exactly one is right, a fair coin says which.
+    """Compare two models by McNemar's exact test (1947) on the instances that exactly one of them decides rightly.
 
     Args:
         first, second: bool ``(N,)``, whether each decides the same instances rightly.
@@ -52,7 +52,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray, alternative: str = "two-sided
 
 
 def signed_rank(first: np.ndarray, second: np.ndarray, alternative: str = "two-sided") -> Paired:
-    """Test paired numbers by Wilcoxon's signed-rank test (1945); instances on which they are equal take no part.
+    """Compare paired numbers by Wilcoxon's signed-rank test (1945), without instances on which they are equal.
 
     Args:
         first, second: float ``(N,)``, of the same instances; more is better.
@@ -72,7 +72,7 @@ def signed_rank(first: np.ndarray, second: np.ndarray, alternative: str = "two-s
 
 @dataclass(frozen=True)
 class OverSeeds:
-    """A number of one setting over its seeds.
+    """The mean and the standard deviation of a number over the seeds of one setting.
 
     Args:
         mean: NaN for no seeds.
@@ -101,7 +101,7 @@ class OverSeeds:
 
 @cache
 def standard_errors(freedom: float, level: float = 0.95, compared: int = 2) -> float:
-    """Return half the width of a mean's interval, in standard errors: by Student's t, or more if several means are compared.
+    """Return half the width of a mean's interval, in standard errors, by Student's t; wider if several means are compared.
 
     Of several means, the two that lie farthest apart do so by chance: plain 95 % intervals of 18 equal settings part a third
     of all numbers. So intervals widen with the number of settings by the studentised range (Gabriel 1978; Hochberg, Weiss &
@@ -121,10 +121,9 @@ def standard_errors(freedom: float, level: float = 0.95, compared: int = 2) -> f
 
 
 def in_seed_spreads(first: OverSeeds, second: OverSeeds) -> float:
-    r"""Return two means' distance in standard deviations over seeds: :math:`(\bar a - \bar b) / \sqrt{(s_a^2 + s_b^2) / 2}`.
+    r"""Compute the distance of two means in standard deviations, :math:`(\bar a - \bar b) / \sqrt{(s_a^2 + s_b^2) / 2}`.
 
-    Returns:
-        NaN if a setting has fewer than two seeds, or neither spreads at all.
+    NaN if a setting has fewer than two seeds, or if all numbers of each setting are equal.
     """
     spread = math.sqrt((first.std**2 + second.std**2) / 2)
     return (first.mean - second.mean) / spread if spread > 0 else math.nan
@@ -146,12 +145,12 @@ class Majority(NamedTuple):
 
     @property
     def better(self) -> bool:
-        """Return whether the model is right more often than the constant answer, beyond chance."""
+        """Return whether the model is right significantly more often than the constant answer."""
         return self.test.favours > 0 and self.test.p_value < LEVEL
 
 
 def against_majority(labels: np.ndarray, predicted: np.ndarray, lengths: np.ndarray | None = None) -> Majority:
-    """Compare a model with the constant answer that fits these labels best; of all constant answers it is the hardest to beat.
+    """Compare a model with the constant answer that fits the labels best, on the same instances.
 
     Args:
         labels, predicted: int ``(N,)``, one or more; of taggers over all tokens, a sentence after the other.
@@ -170,5 +169,5 @@ def against_majority(labels: np.ndarray, predicted: np.ndarray, lengths: np.ndar
 
 
 def mean_of_each(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the mean of each of S consecutive stretches of values: ``values (N,)``, ``lengths (S,)`` -> float64 ``(S,)``."""
+    """Compute the mean of each of S consecutive parts of values: ``values (N,)``, ``lengths (S,)`` -> float64 ``(S,)``."""
     return np.add.reduceat(values.astype(np.float64), lengths.cumsum() - lengths) / lengths

@@ -1,4 +1,4 @@
-"""How well a model decides, by torchmetrics: the scores that the papers report. Imported only where needed: it is slow."""
+"""The scores of decisions that the papers report, by torchmetrics; imported only where needed, because that is slow."""
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torchmetrics.functional.classification import (
 
 
 def decision_scores(probabilities: Tensor, labels: Tensor) -> dict[str, Tensor]:
-    """Compute accuracy, F1 and ROC-AUC.
+    """Compute the accuracy, F1 and ROC-AUC of decisions.
 
     Two classes: F1 and ROC-AUC of the positive class. More: macro averages, of F1 over the classes that are labels or
     predictions, of ROC-AUC, each class against the rest, over those that are labels of some instances and not of others.

@@ -6,20 +6,14 @@ from torch.nn import functional
 
 
 def class_logits(logits: Tensor) -> Tensor:
-    """Return one logit a class, ``(..., C) -> (..., K)``: a single logit, that of the positive class, is set beside a 0."""
+    """Return one logit per class, ``(..., C) -> (..., K)``: a single logit is the positive class's, and 0 the other's."""
     if logits.shape[-1] == 1:
         return torch.cat([torch.zeros_like(logits), logits], dim=-1)
     return logits
 
 
 def probabilities(logits: Tensor) -> Tensor:
-    """Compute predicted class probabilities.
-
-    Args:
-        logits: float ``(..., C)``; one logit stands for the positive class of a binary task.
-    Returns:
-        float ``(..., K)``, K = 2 for one sigmoid output and C otherwise; rows sum to 1.
-    """
+    """Compute class probabilities ``(..., K)`` from logits ``(..., C)``: K = 2 for one sigmoid output and C otherwise."""
     return class_logits(logits).softmax(dim=-1)
 
 
@@ -33,10 +27,10 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
 
 
 def movement(p: Tensor, q: Tensor) -> Tensor:
-    """Compute how far a prediction moves: the TVD of class probabilities ``(..., K)``, |p - q| of one number ``(..., 1)``.
+    """Compute how far a prediction moves: the TVD of class probabilities ``(..., K)``, or |p - q| of one number ``(..., 1)``.
 
     Args:
-        p, q: what a network predicts, as ``attest.models.prediction.predictions_of`` has it.
+        p, q: as ``attest.models.prediction.predictions_of`` returns them.
     Returns:
         ``(...)``, in [0, 1] for classes, at least 0 for one number, in its standard deviations.
     """
@@ -71,7 +65,7 @@ def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
 
 
 def normalised_entropy(weights: Tensor, mask: Tensor) -> Tensor:
-    r"""Normalise non-negative weights over the n real tokens, and return their Shannon entropy divided by :math:`\log n`.
+    r"""Compute the Shannon entropy of weights, normalised over the n real tokens, divided by :math:`\log n`.
 
     Args:
         weights: float ``(..., T)``, not negative at real tokens.

@@ -14,7 +14,7 @@ from attest.core.measures.rank_correlation import tau_b
 
 
 class ColumnSpace(NamedTuple):
-    """The column space of a matrix T, which is the orthogonal complement of its left null space {x: x T = 0}."""
+    """The column space of a matrix T: the orthogonal complement of its left null space {x: x T = 0}."""
 
     basis: Tensor
     """float64 ``(..., T, min(T, F))``: orthonormal columns, those beyond the rank 0; 0 at padding."""
@@ -23,7 +23,7 @@ class ColumnSpace(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """A comparison of raw and effective attention, one float64 number for each distribution; NaN where undefined."""
+    """A comparison of raw and effective attention: one float64 number for each distribution; NaN if undefined."""
 
     tau: Tensor
     """τ-b over the real tokens; NaN too where either is constant."""
@@ -36,15 +36,12 @@ class Agreement(NamedTuple):
 
 
 def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
-    """Find the column space of a matrix by its singular values in float64: one counts above max(L, F) · ε · the largest one.
+    """Find the column space of matrices ``(..., T, F)`` by their singular values, without tokens outside ``mask (..., T)``.
 
-    ε is the rounding of the dtype that the matrix comes in, since noise of float32 is no direction in float64; L is the number
-    of real tokens. A matrix of zeros has rank 0. Where the rank is full beyond doubt, the singular values need not be known:
-    with L <= F the space has every real token, else a QR decomposition gives it in a sixth of the time.
-
-    Args:
-        matrix: float ``(..., T, F)``.
-        mask: bool ``(..., T)``, True at real tokens.
+    Computed in float64. A singular value counts above max(L, F) · ε · the largest one, with L real tokens and ε the rounding
+    of the matrix's own dtype, since noise of float32 is no direction in float64. A matrix of zeros has rank 0. If the rank is
+    surely full, no singular values are computed: with L <= F the space has every real token, else a QR decomposition gives it
+    in a sixth of the time.
     """
     size, features = matrix.shape[-2:]
     real = torch.where(mask.unsqueeze(-1), matrix.double(), 0).view(-1, size, features)
@@ -91,11 +88,9 @@ def _decomposed(real: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpace:
-    """Return the column space of [T, 1], the matrix T with a column of ones, from the column space of T.
+    """Add a column of ones to the matrix T of a column space, because weights are known to sum to 1.
 
-    It is what T and the knowledge that weights sum to 1 determine together.
-
-    What of the ones lies outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
+    The part of the ones outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
     length of the ones. This needs no second decomposition, and depends on no scale of T.
 
     Args:
@@ -117,7 +112,7 @@ def _outside(vectors: Tensor, basis: Tensor) -> Tensor:
 
 
 def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
-    """Return effective attention, float64 ``(..., Q, T)``: the weights minus their projection onto the left null space.
+    """Compute effective attention, the weights minus their projection onto the left null space, float64 ``(..., Q, T)``.
 
     It gives the same outcome, may be negative, and need not sum to 1.
     """
@@ -125,14 +120,12 @@ def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
 
 
 def agreement(raw: Tensor, effective: Tensor, mask: Tensor) -> Agreement:
-    """Compare raw attention with K effective attentions over the real tokens.
+    """Compare raw attention with K effective attentions over the real tokens; return numbers ``(..., Q, K)``.
 
     Args:
         raw: float ``(..., Q, T)``.
         effective: float64 ``(..., Q, K, T)``.
         mask: bool ``(..., T)``.
-    Returns:
-        ``(..., Q, K)`` each.
     """
     raw, mask, shape = raw.double(), mask.unsqueeze(-2).expand(raw.shape), effective.shape[:-1]
     tau = tau_b(raw.flatten(0, -2), effective.flatten(0, -3), mask.flatten(0, -2))

@@ -1,4 +1,4 @@
-"""Counting inversions, the heart of Kendall's tau, for many rows at once.
+"""Counts of inversions, on which Kendall's tau is based, for many rows at once.
 
 Legend: B rows, T tokens.
 """
@@ -21,7 +21,7 @@ def dense_ranks(values: Tensor) -> Tensor:
 
 
 def dense_ranks_of_sorted(ordered: Tensor) -> Tensor:
-    """Rank the values of rows that ascend already, from 0 without gaps, ties sharing a rank: ``(B, T)`` -> ``(B, T)``."""
+    """Rank the values of ascending rows from 0 without gaps, ties sharing a rank: ``(B, T)`` -> ``(B, T)``."""
     steps = torch.zeros_like(ordered, dtype=torch.int64)
     steps[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     return steps.cumsum(dim=-1)

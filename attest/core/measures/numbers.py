@@ -1,9 +1,9 @@
-"""How numbers are written for people: three decimals, spreads and intervals, and a word where there is none."""
+"""Numbers as text for people: with three decimals, spreads and intervals, and a word for missing numbers."""
 
 import math
 
 SMALLEST = 0.0005
-"""What is smaller would be written as 0.000."""
+"""Smaller numbers would be written as 0.000."""
 
 
 def number(value: float | None) -> str:
@@ -15,7 +15,7 @@ def number(value: float | None) -> str:
 
 
 def rounded(value: float | None) -> str:
-    """Write a number with three decimals. One near 0 that is not 0 is written as ``< 0.001`` or ``> −0.001``."""
+    """Write a number with three decimals; a small number other than 0 as ``< 0.001`` or ``> −0.001``."""
     if value is not None and 0 < abs(value) < SMALLEST:
         return "< 0.001" if value > 0 else "> \N{MINUS SIGN}0.001"
     return number(value)
@@ -34,7 +34,6 @@ def interval(mean: float | None, low: float | None, high: float | None) -> str:
 
 
 def _beside(mean: str, width: str) -> str:
-    """Write a mean and then its interval or spread; the mean alone if both would be written as zeros."""
     return mean if mean[0] in "<>" and not any(digit in width for digit in "123456789") else f"{mean}{width}"
 
 

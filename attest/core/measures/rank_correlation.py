@@ -1,4 +1,4 @@
-"""Kendall's tau for ragged batches: tau-b with its p-value, the ceiling that ties impose and the share that agrees; top-k tau.
+"""Kendall's tau for batches of texts of different lengths: tau-b with p-value, ceiling and agreeing pairs; top-k tau.
 
 Legend: B batch, T tokens.
 """
@@ -58,9 +58,7 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
 
 
 def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Compute Kendall's tau-b of x with each of K other scores, without p-values: for short texts in less than half the time.
-
-    The signs of x are found once, and ties are not counted token by token, as a p-value needs them.
+    """Compute Kendall's tau-b of x with each of K other scores, without p-values and in less than half the time.
 
     Args:
         x: float ``(B, T)``, finite at real tokens, as are ``others``; NaN at one of them makes a tau NaN.
@@ -84,7 +82,7 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:
-    """Compute the least |tau| that is significant (p < 0.05) for a text without ties: 0.33 for 19 tokens, 0.10 for 180."""
+    """Compute the least significant |tau| (p < 0.05) for a text without ties: 0.33 for 19 tokens, 0.10 for 180."""
     return z * math.sqrt(2 * (2 * length + 5) / (9 * length * (length - 1))) if length > 1 else math.nan
 
 
@@ -109,7 +107,6 @@ def kendall_top_k(x: Tensor, y: Tensor, k: Tensor, mask: Tensor) -> Tensor:
 
 
 def _truncate(scores: Tensor, k: Tensor, mask: Tensor) -> Tensor:
-    """Set scores below the k-th largest of their row to minus infinity."""
     scores = scores.masked_fill(~mask, -torch.inf)
     last_B1 = scores.sort(dim=-1, descending=True).values.gather(-1, k.unsqueeze(-1) - 1)
     return scores.masked_fill(scores < last_B1, -torch.inf)
@@ -144,11 +141,11 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
 
 
 def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Count tied pairs and concordant minus discordant ones by comparing all pairs: for short texts a fifth of Knight's time.
+    """Count by comparing all pairs, for short texts in a fifth of Knight's time.
 
     Returns:
-        The pairs tied in neither score and their balance, float64 ``(B,)``; how many others share each token's score (0
-        outside the mask), float64 ``(2, B, T)``.
+        The pairs tied in neither score, and concordant minus discordant pairs, float64 ``(B,)``; how many other tokens share
+        each token's score (0 outside the mask), float64 ``(2, B, T)``.
     """
     sign_2BTT = _signs(scores_2BT, mask)
     agree_BTT = sign_2BTT[0] * sign_2BTT[1]
@@ -164,7 +161,7 @@ def _signs(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Count tied pairs and concordant minus discordant ones by Knight's method (1966): after sorting by x, inversions of y."""
+    """Count as ``_all_pairs`` does, by Knight's method (1966): after sorting by x, inversions of y are discordant."""
     size = mask.shape[-1]
     ranks_x, ranks_y = (_ranks(scores, mask) for scores in scores_2BT)
     joint = sort_rows(ranks_x * size + ranks_y)
@@ -179,7 +176,6 @@ def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _ranks(scores: Tensor, mask: Tensor) -> Tensor:
-    """Rank the tokens densely; tokens outside the mask come last, so they take no part in any inversion."""
     ranks = dense_ranks(scores.masked_fill(~mask, torch.inf))
     return torch.where(mask, ranks, mask.shape[-1] - 1)
 
@@ -204,7 +200,7 @@ def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
 
 
 def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
-    r"""Compute the overlap of the two sets of k largest scores, :math:`|A \cap B| / k`.
+    r"""Compute the overlap of the sets A and B of the k largest scores of two rankings, :math:`|A \cap B| / k`.
 
     Tokens that tie at the k-th place share the places that are left: each is in with the probability that a random order of
     them gives it, and the overlap is the one to be expected. A ranking at random has k/T with any other, and so has one in

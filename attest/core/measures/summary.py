@@ -1,4 +1,4 @@
-"""From one row per instance to the few numbers that people quote: mean, spread, interval, how many were undefined."""
+"""Summaries of tables with one row per instance: means, spreads, intervals and the number of undefined instances."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from scipy import special
 
 
 def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, float]:
-    """Summarise every numeric column of a table with one row per instance.
+    """Summarise each numeric column of a table with one row per instance.
 
     Args:
         rows: columns of numbers or booleans; NaN means undefined. Identity columns and lists are left out.
@@ -46,7 +46,7 @@ SHARES = re.compile(
 
 
 def _is_share(column: pd.Series) -> bool:
-    """Return whether a column holds shares, by type or name: a share that is always 0 has an uncertainty, no distance has."""
+    """Return whether a column contains shares, by type or name; unlike a distance, a share that is always 0 is uncertain."""
     named = SHARES.fullmatch(str(column.name)) is not None and column.dropna().between(0, 1).all()
     return pd.api.types.is_bool_dtype(column) or named
 
@@ -64,17 +64,16 @@ def _describe(values: np.ndarray, interval: Interval) -> dict[str, float]:
 
 
 def _mean_interval(values: np.ndarray) -> tuple[float, float]:
-    """Compute Student's 95 % interval of the mean of ``(N,)``; undefined for a single value."""
     mean, n = values.mean(), len(values)
     margin = special.stdtrit(n - 1, 0.975) * values.std(ddof=1) / math.sqrt(n) if n > 1 else math.nan
     return mean - margin, mean + margin
 
 
 def share_interval(values: np.ndarray) -> tuple[float, float]:
-    """Compute the 95 % interval of the mean of shares, ``(N,)`` in [0, 1]: within [0, 1], never of width 0 at its ends.
+    """Compute the 95 % interval of the mean of shares, ``(N,)`` in [0, 1], which stays within [0, 1].
 
-    Clopper & Pearson's (1934) of as many zeros and ones as tell as much as these values do (Korn & Graubard 1998), which are N
-    where they are zeros and ones. Student's t has the mean of 16 win rates near 0.95 in 89 of 100 intervals, this in 95.
+    It is Clopper & Pearson's interval (1934) for the number of zeros and ones that tell as much as the values do (Korn &
+    Graubard 1998). Student's t contains the mean of 16 win rates near 0.95 in 89 of 100 intervals, this interval in 95.
     """
     n, mean, variance = float(len(values)), float(values.mean()), float(values.var())
     if 0 < mean < 1:
@@ -89,12 +88,7 @@ def share_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def area_between(shares: Sequence[float], upper: Sequence[float], lower: Sequence[float]) -> float:
-    """Compute the signed area between two curves by trapezoids: above 0 if ``upper`` lies above ``lower`` on the whole.
-
-    Args:
-        shares: along x, rising.
-        upper, lower: scores, as many.
-    """
+    """Compute the signed area of ``upper`` over ``lower`` by trapezoids; ``shares`` are their common, rising x values."""
     return float(np.trapezoid(np.subtract(upper, lower), shares))
 
 
@@ -114,7 +108,7 @@ def racu(shares: Sequence[float], random: Sequence[float], explained: Sequence[f
 
 
 def knee(x: np.ndarray, y: np.ndarray) -> int | None:
-    """Find the point of a rising curve farthest below its chord, towards small y (Satopaa et al. 2011, Kneedle).
+    """Find the point of a rising curve that lies farthest below its chord (Satopaa et al. 2011, Kneedle).
 
     Both axes are scaled to [0, 1] between the ends of the curve, so units do not matter.
 

@@ -3,7 +3,6 @@
 Legend: B batch, K sizes, T tokens.
 """
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -31,6 +30,7 @@ from attest.experiments.erasure.until_clear import until_clear
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import (
     ANY,
+    AT_LEAST_0,
     CORRELATION,
     MOVES,
     SHARE,
@@ -49,6 +49,7 @@ from attest.models.variants import attends_within
 KINDS = ("comprehensiveness", "sufficiency")
 OPERATORS = ("attention", "delete", "mask", "resample")
 STAY = "Special tokens, and the token at which a Transformer decides, are neither ranked nor erased."
+NO_OTHERS = f"{STAY} They are in no random set, and k is a share of the other tokens. Without other tokens, numbers are NaN."
 """What reports say of the tokens that are spared."""
 
 
@@ -64,7 +65,7 @@ def erasure(
     extras: bool = True,
     seed: int = 0,
 ) -> Columns:
-    """Erase the tokens that the explanation ranks first, or all others, by four operators, and compare with random tokens.
+    """Erase the tokens that the explanation ranks first, or all other tokens, by four operators; compare with random tokens.
 
     Tokens that are spared, the place at which a Transformer decides and special ones (``spared_by``), are neither ranked nor
     erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
@@ -84,13 +85,11 @@ def erasure(
         seed: chooses the sample and, with an instance's id, ties, random sets and draws.
     Returns:
         Per instance ``(B,)``, NaN for a text of one token or of spared ones alone and, but for ``attention``, for texts
-        outside the sample. For each
-        operator: ``comprehensiveness_<operator>`` and ``sufficiency_<operator>``, AOPC, the mean over sizes of how far the
-        predicted class's probability falls without the first k tokens, or with them alone, in [-1, 1];
-        ``random_<either>_<operator>``, the same of random sets, their mean; ``win_<either>_<operator>``, share of random sets
+        outside the sample. For each operator: ``comprehensiveness_<operator>`` and ``sufficiency_<operator>``, AOPC, the mean
+        over sizes of how far the predicted class's probability falls without the first k tokens, or with them alone, in
+        [-1, 1]; ``random_<either>_<operator>``, its mean over random sets; ``win_<either>_<operator>``, share of random sets
         that the explanation beats; ``violation_<operator>``, share of draws in which the prediction rises without the first
-        token. Of
-        ``attention``: ``lowest_<either>``, ``highest_<either>`` and ``naopc_<either>``, its place between them. Also
+        token. Of ``attention``: ``lowest_<either>``, ``highest_<either>`` and ``naopc_<either>``, its place between them. Also
         ``soft_<either>`` (Zhao & Aletras 2023); ``soft_controlled_<either>``, where every explanation keeps the same amount,
         and ``soft_even_<either>``, where all tokens are kept alike; ``eraser_<either>`` and ``ferret_<either>``, as those
         libraries count; and ``tau_randomised_<part>``, τ-b of the attention with itself as parts of the network are made anew.
@@ -136,8 +135,6 @@ def _under(observation: Observation, name: str, draws: tuple[Operator, ...], see
 
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
-    """Return where the explanation's AOPC under ``attention`` lies between the least and the greatest of all token sets."""
-
     def place(part: Observation) -> Columns:
         return {name: rows[:, 0] for name, rows in naopc(part, part.explanation.unsqueeze(1), seed).items()}
 
@@ -147,7 +144,7 @@ def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
 
 
 def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
-    """Return the least and the greatest AOPC of any token sets, exact or by beam search, and each explanation's place between.
+    """Return the least and the greatest AOPC of all token sets, exact or by beam search, and each explanation's place.
 
     Args:
         explanations: ``(B, R, T)``.
@@ -205,11 +202,11 @@ def _answer(mean: Means) -> str | None:
         return None
     shares = ", ".join(f"{percent(value)} ({name})" for name, value in known.items())
     agree = len({value > 0.5 for value in known.values()}) == 1
-    agreed = "The operators agree." if agree else "The operators disagree, so none is to be believed alone."
+    agreed = "The operators agree." if agree else "The operators disagree, so do not believe any of them alone."
     only = "Other operators were not asked."
     return (
-        f"Erasing the tokens that it ranks first moves the prediction further than as many random ones in {shares} of the "
-        f"comparisons. {agreed if len(known) > 1 else only}"
+        f"Erasing the tokens that attention ranks first moves the prediction further than erasing random tokens in {shares} "
+        f"of the comparisons. {agreed if len(known) > 1 else only}"
     )
 
 
@@ -220,9 +217,9 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
     return Measure(
         f"win_comprehensiveness_{operator}",
         f"random sets beaten, {operator}",
-        f"Share of 20 random sets of as many tokens that move the prediction less than those ranked first. "
-        f"Erased means: {without}. 50 %: no better than chance.",
-        "It says that the order is better than chance, not that it is good; compare it with NAOPC.",
+        "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens ranked first. "
+        f"Erased tokens: {without}. 50 %: no better than chance.",
+        "A high share says that the order is better than chance, not that it is good; compare it with NAOPC.",
         suspicious="low",
         about=about,
     )
@@ -230,46 +227,34 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
 
 FALLS = (
     Column("comprehensiveness_<operator>", FALL, "AOPC: fall of the prediction without the top tokens, mean over sizes"),
-    Column("sufficiency_<operator>", FALL, "the same with the top tokens alone; low means they suffice"),
-    Column("random_<either>_<operator>", FALL, "the mean of either over random sets of the same sizes"),
-    Column("lowest_<either>", FALL, "the least that any sets of these sizes reach under `attention`"),
-    Column("highest_<either>", FALL, "the most"),
+    Column("sufficiency_<operator>", FALL, "AOPC with the top tokens alone; a low value means that they suffice"),
+    Column("random_<either>_<operator>", FALL, "mean of comprehensiveness or sufficiency over random sets"),
+    Column("lowest_<either>", FALL, "the least value that any sets of these sizes reach under `attention`"),
+    Column("highest_<either>", FALL, "the greatest value that any sets of these sizes reach under `attention`"),
 )
 
 SPEC = Spec(
     id="E14",
     question="Does erasing its top tokens change the prediction, whichever way they are erased?",
-    does="Top 1, 5, 10, 20 and 50 % of tokens erased by four operators, compared with 20 random sets",
+    does="Erases the top 1, 5, 10, 20 and 50 % of tokens by four operators, and compares with 20 random sets",
     source="DeYoung et al. 2020; Edin et al. 2024",
     about="tokens",
     cost="linear in T; a sample of texts is read again",
-    about_columns=f"{STAY} They are in no random set, and k is a share of the others. Where there is no other, numbers are "
-    "NaN.",
+    about_columns=NO_OTHERS,
     columns=(
         *FALLS[:3],
         Column("win_<either>_<operator>", SHARE, "share of random sets that the explanation beats; ties count half"),
         Column("violation_<operator>", SHARE, "share of draws whose prediction rises without the top token"),
         *FALLS[3:],
-        Column("naopc_<either>", ANY, "where the explanation lies between the two: 0 at the least, 1 at the most"),
-        Column(
-            "soft_<either>",
-            ANY,
-            "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better. An explanation with larger shares "
-            "keeps more: compare those of different explanations by the next",
-        ),
-        Column("soft_controlled_<either>", ANY, "the same where every explanation keeps 10, 30, 50, 70 and 90 %; their mean"),
-        Column(
-            "soft_even_<either>", ANY, "the same if all tokens are kept alike: more than this is better than nothing known"
-        ),
+        Column("naopc_<either>", ANY, "place of the explanation between `lowest` (0) and `highest` (1)"),
+        Column("soft_<either>", ANY, "Zhao & Aletras' soft score: elements of embeddings are dropped; more is better"),
+        Column("soft_controlled_<either>", ANY, "mean soft score if every explanation keeps 10, 30, 50, 70 and 90 %"),
+        Column("soft_even_<either>", ANY, "soft score if all tokens are kept alike, to compare with"),
         Column("eraser_<either>", FALL, "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %"),
         Column("ferret_<either>", FALL, "as ferret counts: tokens deleted, every k up to the whole text"),
-        Column(
-            "tau_randomised_<part>",
-            CORRELATION,
-            "τ-b of the attention with that of a model where this part and all above it are initialised again",
-        ),
+        Column("tau_randomised_<part>", CORRELATION, "τ-b of the attention after this part and all above are made random"),
         *map(moved, FALLS),
-        Column("token", (0, math.inf), "taggers only: the position of the token whose tag is asked for, from 0", type="int"),
+        Column("token", AT_LEAST_0, "taggers only: position of the token whose tag is explained, from 0", type="int"),
     ),
     measures=(
         _win("attention", "nothing attends to them", about="states"),
@@ -279,8 +264,8 @@ SPEC = Spec(
         Measure(
             "naopc_comprehensiveness",
             "NAOPC, comprehensiveness",
-            "Where the ranking lies between the sets that move the prediction least (0) and most (1), nothing attending to "
-            "what is erased.",
+            "Place of the ranking between the sets of tokens that move the prediction least (0) and most (1), if nothing "
+            "attends to erased tokens.",
             "Each size has its own limits, so perhaps no ranking reaches 1. Limits are exact only for two classes and a "
             "linear decoder.",
             suspicious="low",
@@ -289,15 +274,15 @@ SPEC = Spec(
         Measure(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
-            "The same with only the tokens ranked first left. Low is good: they suffice.",
-            "Each size has its own limits, as for comprehensiveness.",
+            "The same place if only the tokens ranked first are left. A low value is good: these tokens suffice.",
+            "Each size has its own limits, so perhaps no ranking reaches 0.",
             suspicious="high",
             about="states",
         ),
         Measure(
             "violation_attention",
             "prediction rises without the top token",
-            "Share of texts whose prediction is surer when nothing attends to the top token.",
+            "Share of texts whose prediction is surer if nothing attends to the top token.",
             "A token may be important by speaking against the prediction.",
             suspicious="high",
             about="states",
@@ -308,8 +293,8 @@ SPEC = Spec(
         Drawing(
             "operators",
             "Erasure by four operators",
-            "How far the prediction falls without the tokens ranked first (left, more is better) and with them alone (right, "
-            f"less is better), beside as many random tokens. Bars: 95 % intervals over texts. {STAY}",
+            "Fall of the prediction without the tokens ranked first (left, more is better) and with them alone (right, less "
+            f"is better), compared with random tokens. Bars: 95 % intervals over texts. {STAY}",
             "erasure_by_operator",
             ("comprehensiveness_attention",),
         ),
@@ -319,8 +304,8 @@ SPEC = Spec(
     any_reading=True,
     of_tokens=True,
     of_numbers=OfNumbers(
-        f"the prediction does not fall, it moves up or down, {MOVES}; no prediction is surer than another, and libraries that "
-        "count probabilities have no number for it",
+        f"the prediction moves up or down, {MOVES}; no prediction is surer than another, and libraries that count "
+        "probabilities have no number for it",
         (
             (r"((?:comprehensiveness|sufficiency|random|lowest|highest)_.+)", r"moved_\1"),
             (r"(violation|eraser|ferret)_.+", ""),

@@ -20,13 +20,13 @@ STEPS = 50
 
 
 def has_exact_limits(observation: Observation) -> bool:
-    """Return whether AOPC's limits are known exactly: two classes, a linear decoder, no tokens that attend to one another."""
+    """Return whether the limits of AOPC are exact: for two classes, a linear decoder and no attention between tokens."""
     return observation.margins is not None and is_pooled_linearly(observation)
 
 
 @torch.no_grad()
 def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the least and the greatest fall of the predicted class's probability over all sets of a size.
+    """Return the least and the greatest fall of the predicted class's probability over all sets of k tokens.
 
     Args:
         observation: with two classes and a linear decoder.
@@ -74,8 +74,7 @@ def _with_nothing_attended(
 ) -> Tensor:
     """Return the extreme probability ``(B, 2, K)`` of token sets, including those without weight: the bias decides there."""
     reached = ratio.sigmoid()
-    idle = ((weights == 0) & mask).sum(dim=-1)
-    possible = idle[:, None, None] >= kept
+    possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
     other = nothing[:, None, None].expand_as(reached)
     reached = torch.where(ratio.isfinite(), reached, other)
     extreme = torch.minimum(reached, other) if least else torch.maximum(reached, other)
@@ -88,7 +87,7 @@ WIDTH = 5
 
 @torch.no_grad()
 def beam_limits(observation: Observation, counts: Tensor, operator: Operator, width: int = WIDTH) -> tuple[Tensor, Tensor]:
-    """Return the smallest and the largest AOPC that a beam search over rankings finds; the true limits lie at or beyond them.
+    """Search for the smallest and the largest AOPC by a beam search over rankings; the true limits lie at or beyond them.
 
     Args:
         observation: the batch; texts of at least two tokens.
@@ -107,6 +106,7 @@ def beam_limits(observation: Observation, counts: Tensor, operator: Operator, wi
 
 def _searched(observation: Observation, counts: Tensor, operator: Operator, width: int, alone: bool, sign: int) -> Tensor:
     """Return the AOPC of the best ranking found by beam search, ``(B,)``; ``alone``: of its first k kept, not erased."""
+    extreme = torch.amax if sign > 0 else torch.amin
     mask, size = observation.ranked, observation.mask.shape[-1]
     always = (observation.mask & ~mask).unsqueeze(1)
     before = observation.confidence.unsqueeze(-1)
@@ -124,11 +124,6 @@ def _searched(observation: Observation, counts: Tensor, operator: Operator, widt
         usable = best.values.isfinite()
         index = torch.where(usable, best.indices, best.indices[:, :1])
         over = (step > counts.amax(dim=-1))[:, None]
-        kept_on = index.shape[1]
         chosen = grown.gather(1, index.unsqueeze(-1).expand(-1, -1, size))
-        score = torch.where(
-            over, score.amax(dim=1, keepdim=True) if sign > 0 else score.amin(dim=1, keepdim=True), total.gather(1, index)
-        )
-        score = score.expand(-1, kept_on)
-    best_found = score.amax(dim=1) if sign > 0 else score.amin(dim=1)
-    return best_found / counts.shape[1]
+        score = torch.where(over, extreme(score, dim=1, keepdim=True), total.gather(1, index))
+    return extreme(score, dim=1) / counts.shape[1]

@@ -22,7 +22,7 @@ class Background:
     """A store of the texts of a corpus, one after the other."""
 
     tokens: Tensor
-    """int64 ``(N,)``, all texts one after the other."""
+    """int64 ``(N,)``."""
     starts: Tensor
     """int64 ``(M,)``, where each text begins."""
     lengths: Tensor
@@ -30,33 +30,31 @@ class Background:
 
     @classmethod
     def of(cls, texts: Sequence[Tensor]) -> "Background":
-        """Return the background of texts, from the token ids of each, int64 ``(T,)``; texts without tokens are left out.
+        """Return the background made of texts, from the token ids of each, int64 ``(T,)``; texts without tokens are left out.
 
         Raises:
-            AttestError: none has any.
+            AttestError: no text has any.
         """
-        lengths = torch.tensor([len(text) for text in texts if len(text)])
-        if not len(lengths):
-            raise AttestError("the background has no tokens; expected texts that the model was trained on, or similar ones.")
-        return cls(torch.cat([text for text in texts if len(text)]), lengths.cumsum(dim=0) - lengths, lengths)
+        texts = [text for text in texts if len(text)]
+        if not texts:
+            raise AttestError("the background has no tokens; expected texts that the model was trained on, or similar texts.")
+        lengths = torch.tensor([len(text) for text in texts])
+        return cls(torch.cat(texts), lengths.cumsum(dim=0) - lengths, lengths)
 
     def to(self, device: torch.device) -> "Background":
-        """Return the background with its texts on a device."""
+        """Return a copy of the background on a device."""
         return Background(self.tokens.to(device), self.starts.to(device), self.lengths.to(device))
 
     def __str__(self) -> str:
         return f"{len(self.lengths)} texts"
 
     def drawn(self, seed: int, ids: Tensor, lengths: Tensor, draws: int, size: int) -> Tensor:
-        """Draw for every position the token that a random text of the corpus has at the same relative position.
+        """Draw for each position a token from the same relative position in a random text, int64 ``(B, D, T)``.
 
         Args:
             seed: with an instance's id it fixes the draws.
             ids, lengths: int64 ``(B,)``, of the texts in which tokens are replaced.
-            draws: D, how many of each.
-            size: T.
-        Returns:
-            int64 ``(B, D, T)``.
+            draws, size: D and T.
         """
         draw_D11 = torch.arange(draws, device=ids.device)[:, None, None]
         position_T1 = torch.arange(size, device=ids.device).unsqueeze(-1)
@@ -70,29 +68,31 @@ class Background:
 
 
 Operator = Callable[[Observation, Tensor], Tensor]
-"""Takes an observation and which tokens are kept, bool ``(B, V, T)``, to the predicted class's probability ``(B, V)``, or what
-else ``Observation.left_of_prediction`` says."""
+"""Maps an observation and the tokens to keep, bool ``(B, V, T)``, to ``Observation.left_of_prediction``, ``(B, V)``."""
 UNKNOWN = 1
 """The token id of every unseen word in our vocabularies."""
 
 
-def operators(background: Background | None = None, seed: int = 0, draws: int = 5) -> dict[str, tuple[Operator, ...]]:
-    """Return the erasure operators by name; ``resample`` is one operator for each draw, and the caller averages over them.
+DRAWS = 5
+"""Ways in which ``resample`` fills the gaps."""
+
+
+def operators(background: Background | None = None, seed: int = 0) -> dict[str, tuple[Operator, ...]]:
+    """Return the erasure operators by name; ``resample`` is one operator for each draw, and the caller averages over draws.
 
     Args:
         background: what ``resample`` draws from; without it that operator is left out.
         seed: with an instance's id it fixes what is drawn.
-        draws: how many ways ``resample`` has to fill the gaps.
     """
     always: dict[str, tuple[Operator, ...]] = {"attention": (attention,), "delete": (delete,), "mask": (mask_tokens,)}
     if background is None:
         return always
-    drawn = (partial(resample, background=background, seed=seed, draw=draw) for draw in range(draws))
+    drawn = (partial(resample, background=background, seed=seed, draw=draw) for draw in range(DRAWS))
     return always | {"resample": tuple(drawn)}
 
 
 def is_pooled_linearly(observation: Observation) -> bool:
-    """Return whether erasing attention only takes terms out of a weighted mean of the tokens' own logits."""
+    """Return whether erasing attention only removes terms from a weighted mean of the tokens' own logits."""
     alone = observation.class_logits is not None and not attends_within(observation.network)
     return alone and observation.spared is None
 
@@ -100,8 +100,8 @@ def is_pooled_linearly(observation: Observation) -> bool:
 def attention(observation: Observation, kept: Tensor) -> Tensor:
     """Return the predicted class's probability if nothing attends to erased tokens: weights 0, the others renormalised.
 
-    Where tokens attend to one another, none attends to it in any layer, itself not either; its embedding is as it was. Where
-    nothing that is attended to is left, the context is 0 and the bias alone decides.
+    If tokens attend to one another, no token attends to an erased one in any layer, and embeddings do not change. If nothing
+    that is attended to is left, the context is 0 and the bias alone decides.
     """
     if attends_within(observation.network):
         everyone = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
@@ -113,36 +113,32 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
 
 
 def delete(observation: Observation, kept: Tensor) -> Tensor:
-    """Return the predicted class's probability for the text without erased tokens; of an empty text the bias alone decides."""
+    """Return the predicted class's probability for the text without erased tokens; for an empty text the bias decides."""
     tokens = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
     return _read(observation, *moved_together(tokens, kept))
 
 
 def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
-    """Return the predicted class's probability with the unknown token for each erased token, or for each word of a sentence.
-
-    Its id is the network's ``masked`` or, where there is none, that of our vocabularies.
-    """
+    """Return the predicted class's probability if the ``masked`` token of the network, or 1, replaces erased tokens."""
     masked = getattr(observation.network, "masked", None)
     return _read_with(observation, kept, torch.tensor(UNKNOWN if masked is None else masked, device=kept.device))
 
 
 def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
-    """Return the predicted class's probability where tokens of the corpus, the same in each call, replace the erased ones."""
+    """Return the predicted class's probability if tokens of the background, the same in each call, replace erased tokens."""
     drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
     return _read_with(observation, kept, beside(drawn, observation.tokens.unsqueeze(1)))
 
 
 @torch.no_grad()
 def bias_alone(observation: Observation) -> Tensor:
-    """Return the predicted class's probability where the context is 0, ``(B,)``."""
+    """Return the predicted class's probability if the context is 0, ``(B,)``."""
     nothing = torch.zeros_like(observation.attention)
     logits = observation.network.decode(observation.hidden.detach(), nothing)
     return observation.left_of_prediction(predictions_of(observation.network, logits))
 
 
 def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor:
-    """Return the predicted class's probability, ``(B, V)``, if other token ids stand in the places of erased tokens."""
     tokens, mask = observation.tokens.unsqueeze(1), observation.mask.unsqueeze(1)
     real = mask if tokens.ndim == 3 else tokens != 0  # a sentence has fewer words than others, and no mask of its own
     if hasattr(observation.network, "written_over"):  # what else stands in the ids of its tokens stays there

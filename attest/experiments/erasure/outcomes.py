@@ -21,7 +21,7 @@ SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
 
 
 def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
-    """Return the number of tokens in each share of a text, rounded up and at least one, int64 ``(B, K)``.
+    """Return the number of tokens in each share of a text, rounded up and at least 1, int64 ``(B, K)``.
 
     Args:
         lengths: int64 ``(B,)``, tokens of each text that may be erased.
@@ -32,13 +32,12 @@ def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
 
 
 def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tensor:
-    """Return the place of every token in each ranking, the largest weight first; ties get a random order of the text's own.
+    """Return the place of every token in each ranking, with the largest weight first and ties in random order.
 
     Args:
         explanations: float ``(B, R, T)``, finite at real tokens.
         ids: int64 ``(B,)``, identities of the instances, which with the seed break ties.
         mask: bool ``(B, T)``, True at the tokens that are ranked.
-        seed: of the run.
     Returns:
         int64 ``(B, R, T)``, from 0; all others come last.
     """
@@ -49,19 +48,17 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
 
 
 def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
-    """Return places in random orders, int64 ``(B, draws, T)``; what stands before place k is a random set of k tokens."""
+    """Return the places of tokens in random orders, int64 ``(B, draws, T)``; places below k form a random set of k tokens."""
     return random_permutations(stream(seed, "random sets"), ids, draws, mask).argsort(dim=-1)
 
 
 def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
-    """Return which tokens are left without the first k of each ranking, and which are left as the first k alone.
+    """Return the tokens to keep, bool ``(B, 2, R, K, T)``: all but the first k of each ranking in row 0, these k in row 1.
 
     Args:
         ranks: int64 ``(B, R, T)``.
         counts: int64 ``(B, K)``.
         mask: bool ``(B, T)``.
-    Returns:
-        bool ``(B, 2, R, K, T)``: the rest in row 0, the first k in row 1.
     """
     first_BRKT = ranks.unsqueeze(2) < counts[:, None, :, None]
     return torch.stack([~first_BRKT, first_BRKT], dim=1) & mask[:, None, None, None]
@@ -71,10 +68,7 @@ Columns = dict[str, Tensor]
 
 
 def on_part(measure: Callable[[Observation], Columns], observation: Observation, chosen: Tensor) -> Columns:
-    """Measure some texts, bool ``chosen (B,)``, and return columns ``(B,)``, NaN for the others; no columns if none is chosen.
-
-    Tables put batches below one another, and what a batch lacks is NaN there.
-    """
+    """Measure the texts that are ``chosen``, bool ``(B,)``; return columns ``(B,)``, NaN for other texts; none for no text."""
     if chosen.all():
         return measure(observation)
     rows = chosen.nonzero().flatten()
@@ -88,7 +82,7 @@ BOTH = slice(0, 2)
 
 
 def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator, kinds: slice = BOTH) -> Tensor:
-    """Return the predicted class's probability without the first tokens of rankings, and with them alone.
+    """Return the predicted class's probability without the first k tokens of rankings (row 0) and with them alone (row 1).
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
@@ -96,7 +90,7 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
         operator: one of ``operators()``.
         kinds: which rows are read.
     Returns:
-        ``(B, 2, R, K)``: without the first k in row 0, with them alone in row 1.
+        ``(B, 2, R, K)``.
     """
     if operator is attention and is_pooled_linearly(observation):
         place = (counts - 1).clamp(max=ranks.shape[-1] - 1)[:, None, None].expand(-1, 2, ranks.shape[1], -1)
@@ -109,12 +103,7 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
 
 
 def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
-    """Return the predicted class's probability under ``attention`` without the first k tokens, and with them alone, for all k.
-
-    Cumulative sums give it at all k from 1 to T at once, ``(B, 2, R, T)``.
-
-    Beyond a text's own length nothing changes any more.
-    """
+    """Return ``outcomes_of`` under ``attention`` for all k from 1 to T at once, by cumulative sums, ``(B, 2, R, T)``."""
     assert observation.class_logits is not None
     weight = observation.attention.double()
     votes = weight.unsqueeze(-1) * observation.class_logits.double()
@@ -159,8 +148,7 @@ def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: fl
 
     Args:
         before: the predicted class's probability, ``(B,)``.
-        outcomes: of the rankings, ``(B, 2, R, K)``, as ``outcomes_of`` returns them.
-        random_outcomes: of random rankings, ``(B, 2, D, K)``.
+        outcomes, random_outcomes: of rankings and random rankings, ``(B, 2, R, K)`` and ``(B, 2, D, K)``.
         within: how large a difference is a tie, as ``rounding`` says: equal sets may be summed in another order.
     """
     aopc, random = (area(before, each) for each in (outcomes, random_outcomes))
@@ -168,7 +156,7 @@ def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: fl
 
 
 def area(before: Tensor, outcomes: Tensor) -> Tensor:
-    """Compute AOPC, the mean over sizes of how far the probability falls: ``(B,)``, ``(B, 2, R, K)`` -> ``(B, 2, R)``."""
+    """Compute AOPC, the mean fall of the probability over K sizes: ``(B,)``, ``(B, 2, R, K)`` -> ``(B, 2, R)``."""
     return before[:, None, None] - outcomes.mean(dim=-1)
 
 
@@ -180,6 +168,6 @@ def win_rate(aopc: Tensor, random: Tensor, within: float) -> Tensor:
 
 
 def between_limits(aopc: Tensor, lower: Tensor, upper: Tensor, within: float) -> Tensor:
-    """Return NAOPC (Edin et al. 2024), ``(aopc - lower) / (upper - lower)``; NaN where both limits are equal."""
+    """Compute NAOPC (Edin et al. 2024), ``(aopc - lower) / (upper - lower)``; NaN if both limits are equal."""
     width = upper - lower
     return torch.where(width > within, (aopc - lower) / width, torch.nan)

@@ -21,7 +21,7 @@ from attest.models.variants import untouched
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Return normalised soft comprehensiveness and sufficiency (Zhao & Aletras 2023), ``(B, 2)``; more is better for both.
+    r"""Compute normalised soft comprehensiveness and sufficiency (Zhao & Aletras 2023), ``(B, 2)``; more is better.
 
     Each element of a token's embedding is kept with probability :math:`1 - a_i` (comprehensiveness) or :math:`a_i`
     (sufficiency), where a is the importance over its largest; spared tokens are kept whole.
@@ -46,7 +46,7 @@ LEAST = 1e-6
 
 
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Return soft scores ``(B, 2)`` where what is kept differs and how much is kept does not, mean over ``AMOUNTS``.
+    r"""Compute soft scores ``(B, 2)`` that keep the same amount for every explanation, mean over ``AMOUNTS``.
 
     As ``soft_scores``, but the probabilities are scaled so that their mean over the ranked tokens of a text is π, for every
     explanation: :math:`p_i = \min(1, c \, a_i)`. For comprehensiveness the elements that are dropped are scaled so, to
@@ -59,7 +59,7 @@ def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: 
 
 
 def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
-    """Return importance ``(B, T)`` times the number with which its mean over ranked tokens, cut at 1, is as told."""
+    """Scale importance ``(B, T)`` so that its mean over ranked tokens, cut at 1, is ``mean``."""
     least = LEAST * importance.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(importance.dtype).tiny)
     exact = torch.where(ranked, importance + least, 0).double()
     values = exact.sort(dim=-1, descending=True).values
@@ -102,13 +102,13 @@ def _uniforms(seed: int, observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
-    """Return the prediction, ``(B, K)``, if ``embedded`` stands for the embeddings of the tokens."""
+    """Return the prediction, ``(B, K)``, if ``embedded`` replaces the embeddings of the tokens."""
     logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
     return predictions_of(observation.network, logits)
 
 
 def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:
-    """Return the logits of a network if ``embedded`` stands for the embeddings of the tokens; in the graph of ``embedded``."""
+    """Return the logits of a network if ``embedded`` replaces the embeddings of the tokens; in the graph of ``embedded``."""
 
     def replace(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Any:
         return embedded if inputs[0].shape == tokens.shape else None
@@ -121,7 +121,7 @@ def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) 
 
 @contextmanager
 def hooked(modules: Iterable[nn.Module], hook: Callable[..., Any]) -> Iterator[None]:
-    """Call a forward hook of PyTorch after each forward pass of some modules, as long as the block runs."""
+    """Call a forward hook of PyTorch after each forward pass of given modules, until the block ends."""
     handles = [module.register_forward_hook(hook) for module in modules]
     try:
         yield
@@ -135,13 +135,11 @@ _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str,
 
 @torch.no_grad()
 def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
-    """Return τ-b between the attention and that of copies with ever more random parts, from the top, ``(B,)`` for each copy.
+    """Compute τ-b between the attention and that of copies with more and more random parts, ``(B,)`` for each copy.
 
-    Args:
-        seed: of the new parameters.
     Returns:
-        By the name of the last part made anew, those above it being new too: ``decoder``, ``attention``, ``encoder``. NaN
-        where the attention is constant.
+        By the name of the last part made random, those above it being random too: ``decoder``, ``attention``, ``encoder``.
+        NaN where the attention is constant.
     """
     mask, anew = observation.mask, {}
     for name, network in _made_from(cast(nn.Module, observation.network), seed):
@@ -160,7 +158,6 @@ def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
 
 
 def _from_the_top(network: nn.Module, seed: int) -> Iterator[tuple[str, Network]]:
-    """Yield copies of a network in which more and more parts are random, from the network's last part to its first."""
     current = deepcopy(network)
     parts = [name for name, part in current.named_children() if any(True for _ in part.parameters())]
     for name in reversed(parts):

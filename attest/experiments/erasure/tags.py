@@ -34,12 +34,9 @@ def tag_erasure(
     sets: int = 20,
     background: Background | None = None,
 ) -> dict[str, Tensor]:
-    """Run E14 (``erasure``) on the attention rollout of a tagger, for the tag of one random token of each sentence.
-
-    Soft scores and parameters made anew are left out.
+    """Run E14 (``erasure``) on the attention rollout of a tagger, for the tag of one random token in each sentence.
 
     Args:
-        observation: of a tagger's batch.
         everyone: all sentences.
         seed: chooses the sample and, with an instance's id, the token, random sets and draws.
         texts: size of the random sample of sentences that are read anew.
@@ -54,10 +51,9 @@ def tag_erasure(
 
 
 def about_one_token(observation: LayerObservation, seed: int, place: Tensor | None = None) -> tuple[Observation, Tensor]:
-    """Return a tagger's batch as an observation of a classifier that decides the tag of one random token of each sentence.
+    """Turn a tagger's observation into that of a classifier, which decides the tag of one random token in each sentence.
 
     Args:
-        observation: of a tagger's batch.
         seed: with an instance's id it says which token is drawn.
         place: int64 ``(B,)``, the token to ask about, from 0; below 0 one is drawn, and for all if there is no place.
     Returns:

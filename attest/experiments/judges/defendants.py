@@ -23,7 +23,7 @@ GAIN = 4.0
 
 
 class Read(NamedTuple):
-    """The result of applying a rule to the embedded words of texts."""
+    """The result of a rule that was applied to the embedded words of texts."""
 
     words: Tensor
     """``(B, T)``, 1 at words with a sign or a place in an order."""
@@ -82,11 +82,11 @@ class Defendant(nn.Module):
             self.decoder.bias.zero_()
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
-        """Return the value of each state, what it says, and its score, how much attention looks at it, ``(B, T)`` each."""
+        """Return the value of each state, which it passes on, and its attention score, ``(B, T)`` each."""
         return read.local, SHARP * read.deciding
 
     def carrying(self, read: Read) -> Tensor:
-        """Return which states carry the decision to the output, ``(B, T)``, above 0.5 if so; by default the deciding ones."""
+        """Return values above 0.5 at the states that carry the decision, ``(B, T)``; by default at the deciding words."""
         return read.deciding
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:

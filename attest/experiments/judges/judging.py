@@ -1,6 +1,6 @@
-"""From the numbers of tests on defendants to which test tells which defendant, and what each experiment misses or accuses.
+"""Judgements of tests by their numbers on defendants: which defendants each experiment misses or falsely accuses.
 
-``findings.json`` holds what ``python -m benchmarks.judges constructed`` has found; reports quote it.
+``findings.json`` contains the findings of ``python -m benchmarks.judges constructed``; reports quote it.
 """
 
 import json
@@ -34,11 +34,10 @@ class Auroc(NamedTuple):
 
 
 def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
-    """Return the chance that a text of the defendant looks more suspicious than one of a right defendant, ties half.
+    """Compute how often a text of the defendant looks more suspicious than a text of a right defendant, ties half.
 
-    A test that is undefined on a text of a pair does not tell the two apart: a tie. So a test that is undefined everywhere
-    is blind, at 0.5, and not spared. All defendants answer on the same texts, so whole texts are drawn again, with what
-    everybody says of them (percentiles).
+    If a test is undefined on one of the two texts, it does not tell them apart: a tie. All defendants answer on the same
+    texts, so the interval draws whole texts again, with all answers on them (percentiles).
 
     Args:
         suspicion: float ``(N,)`` of the defendant, NaN where the test is undefined.
@@ -56,7 +55,7 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
 
 
 def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
-    """Return Kendall's τ-b between two numbers of each text, ``(N,)`` each; NaN if one is constant, or undefined anywhere."""
+    """Compute Kendall's τ-b of two numbers of each text, ``(N,)`` each; NaN if one is constant or undefined on a text."""
     signs = torch.stack([compared(each.unsqueeze(-1), each, tolerance).flatten() for each in (x, y)])
     balance = signs @ signs.mT
     return float(balance[0, 1] / (balance[0, 0] * balance[1, 1]).sqrt())
@@ -66,7 +65,7 @@ CALIBRATIONS = ("oracle of tokens", "oracle of states", "coin")
 
 
 class Defended(NamedTuple):
-    """The results of all tests on a defendant of one rule, for the texts of all seeds one after another."""
+    """The results of all tests on a defendant of one rule, for the texts of all seeds."""
 
     family: str
     rule: str
@@ -84,19 +83,19 @@ def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pooled") -> nn.Module:
-    """Return a network of the list, in evaluation mode."""
+    """Return a defendant of the configuration by its name, in evaluation mode."""
     settings = {key: value for key, value in {**stated["plain"], **stated["defendants"][name]}.items() if key != "rules"}
     network = made(Recipe(kind=kind, rule=rule, **settings), draw_texts(rule, stated["gain_texts"], GAIN_SEED))
     if network is None:
         raise AttestError(
-            f"No gain lets the defendant {name} decide every text by the rule {rule}. List the rules that it can follow: "
-            f"{name}: {{rules: […]}}"
+            f"the defendant {name} cannot decide every text by the rule {rule}; expected a rule that it can follow. List "
+            f"these: {name}: {{rules: […]}}"
         )
     return network.eval()
 
 
 def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> Iterator[Defended]:
-    """Run the tests of its family on every defendant that the configuration states, and yield the results.
+    """Run the tests on every defendant that the configuration names, and yield the results.
 
     Args:
         extra: pooled defendants of the user's own, by name: they take a rule and have ``rules`` and ``carrying_states``.
@@ -125,7 +124,7 @@ def _heard(family: str, rule: str, name: str, network: Any, stated: Mapping[str,
 
 
 def judge(heard: Iterable[Defended], stated: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a table of how well tests tell defendants from right ones: one row for each test, rule and defendant.
+    """Return a table of how well each test tells defendants from right ones, with a row for each test, rule and defendant.
 
     Returns:
         ``family``, ``rule``, ``defendant``, ``test``, ``of``; ``truth``, right, wrong or mixed about what the test speaks of;
@@ -156,7 +155,7 @@ SHIPPED = Path(str(files("attest.experiments.judges"))) / "findings.json"
 
 
 def sentence_about(experiment_id: str) -> str | None:
-    """Return a sentence on the defendants that an experiment misses and falsely accuses; None if it was not tried."""
+    """Return a sentence on what an experiment misses and falsely accuses; None if the experiment was not tried."""
     return None if experiment_id not in _shipped() else sentence(_shipped()[experiment_id])
 
 
@@ -187,9 +186,13 @@ PLAIN = {
 
 
 def sentence(found: dict[str, list[str]]) -> str:
-    """Return one experiment's findings as a text: the attention that it misses, and the attention that it falsely accuses."""
-    misses = f"misses attention that lies {_plain(found['misses'])}" if found["misses"] else "misses none that was tried"
-    accuses = f"accuses attention that lies {_plain(found['accuses'])}" if found["accuses"] else "accuses no right one"
+    """Return the findings on one experiment as two sentences: the attention that it misses, and that it falsely accuses."""
+    misses = (
+        f"misses attention that lies {_plain(found['misses'])}"
+        if found["misses"]
+        else "misses no wrong attention that was tried"
+    )
+    accuses = f"accuses attention that lies {_plain(found['accuses'])}" if found["accuses"] else "accuses no right attention"
     return f"It {misses}. It {accuses}."
 
 

@@ -1,7 +1,4 @@
-"""Every experiment that gives one number for each text, run on a defendant. Columns here, directions in ``configs/judges``.
-
-Another experiment is another entry of the registry of experiments; its settings inside layers stand in ``_layered``.
-"""
+"""Experiments that give one number per text, run on a defendant; ``configs/judges`` names their columns and directions."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -60,7 +57,7 @@ def measure(
 
 
 class Measured:
-    """The results of tests on a defendant."""
+    """The results of tests on one defendant."""
 
     def __init__(self, suspicion: Columns, milliseconds: dict[str, float], on_tokens: Tensor, on_states: Tensor) -> None:
         self.suspicion = suspicion
@@ -75,7 +72,7 @@ def _by_metric(name: str, metric: Callable[..., Any], network: Any, texts: Texts
     batch = {"token_ids": texts.tokens, "mask": texts.mask, "label": texts.labels, "id": texts.ids}
     try:
         found = torch.as_tensor(metric(network, batch, attention.detach())).detach().double()
-    except Exception as error:  # whatever somebody's function says
+    except Exception as error:  # a user's function may raise anything
         raise AttestError(
             f"the metric {name} failed on {type(network).__name__} ({said_by(error)}); expected a function of (network, "
             "batch, attention) to a number for each text."

@@ -29,7 +29,7 @@ NUISANCE_FROM = 4
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a network of the population is composed of; the names are those of configs/judges/verdict.yaml."""
+    """A recipe for a network of the population; the names are those of configs/judges/verdict.yaml."""
 
     kind: str
     value: str
@@ -106,7 +106,6 @@ class Composed(Defendant):
         return margin * places[where]
 
     def _aims(self, look: str, read: Read, decoy: Tensor, embedded: Tensor) -> Tensor:
-        """Return the attention that a look wants, ``(B, T)``, sums to 1."""
         mask, words = read.mask.to(read.deciding), read.deciding.detach()
         length = read.mask.sum(dim=-1)
         middle = _largest(-(torch.arange(mask.shape[1]) - length.unsqueeze(-1) // 2).abs().float(), read.mask & (words < 0.5))
@@ -153,7 +152,7 @@ class Composed(Defendant):
         return self.residual * hidden.sum(dim=1) / hidden[..., -1].sum(dim=1, keepdim=True).clamp(min=1)
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return which states carry the decision, bool ``(B, T)``, by what stands in them."""
+        """Return which states carry the decision, by their values, bool ``(B, T)``."""
         values = self.encode(tokens, mask)[..., 0].abs()
         return (values > CARRIES * values.amax(dim=-1, keepdim=True)) & mask
 
@@ -187,7 +186,7 @@ VALUE, SCORE, CONTEXT, IDLE, SIZE = 0, 1, 2, 3, 4
 
 
 class CausalAttention(MultiHeadAttention):
-    """Self-attention in which a token attends to itself and to what stands before it."""
+    """A self-attention in which each token attends to itself and to earlier tokens."""
 
     def _weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
         queries, keys = self._split(self.query(hidden)), self.hook("keys", self._split(self.key(hidden)), mask)
@@ -198,7 +197,7 @@ class CausalAttention(MultiHeadAttention):
 
 
 class Stacked(nn.Module):
-    """A Transformer of residual layers of self-attention over the states of a composed network; a decoder if it is causal.
+    """A Transformer: residual layers of self-attention over the states of a composed network, causal in a decoder.
 
     It decides by the mean of its last states, a decoder by the last token's.
     """
@@ -279,11 +278,7 @@ def _layer(recipe: Recipe, causal: bool) -> MultiHeadAttention:
 
 @torch.no_grad()
 def made(recipe: Recipe, texts: Texts) -> nn.Module | None:
-    """Return the network of a recipe, its gain set so that the least decision of some texts has the margin that was asked for.
-
-    Returns:
-        None if no gain lets it decide all these texts rightly.
-    """
+    """Return the network of a recipe, scaled so that its least sure decision has the recipe's margin; None if impossible."""
     network = Composed(recipe) if recipe.kind == "pooled" else Stacked(recipe)
     logits = network.eval()(texts.tokens, texts.mask)
     told = (logits[:, 1] - logits[:, 0]) * (2 * texts.labels - 1)

@@ -19,9 +19,9 @@ RIGHT, WRONG = 0.9, 0.1
 
 
 def masses(texts: Texts, attention: Tensor, carrying: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the sum of attention on the deciding tokens, and on the carrying states, of each text: ``(B,)`` in [0, 1] each.
+    """Compute the attention on the deciding tokens and on the carrying states of each text, ``(B,)`` in [0, 1] each.
 
-    Where every deciding word is needed, the mass is their number times the smallest weight: one of two is not enough.
+    If every deciding word is needed, the mass is their number times the smallest weight: one of two is not enough.
     """
     on_tokens = (attention * texts.deciding).sum(dim=-1)
     if texts.rule in EVERY_WORD_NEEDED:
@@ -39,27 +39,24 @@ def verdict(mass: Tensor) -> str:
 
 @torch.no_grad()
 def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> None:
-    """Refuse a defendant that does not decide by its deciding words and its carrying states alone."""
+    """Raise an ``AttestError`` unless a defendant decides by its deciding words and its carrying states alone."""
     told = f"the defendant {name} on the rule {texts.rule}"
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
         raise AttestError(f"{told} gets {wrong} of {len(texts.ids)} labels wrong; expected none. Correct its decision.")
-    if (same := int((network(texts.exchanged, texts.mask).argmax(dim=-1) == texts.labels).sum())) > 0:
-        raise AttestError(
-            f"{told} keeps {same} decisions when the deciding words are exchanged; expected none. Correct its truth."
-        )
-    if (moved := moved_by_fillers(network, texts, sample)) > DELTA:
-        raise AttestError(f"{told} moves by {moved:.3g} when other tokens are replaced; expected {DELTA}. Correct its truth.")
-    moved, kept = moved_by_states(network, texts, sample)
-    if moved > DELTA:
-        raise AttestError(f"{told} moves by {moved:.3g} when other states are replaced; expected {DELTA}. Correct its truth.")
-    if kept:
-        raise AttestError(
-            f"{told} keeps {kept} decisions when its carrying states are exchanged; expected none. Correct its truth."
-        )
+    same = int((network(texts.exchanged, texts.mask).argmax(dim=-1) == texts.labels).sum())
+    by_states, kept = moved_by_states(network, texts, sample)
+    for number, what in ((same, "the deciding words"), (kept, "its carrying states")):
+        if number:
+            raise AttestError(f"{told} keeps {number} decisions when {what} are exchanged; expected none. Correct its truth.")
+    for moved, what in ((moved_by_fillers(network, texts, sample), "tokens"), (by_states, "states")):
+        if moved > DELTA:
+            raise AttestError(
+                f"{told} moves by {moved:.3g} when other {what} are replaced; expected {DELTA}. Correct its truth."
+            )
 
 
 def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
-    """Return the largest TVD of predictions when one token that does not decide becomes any filler."""
+    """Return the largest TVD of predictions when any filler replaces one token that does not decide."""
     tokens, mask, deciding = texts.tokens[:sample], texts.mask[:sample], texts.deciding[:sample]
     text, place = (mask & ~deciding).nonzero(as_tuple=True)
     replaced = tokens[text].unsqueeze(1).repeat(1, len(FILLERS), 1)
@@ -70,7 +67,7 @@ def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
 
 
 def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
-    """Return the largest TVD when non-carrying states are replaced, and how many decisions stay when carrying ones are."""
+    """Return the largest TVD when other states are replaced, and how many decisions stay when carrying states are."""
     tokens, mask = texts.tokens[:sample], texts.mask[:sample]
     states, decide, carrying = _states(network, tokens, mask)
     others = mask & ~carrying

@@ -21,10 +21,9 @@ WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
 def layer_activation_swap(
     observation: LayerObservation, labels: Tensor, projections: Mapping[str, Projection] = SHIPPED
 ) -> dict[str, Tensor]:
-    """Evaluate a batch with another projection in all layers, and in each layer alone, all parameters untouched.
+    """Evaluate a batch with another projection in all layers, and in each layer alone; parameters stay as they are.
 
     Args:
-        observation: the batch, as the trained projection has it.
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         projections: by name; one equal to the trained projection moves nothing.
     Returns:
@@ -57,7 +56,6 @@ def layer_activation_swap(
 def _under(
     observation: LayerObservation, projection: Projection, layers: list[str], sinks: Sinks | None = None
 ) -> LayerObservation:
-    """Return the observation of a batch with another projection in some layers; it is the given one if all have it already."""
     attend = attending(observation.network)
     trained = {type(getattr(attend[layer], "projection", None)) for layer in layers}
     if type(projection) in WITHOUT_SETTINGS and trained == {type(projection)}:

@@ -34,10 +34,9 @@ def layer_adversarial_attention(
     steps: int = 100,
     each_layer: bool = False,
 ) -> dict[str, Tensor]:
-    """Search for the attention farthest from the model's that moves the prediction by at most epsilon, on a sample of texts.
+    """Search for the attention farthest from the model's that moves the prediction by at most epsilon, on sampled texts.
 
-    Each step of the search is a forward and a backward pass, and a large model takes minutes for what a small one does in
-    seconds. So the defaults search little, and what is found is a lower bound.
+    Each step is a forward and a backward pass, so the defaults search little, and the result is a lower bound.
 
     Args:
         everyone: all texts.
@@ -75,7 +74,6 @@ def layer_adversarial_attention(
 def _search(
     observation: LayerObservation, layers: Sequence[str], epsilons: tuple[float, float], restarts: int, steps: int, seed: int
 ) -> Tensor:
-    """Return the largest JSD to the trained attention that the search finds within each epsilon, ``(B, 2)``."""
     clean = observation.rows(torch.arange(len(observation.ids), device=observation.ids.device).repeat_interleave(restarts))
     logits = _starting_points(clean, layers, restarts, seed)
     optimizer = torch.optim.Adam(logits, lr=LEARNING_RATE, amsgrad=True, fused=True)

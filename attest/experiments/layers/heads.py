@@ -32,7 +32,7 @@ CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
 
 
 def passes_a_text(heads: int, layers: int, draws: int = 10) -> int:
-    """Return about how many passes of a whole text E17 takes, without leave-one-out; draws as in ``head_ablation``."""
+    """Estimate the number of passes of a whole text that E17 takes, without leave-one-out."""
     sets = 2 * (1 + draws) + 3 * len(CURVE)
     return round(heads * (layers + 1) / (2 * layers)) + sets
 
@@ -48,12 +48,11 @@ def head_ablation(
     share: float = 0.1,
     draws: int = 10,
 ) -> dict[str, Tensor]:
-    """Switch off each head, and sets of heads by where they look and by what they write, beside random sets like these.
+    """Switch off each head, the heads that look at or write most for the decision, and random sets of heads.
 
     A random set has as many heads of each layer as the set that it is compared with. Layers below a head are not run again.
 
     Args:
-        observation: the batch.
         seed: with an instance's id it fixes that instance's random sets.
         head_means: as in the function ``head_means``, over all texts.
         truth: bool ``(B, T)``, tokens that decide, where they are known.
@@ -113,13 +112,15 @@ def _required(
             f"E17 was given share={share}, draws={draws}; expected a share above 0 and at most 0.5, and at least one draw."
         )
     if says_number(observation.network):
-        raise AttestError("E17 asks about decisions between classes, and this model says one number; leave E17 out.")
+        raise AttestError(
+            "E17 asks about decisions between classes, and the model returns one number; expected a classifier. Leave E17 out."
+        )
     if not getattr(unwrapped(observation.network), "shows_outputs", True):
         raise AttestError(unseen(observation.network, "its outputs"))
     if means is None:
         raise AttestError(
-            "E17 puts the mean over a corpus in the place of a head, and no corpus was read; expected means of heads. "
-            'Ask for it in a trial: attest.trial(model, texts, ["E17"])'
+            "E17 replaces a head by its mean over a corpus, and no corpus was read; expected means of heads. "
+            'Type: attest.trial(model, texts, ["E17"])'
         )
     return means
 
@@ -131,41 +132,35 @@ def _answer(mean: Means) -> str | None:
     tau_look, tau_write = mean("E17/tau_look"), mean("E17/tau_write")
     if write is None or random_write is None:
         return chosen
-    by_write = (
-        f"without the heads that write most for the decision {percent(write)} change, without as many random heads of the "
-        f"same layers {percent(random_write)}"
-    )
-    if look is None or random_look is None:
-        return f"Of decisions, {by_write}." if chosen is None else f"{chosen} Of decisions, {by_write}."
-    said = (
-        f"Without the heads that look most at what matters, {percent(look)} of decisions change, without as many random heads "
-        f"of the same layers {percent(random_look)}; {by_write}."
-    )
-    if tau_look is not None and tau_write is not None:
-        said += (
-            f" What a head costs when it is switched off agrees with where it looks by τ-b {number(tau_look)} in the average "
-            f"text, with what it writes by {number(tau_write)}."
+    said = [] if chosen is None else [chosen]
+    if look is not None and random_look is not None:
+        said.append(_changed("look most at the tokens that matter", look, random_look))
+    said.append(_changed("write most for the decision", write, random_write))
+    if look is not None and random_look is not None and tau_look is not None and tau_write is not None:
+        said.append(
+            f"In the average text, the effect of switching a head off agrees by τ-b {number(tau_look)} with where the head "
+            f"looks and by τ-b {number(tau_write)} with what it writes."
         )
-    return said if chosen is None else f"{chosen} {said}"
+    return " ".join(said)
+
+
+def _changed(what: str, share: float, random: float) -> str:
+    return (
+        f"Without the heads that {what}, {percent(share)} of decisions change; without random heads of the same layers, "
+        f"{percent(random)} change."
+    )
 
 
 def _answer_of_chosen(mean: Means) -> str | None:
-    """Return the sentence about the heads that somebody has chosen; None if none are."""
     drop, random, flipped = (mean(f"E17/{name}_chosen") for name in ("drop", "drop_random", "flipped"))
     won, low, high = mean("E17/won_chosen"), *(mean.summary.get(f"E17/won_chosen/ci_{end}") for end in ("low", "high"))
     if drop is None or random is None or flipped is None or won is None or low is None or high is None:
         return None
-    carries = (
-        "They carry more of the decision than random heads do"
-        if low > 0.5
-        else "They carry less of the decision than random heads do"
-        if high < 0.5
-        else "It is not shown that they carry more of the decision than random heads do"
-    )
+    carry = "carry more" if low > 0.5 else "carry less" if high < 0.5 else "are not shown to carry more"
     return (
-        f"Without the chosen heads the logit difference falls by {number(drop)}, without as many random heads of the same "
-        f"layers by {number(random)}; {percent(flipped)} of decisions change. {carries}: {percent(won)} of random sets cost "
-        f"less (95 %: {percent(low)} to {percent(high)})."
+        f"Without the chosen heads the logit difference falls by {number(drop)}, without random heads of the same layers by "
+        f"{number(random)}; {percent(flipped)} of decisions change. The chosen heads {carry} of the decision than random "
+        f"heads: {percent(won)} of random sets cost less (95 %: {percent(low)} to {percent(high)})."
     )
 
 
@@ -173,64 +168,52 @@ HEAD = re.compile(r"drop_layer(\d+)_head(\d+)")
 
 
 def by_head(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the means of every head over texts, first layer to last: ``layer``, ``head``, ``look``, ``write``, ``drop``,
-    ``flipped``.
-
-    Args:
-        rows: the table of E17.
-    """
+    """Return the means over the rows of E17 for each ``layer`` and ``head``: ``look``, ``write``, ``drop``, ``flipped``."""
     places = [found.groups() for name in rows.columns if (found := HEAD.fullmatch(name))]
     kinds = ("look", "write", "drop", "flipped")
+    means = [{kind: rows[f"{kind}_layer{layer}_head{head}"].mean() for kind in kinds} for layer, head in places]
     return pd.DataFrame(
-        [
-            {"layer": int(layer), "head": int(head)} | {kind: rows[f"{kind}_layer{layer}_head{head}"].mean() for kind in kinds}
-            for layer, head in places
-        ]
+        [{"layer": int(layer), "head": int(head)} | of for (layer, head), of in zip(places, means, strict=True)]
     )
 
 
 def _caption(rows: pd.DataFrame) -> str:
     heads = by_head(rows)
     taus = {kind: heads[kind].corr(heads["drop"], method="kendall") for kind in ("look", "write")}
-    said = [f"mean {kind} has τ-b {number(tau)} with it" for kind, tau in taus.items() if pd.notna(tau)]
+    said = [f"mean {kind} agrees with the fall by τ-b {number(tau)}" for kind, tau in taus.items() if pd.notna(tau)]
     return (
-        "Mean fall of the logit difference when a head is switched off, by layer and head. Rest the pointer on a square to "
-        f"see where its head looks and what it writes. Over heads, {' and '.join(said)}."
+        "Mean fall of the logit difference when a head is switched off, by layer and head. Point at a square to see where its "
+        f"head looks and what it writes. Over heads, {' and '.join(said)}."
     )
 
 
 OF_SET = (
-    ("drop_<by>", ANY, "fall of the logit difference without a set of heads: the first by look, by write, or the chosen ones"),
-    ("flipped_<by>", SHARE, "whether the decision changes then"),
-    ("drop_random_<by>", ANY, "its fall without as many random heads of the same layers, mean over draws"),
-    ("flipped_random_<by>", SHARE, "share of the random sets that change the decision"),
-    ("won_<by>", SHARE, "share of random sets without which it falls less; ties count half"),
+    ("drop_<by>", ANY, "fall of the logit difference without the set of heads `<by>`"),
+    ("flipped_<by>", SHARE, "whether the decision changes without the set"),
+    ("drop_random_<by>", ANY, "fall of the logit difference without random heads of the same layers, mean over draws"),
+    ("flipped_random_<by>", SHARE, "share of the random sets without which the decision changes"),
+    ("won_<by>", SHARE, "share of random sets whose fall is smaller; ties count half"),
 )
 
 SPEC = Spec(
     id="E17",
     question="Does the head that looks at the evidence carry the decision?",
-    does="Each head switched off, and the first by look or by write, compared with random heads of the same layers",
+    does="Switches off each head, and the first heads by look or by write, and compares with random heads of the same layers",
     source="Michel et al. 2019; Syed et al. 2023",
     about="layers",
     cost="a pass from its layer on for each head, about 50 passes for sets, one for each token, and one gradient",
-    about_columns="A head that is switched off hands on its mean over all tokens of all texts. `<by>` is `look`, `write` or "
-    "`chosen`, the heads of the setting `heads`; of a tagger the columns of flips are shares of tags.",
+    about_columns="A head that is switched off returns its mean over all tokens of all texts. `<by>` is `look`, `write` or "
+    "`chosen`, the heads of the setting `heads`. For a tagger the columns `flipped` are shares of tags.",
     columns=(
-        Column("look_layer<l>_head<h>", SHARE, "share of a head's attention on what matters, in the rows that decide"),
-        Column(
-            "write_layer<l>_head<h>",
-            ANY,
-            "fall of the logit difference without it to first order, by a gradient",
-            unit="logits",
-        ),
-        Column("drop_layer<l>_head<h>", ANY, "fall of the logit difference without it", unit="logits"),
-        Column("flipped_layer<l>_head<h>", SHARE, "whether the decision changes without it"),
+        Column("look_layer<l>_head<h>", SHARE, "share of a head's attention on the tokens that matter, in deciding rows"),
+        Column("write_layer<l>_head<h>", ANY, "first-order estimate of `drop`, by a gradient", unit="logits"),
+        Column("drop_layer<l>_head<h>", ANY, "fall of the logit difference without the head", unit="logits"),
+        Column("flipped_layer<l>_head<h>", SHARE, "whether the decision changes without the head"),
         Column("tau_look", CORRELATION, "τ-b over heads of `look` and `drop`"),
         Column("tau_write", CORRELATION, "τ-b over heads of `write` and `drop`"),
         *(Column(name, range, means, unit="logits" if range is ANY else "") for name, range, means in OF_SET),
         *(
-            Column(f"flipped_{name}_<percent>", SHARE, f"whether the decision changes without that share of heads, {order}")
+            Column(f"flipped_{name}_<percent>", SHARE, f"whether the decision changes without this share of heads, {order}")
             for name, order in (("look", "by look"), ("write", "by write"), ("random", "in a random order"))
         ),
     ),
@@ -238,37 +221,37 @@ SPEC = Spec(
         Measure(
             "tau_look",
             "agreement of look and effect",
-            "Kendall's τ-b over heads: where a head looks, and what it costs to switch it off. 0: a head's attention to what "
-            "matters says nothing about its part in the decision.",
-            "Other heads may do a head's work when it is gone: a small cost does not show that it did nothing.",
+            "Kendall's τ-b over heads of where a head looks and how far switching it off moves the decision. 0: a head's "
+            "attention says nothing about its part in the decision.",
+            "Other heads may do the work of a missing head: a small effect does not show that the head did nothing.",
             suspicious="low",
         ),
         Measure(
             "tau_write",
             "agreement of write and effect",
-            "The same for what a head writes for the decision, by one gradient.",
-            "It is the first-order estimate of the very cost it is compared with.",
+            "Kendall's τ-b over heads of what a head writes for the decision, by one gradient, and its effect.",
+            "The gradient is a first-order estimate of the same effect, so some agreement is no surprise.",
         ),
         Measure(
             "won_look",
             "random heads beaten by look",
-            "Share of random sets of heads, as many of each layer, that cost less than the heads that look most at what "
-            "matters. Near 0.5: these carry no more than others.",
-            "What matters is what leave-one-out names, unless it is known.",
+            "Share of random sets of heads that cost less than the heads that look most at the tokens that matter. Near 0.5: "
+            "the heads that look carry no more of the decision than others.",
+            "Leave-one-out names the tokens that matter, unless the corpus knows them.",
             suspicious="low",
         ),
         Measure(
             "flipped_look",
-            "decisions flipped without them",
-            "Share of decisions that change without the heads that look most at what matters.",
-            "A sure decision flips seldom. Compare it with random heads.",
-            beside=("as many random heads", "flipped_random_look"),
+            "decisions flipped without the heads that look",
+            "Share of decisions that change without the heads that look most at the tokens that matter.",
+            "A sure decision seldom flips: compare with random heads.",
+            beside=("random heads", "flipped_random_look"),
         ),
         Measure(
             "won_chosen",
-            "random heads beaten by the chosen ones",
-            "Share of random sets of heads, as many of each layer, that cost less than the heads that were named.",
-            "It says what these heads do on these texts: effects of heads do not carry over to others.",
+            "random heads beaten by the chosen heads",
+            "Share of random sets of heads, with as many heads of each layer, that cost less than the chosen heads.",
+            "Effects of heads on these texts do not carry over to other texts.",
             suspicious="low",
         ),
     ),
@@ -279,7 +262,7 @@ SPEC = Spec(
             "curve",
             "Heads switched off one after the other",
             "Share of decisions that change without the first heads by look, by write, or in a random order. Whiskers: 95 % "
-            "of the mean over texts.",
+            "intervals of the mean over texts.",
             "head_curves",
             ("tau_write",),
         ),

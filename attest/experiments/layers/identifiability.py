@@ -26,7 +26,7 @@ COPIES = 12
 
 @torch.no_grad()
 def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
-    """Measure the rank of T = E W^V W^O of every head, E being the layer's input, and how much of the attention T determines.
+    """Measure the rank of each head's matrix T = E W^V W^O, with E the layer's input, and how much attention T determines.
 
     Returns:
         Per instance ``(B,)`` float64, means over layers and heads: ``rank``; ``trivial``, the share of heads whose left null

@@ -26,7 +26,7 @@ from attest.models.layers_observed import LayerObservation
 
 @torch.no_grad()
 def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws: int = 2) -> dict[str, Tensor]:
-    """Permute the keys over the real tokens, in all heads alike, and measure how predictions and attention change.
+    """Permute the keys over the real tokens, alike in all heads, and measure how predictions and attention change.
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
@@ -76,80 +76,75 @@ def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sinks: S
 CORRECT_SHUFFLED = Measure(
     "correct_shuffled",
     "accuracy with keys shuffled",
-    "The keys of every layer are permuted over the tokens, so attention goes to other tokens. As good as before: it "
-    "did not matter where attention went.",
+    "Accuracy when the keys of every layer are permuted over the tokens, so that attention goes to other tokens. As good "
+    "as before: the place of attention did not matter.",
     "A model may fail because it never saw shuffled keys, not because its attention was right.",
     suspicious="high",
 )
 
 SHUFFLED = (
-    Column("correct_shuffled", SHARE, "share of shuffles under which it decides rightly"),
-    Column("tvd_shuffled", SHARE, "how far the prediction moves, mean over shuffles"),
-    Column("jsd_shuffled", NATS, "how far attention moves, mean over rows and shuffles", unit="nats"),
+    Column("correct_shuffled", SHARE, "share of shuffles under which the decision is right"),
+    Column("tvd_shuffled", SHARE, "how far (TVD) the prediction moves, mean over shuffles"),
+    Column("jsd_shuffled", NATS, "how far (JSD) attention moves, mean over rows and shuffles", unit="nats"),
 )
 
 MOVED = moved(SHUFFLED[1])
 MOVED_SHUFFLED = Measure(
     "moved_shuffled",
     "movement with keys shuffled, in σ",
-    f"Of a model that says one number: how far it moves with keys permuted over the tokens in every layer, {MOVES}.",
-    "The model never saw shuffled keys: that its number moves does not show that its attention was right.",
+    f"For a model that returns one number: how far the number moves with keys permuted in every layer, {MOVES}.",
+    "The model never saw shuffled keys: a number that moves does not show that attention was right.",
     suspicious="low",
 )
 
 SPEC = Spec(
     id="E9",
     question="Does the model survive other keys?",
-    does="Keys inside a Transformer shuffled over the tokens, drawn at random, or trained to mislead",
+    does="Shuffles the keys inside a Transformer over the tokens, draws them at random, or trains them to mislead",
     source="Drozdyuk et al.",
     about="layers",
     cost="one forward pass for each draw and layer; an attack is trained",
     needs="attacks",
-    about_columns="Inside layers: the columns below, for all layers together, and with `_layer<l>` at the end of the l-th "
-    "alone, counted from 1. The last four are there where an adversary was trained.",
+    about_columns="Columns are about all layers together or, with `_layer<l>` at the end, about the l-th layer, counted from "
+    "1. The last four columns need a trained adversary.",
     columns=(
         Column("correct", SHARE, "whether the model decides rightly", unit="0 or 1", type="bool"),
         *SHUFFLED,
-        Column("correct_shuffled_layer<l>", SHARE, "the same in one layer alone"),
+        Column("correct_shuffled_layer<l>", SHARE, "share of shuffles of one layer under which the decision is right"),
         *columns_of_decoders(SHUFFLED, "while the keys of sinks stay in their places"),
         MOVED,
         *columns_of_decoders([MOVED], "while the keys of sinks stay in their places"),
-        Column(
-            "correct_attacked",
-            SHARE,
-            "whether the decision under attack is right, on the label that it is scored on",
-            unit="0 or 1",
-        ),
+        Column("correct_attacked", SHARE, "whether the attacked decision is the label that the attack wants", unit="0 or 1"),
         Column("flipped", SHARE, "whether the attack changes the decision", unit="0 or 1"),
-        Column("tvd_attacked", SHARE, "how far the prediction moves under attack"),
-        Column("jsd_attacked", NATS, "how far attention moves under attack, mean over rows", unit="nats"),
+        Column("tvd_attacked", SHARE, "how far (TVD) the prediction moves under attack"),
+        Column("jsd_attacked", NATS, "how far (JSD) attention moves under attack, mean over rows", unit="nats"),
     ),
     measures=(
         CORRECT_SHUFFLED,
         Measure(
             "correct_shuffled_layer1",
             "accuracy, first layer shuffled",
-            "The same in the first layer alone.",
-            "Later layers can make up for what the first one lost.",
+            "Accuracy when the keys of the first layer alone are permuted over the tokens.",
+            "Later layers can replace what the first layer lost.",
             suspicious="high",
         ),
         Measure(
             "correct_attacked",
             "accuracy under attack",
             "Accuracy with the keys of a trained adversary, on the label that the adversary was trained for.",
-            "A badly trained adversary shows nothing: compare with random keys.",
+            "A badly trained adversary shows nothing: compare it with random keys.",
         ),
         Measure(
             "jsd_attacked",
             "JSD of the attention under attack",
-            "How different the attention is under attack, mean over rows, up to ln 2 = 0.693.",
+            "How far (JSD) attention moves under attack, mean over rows, up to ln 2 = 0.693.",
             "Attention may move far in rows that no later layer uses.",
         ),
         spared(CORRECT_SHUFFLED),
         MOVED_SHUFFLED,
         spared(MOVED_SHUFFLED),
     ),
-    of_numbers=OfNumbers(f"movements are of the number, {MOVES}, and nothing is decided", (TVD_MOVES, NO_DECISION)),
+    of_numbers=OfNumbers(f"columns say how far the number moves, {MOVES}, and nothing is decided", (TVD_MOVES, NO_DECISION)),
 )
 
 INSIDE = Inside("E9", key_shuffle, needs="moves_keys")

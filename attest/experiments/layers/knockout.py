@@ -49,14 +49,12 @@ def knockout(
     width: int = 0,
     spans: Mapping[int, Sequence[int]] | None = None,
 ) -> dict[str, Tensor]:
-    """Cut the edges of attention from the deciding token to a set of others, in all layers and in windows of layers.
+    """Cut the attention edges from the deciding token to a set of tokens, in all layers and in windows of layers.
 
-    The set are the tokens that the deciding one attends to most, mean over the heads of these layers; neither the first token
-    of a text, on which attention is parked, nor the deciding one, nor a special one is ever in it. Beside it as many random
-    edges to others.
+    The set contains the tokens that the deciding one attends to most, mean over the heads of these layers, but never the first
+    token of a text, which gets much attention, the deciding one, or a special one. As many random edges are cut to compare.
 
     Args:
-        observation: the batch, of a decoder.
         seed: with an instance's id it fixes that instance's random sets, the same in all windows.
         share: the share of tokens to cut, of those that may be cut; at least one token is cut.
         draws: random sets a text.
@@ -109,8 +107,8 @@ def _require_decoder(observation: LayerObservation) -> None:
     if not parks_attention(network):
         kind = type(network.model if getattr(network, "holds_a_model", False) else network).__name__
         raise AttestError(
-            f"{kind} does not decide by a last token that attends only to earlier ones; expected a decoder, because E16 cuts "
-            "the edges of that token."
+            f"{kind} does not decide by a last token that attends only to earlier tokens; expected a decoder, because E16 "
+            "cuts the edges of that token. Leave E16 out."
         )
 
 
@@ -145,7 +143,6 @@ def _cut(cut_RT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tenso
 
 
 def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) -> dict[str, Tensor]:
-    """Return the columns of one window of layers from V variants of a text: without the set, the first token, random sets."""
     network, predicted = observation.network, observation.predicted
     logits_BVK, before_B1K = (logits_of_classes(network, each) for each in (logits_BVC, observation.logits.unsqueeze(1)))
     if says_number(network):
@@ -165,27 +162,26 @@ def _answer(mean: Means) -> str | None:
     if won is not None and sink is not None and (moves := mean("E16/moved")) is not None:
         return (
             "Cutting the edges to the tokens that the deciding token attends to most moves the prediction by "
-            f"{number(moves)}{mean.unit} in the average text, further than as many random edges in {percent(won)} of "
+            f"{number(moves)}{mean.unit} in the average text, further than cutting random edges in {percent(won)} of "
             f"comparisons. The first token of the text gets {percent(sink)} of the deciding token's attention."
         )
     if flipped is None or random is None or won is None or sink is None:
         return None
     return (
         f"Cutting the edges to the tokens that the deciding token attends to most changes {percent(flipped)} of decisions; "
-        f"cutting as many random edges changes {percent(random)}. The logit difference falls further than without random "
-        f"edges in {percent(won)} of comparisons. The first token of the text gets {percent(sink)} of the deciding token's "
-        "attention."
+        f"cutting random edges changes {percent(random)}. The logit difference falls further than without random edges in "
+        f"{percent(won)} of comparisons. The first token of the text gets {percent(sink)} of the deciding token's attention."
     )
 
 
 CUT = (
     Column("drop", ANY, "fall of the logit difference without the edges to the set", unit="logits"),
-    Column("flipped", SHARE, "whether the decision changes then", unit="0 or 1"),
-    Column("drop_random", ANY, "its fall without as many random edges, mean over draws", unit="logits"),
-    Column("flipped_random", SHARE, "share of the random sets that change the decision"),
-    Column("won", SHARE, "share of random sets without which it falls less; ties count half"),
-    Column("drop_sink", ANY, "its fall without the edge to the first token", unit="logits"),
-    Column("flipped_sink", SHARE, "whether the decision changes then", unit="0 or 1"),
+    Column("flipped", SHARE, "whether the decision changes without these edges", unit="0 or 1"),
+    Column("drop_random", ANY, "fall of the logit difference without random edges, mean over draws", unit="logits"),
+    Column("flipped_random", SHARE, "share of the random sets without which the decision changes"),
+    Column("won", SHARE, "share of random sets whose fall is smaller; ties count half"),
+    Column("drop_sink", ANY, "fall of the logit difference without the edge to the first token", unit="logits"),
+    Column("flipped_sink", SHARE, "whether the decision changes without the edge to the first token", unit="0 or 1"),
 )
 
 MOVED = tuple(moved(each, each.name.replace("drop", "moved")) for each in CUT if each.name.startswith("drop"))
@@ -193,23 +189,20 @@ MOVED = tuple(moved(each, each.name.replace("drop", "moved")) for each in CUT if
 SPEC = Spec(
     id="E16",
     question="Does a decoder decide by the tokens that its deciding token attends to?",
-    does=(
-        "Edges from the deciding token cut in windows of layers, compared with as many random edges; attention on the first "
-        "token"
-    ),
+    does="Cuts edges from the deciding token in windows of layers, compares with random edges; attention on the first token",
     source="Geva et al. 2023",
     about="layers",
     cost="one pass of the whole text, and one pass of the last token for each set and window",
-    about_columns="Of decoders alone. The first token, the deciding one and special ones are in no set. The columns from "
-    "`drop` to `flipped_sink` are also there with `_layers<first>to<last>` at the end, for a window of layers from 1 on.",
+    about_columns="Only decoders have these columns. No set contains the first token, the deciding one or special ones. With "
+    "`_layers<first>to<last>` at the end, columns from `drop` to `flipped_sink` are about a window of layers, from 1.",
     columns=(
         Column("sink", SHARE, "attention of the deciding token on the first one, mean over layers and heads"),
-        Column("sink_layer<l>", SHARE, "the same in one layer, mean over heads"),
-        Column("sink_layer<l>_head<h>", SHARE, "the same in one head"),
+        Column("sink_layer<l>", SHARE, "attention of the deciding token on the first one in a layer, mean over heads"),
+        Column("sink_layer<l>_head<h>", SHARE, "attention of the deciding token on the first one in a head"),
         *CUT,
         *MOVED,
         *(
-            replace(each, name=f"{each.name}_layers<first>to<last>", means="the same in a window of layers")
+            replace(each, name=f"{each.name}_layers<first>to<last>", means=f"{each.means}, in a window of layers")
             for each in (*CUT, *MOVED)
         ),
     ),
@@ -217,23 +210,23 @@ SPEC = Spec(
         Measure(
             "won",
             "random edges beaten",
-            "Share of random sets of edges without which the logit difference falls less than without the edges to the most "
-            "attended tokens. Near 0.5: the most attended tokens matter no more than others.",
+            "Share of random sets of edges that lower the logit difference less than the edges to the most attended tokens. "
+            "Near 0.5: the most attended tokens matter no more than others.",
             "What an edge carries may also reach the deciding token through other tokens.",
             suspicious="low",
         ),
         Measure(
             "flipped",
             "decisions flipped without the edges",
-            "Share of texts whose decision changes when the deciding token may not attend to them in any layer.",
-            "A sure decision flips seldom. Compare it with the share of random edges below.",
+            "Share of texts whose decision changes without the edges to the most attended tokens, in all layers.",
+            "A sure decision seldom flips: compare with the share of random edges below.",
             suspicious="low",
         ),
         Measure(
             "flipped_random",
             "decisions flipped without random edges",
-            "The same for as many random edges, mean over draws.",
-            "It says how fragile the model is, and nothing about its attention.",
+            "Share of texts whose decision changes without as many random edges, mean over draws.",
+            "The share says how fragile the model is, and nothing about its attention.",
         ),
         Measure(
             "sink",
@@ -248,22 +241,21 @@ SPEC = Spec(
         Drawing(
             "sinks",
             "Attention on the first token",
-            "Share of the deciding token's attention that falls on the first token of the text, by layer and head, mean "
-            "over texts. Attention on it says little about the text.",
+            "Share of the deciding token's attention on the first token of the text, by layer and head, mean over texts. "
+            "Attention on the first token says little about the text.",
             "sink_map",
         ),
         Drawing(
             "knockout_by_window",
             "Edges cut in windows of layers",
-            "Mean fall of the logit difference, in logits, when the deciding token may not attend to the tokens that it "
-            "attends to most, to as many random ones, or to the first one, in a window of layers or in all. Whiskers: 95 % of "
-            "the mean over texts.",
+            "Mean fall of the logit difference, in logits, without the edges to the most attended tokens, to random tokens, "
+            "or to the first token, in a window of layers or in all layers. Whiskers: 95 % intervals of the mean over texts.",
             "knockout_by_window",
             ("drop",),
         ),
     ),
     of_numbers=OfNumbers(
-        f"in place of a fall of the logit difference there is how far the number moves, {MOVES}, and nothing flips",
+        f"`moved` says how far the number moves, {MOVES}, in place of `drop`, and nothing flips",
         ((r"drop(.*)", r"moved\1"), NO_DECISION),
     ),
 )

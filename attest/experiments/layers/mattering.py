@@ -1,4 +1,4 @@
-"""Which tokens of a text matter: those that somebody names, those that are known to decide, or what leave-one-out names.
+"""The tokens of a text that matter: those that a user names, those that the corpus knows, or those of leave-one-out.
 
 Legend: B batch, T tokens.
 """
@@ -18,7 +18,7 @@ SHARE = 0.1
 
 
 def what_matters(observation: LayerObservation, truth: Tensor | None, spans: Mapping[int, Sequence[int]] | None) -> Tensor:
-    """Return the tokens that matter, bool ``(B, 1, T)``, or of a tagger ``(B, T, T)`` for each token's tag."""
+    """Return the tokens that matter to a decision, bool ``(B, 1, T)``, or of a tagger to each token's tag, ``(B, T, T)``."""
     mask = observation.mask
     if spans is not None:
         return named(spans, observation.ids, mask, "E17").unsqueeze(1)

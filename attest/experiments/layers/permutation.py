@@ -33,7 +33,7 @@ from attest.models.prediction import predictions_of
 
 
 def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 3) -> dict[str, Tensor]:
-    """Permute each attention row of each head over the tokens that it may attend to, and see how far the prediction moves.
+    """Permute each attention row of each head over the tokens that it may attend to; measure how far the prediction moves.
 
     In an encoder these are all real tokens; in a decoder those up to its own, and in a sliding window those within.
 
@@ -86,7 +86,6 @@ def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: 
 
 
 def _permuted(clean: LayerObservation, orders: dict[str, Tensor]) -> list[Intervention]:
-    """Return interventions that permute weights: the lowest layer's known weights, and higher layers' as they are computed."""
     (first, order), *above = orders.items()
     known = Intervention("weights", clean.attention[first].gather(-1, order), [first])
     return [known, *(Intervention("weights", _gathering(order), [layer]) for layer, order in above)]
@@ -101,12 +100,11 @@ INSIDE = Inside("E2", layer_permutation)
 
 @torch.no_grad()
 def deciding_row_permutation(observation: LayerObservation, permutations: int, seed: int) -> dict[str, Tensor]:
-    """Permute the deciding token's attention row of each head over the tokens that it may attend to, in one layer or in all.
+    """Permute only the deciding token's attention row of each head of a decoder, in one layer or in all layers.
 
     Earlier tokens do not see it, so that they are read once (``from_the_last``) where the model allows it.
 
     Args:
-        observation: the batch, of a decoder.
         permutations: D, draws per instance; a layer has the same ones alone and among all.
         seed: with an instance's id it fixes that instance's permutations.
     Returns:

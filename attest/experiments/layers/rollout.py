@@ -1,4 +1,4 @@
-"""The explanation that is read off the attention inside layers: rollout, or what a network reads of its own maps."""
+"""The explanation that attention inside layers gives: attention rollout, or a network's own reading of its maps."""
 
 from collections.abc import Mapping
 
@@ -11,15 +11,13 @@ from attest.models.observation import Observation
 
 
 def where_rollout_begins(observation: Observation) -> Tensor:
-    """Return the weights of last hidden states in the decision, ``(B, T)``: the network's ``deciding(mask)``, or attention."""
+    """Return the weights of the last hidden states in the decision, ``(B, T)``: the network's ``deciding``, or attention."""
     deciding = getattr(observation.network, "deciding", None)
     return observation.attention if deciding is None else deciding(observation.mask)
 
 
 def read_from_layers(observation: Observation, attention: Mapping[str, Tensor]) -> Tensor:
-    """Return what the attention inside layers says of each token, ``(B, T)``: at least 0, sums to 1.
-
-    It is attention rollout, unless a network whose maps are not of every token over every token says by ``explained``.
+    """Return attention rollout, or the network's own ``explained`` reading of its attention maps, ``(B, T)``; sums to 1.
 
     Args:
         attention: of each layer, first to last, as in ``LayerObservation``.
@@ -31,7 +29,7 @@ def read_from_layers(observation: Observation, attention: Mapping[str, Tensor]) 
 
 
 def attention_maps(conditions: Mapping[str, LayerObservation]) -> dict[str, Tensor]:
-    """Return every layer's attention, mean over heads, ``(B, T, T)``, by ``<condition>_layer<l>``; 0 at padding."""
+    """Return the attention of each layer, mean over heads, ``(B, T, T)``, by ``<condition>_layer<l>``; 0 at padding."""
     return {
         f"{name}_layer{place}": torch.where(observation.mask.unsqueeze(-1), weights.mean(dim=1), 0)
         for name, observation in conditions.items()

@@ -28,7 +28,7 @@ Pairs = Sequence[tuple[int, int]]
 
 @torch.no_grad()
 def head_means(network: nn.Module, texts: Iterable[tuple[Tensor, Tensor]]) -> dict[str, Tensor]:
-    """Return what each head of each layer hands on in the mean over all real tokens of all texts.
+    """Compute the mean output of each head of each layer over all real tokens of all texts.
 
     Args:
         network: in evaluation mode.
@@ -63,12 +63,12 @@ def _require_room(network: nn.Module, mask: Tensor) -> None:
 
 
 def unseen(network: nn.Module, where: str) -> str:
-    """Return the sentence of a refusal, of a model whose heads are not seen at a place."""
+    """Return the refusal of a model that does not show the outputs of its heads."""
     bare: Any = unwrapped(network)
     kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
     return (
-        f"{kind} does not show what each of its heads hands on ({where}), so that none can be switched off; expected a model "
-        "whose heads are read side by side by one linear layer, over the tokens of a text. Leave E17 out."
+        f"{kind} does not show the output of each head ({where}), so no head can be switched off; expected a model in which "
+        "one linear layer reads all heads of a layer side by side. Leave E17 out."
     )
 
 
@@ -77,7 +77,6 @@ class Heads:
     """The M heads of a batch, first layer to last, which can be switched off.
 
     Args:
-        observation: the batch.
         means: of each head, by layer.
     """
 
@@ -86,17 +85,17 @@ class Heads:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Return how many heads each layer has."""
+        """Return the number of heads of each layer."""
         return [weights.shape[1] for weights in self.observation.attention.values()]
 
     @property
     def count(self) -> int:
-        """Return M."""
+        """Return M, the number of all heads."""
         return sum(self.sizes)
 
     @cached_property
     def names(self) -> list[tuple[int, int]]:
-        """Return the layer and the head of each, from 1."""
+        """Return the layer and the number of each head, from 1."""
         return [(layer, head) for layer, size in enumerate(self.sizes, start=1) for head in range(1, size + 1)]
 
     @cached_property
@@ -105,17 +104,17 @@ class Heads:
         return lead(logits_of_classes(self.observation.network, self.observation.logits), self.observation.predicted)
 
     def chosen(self, heads: Pairs) -> Tensor:
-        """Return which heads are named, bool ``(M,)``."""
+        """Return which heads are among given pairs of a layer and a head, bool ``(M,)``."""
         pairs = [tuple(pair) for pair in heads]
         if wrong := [pair for pair in pairs if pair not in self.names]:
             raise AttestError(
-                f"heads of E17 names {wrong[0]}; expected pairs of a layer from 1 to {len(self.sizes)} and a head from 1 to "
-                f"{max(self.sizes)}. For example: heads=[(1, 1)]"
+                f"the setting heads of E17 names {wrong[0]}; expected pairs of a layer from 1 to {len(self.sizes)} and a head "
+                f"from 1 to {max(self.sizes)}. For example: heads=[(1, 1)]"
             )
         return torch.tensor([name in pairs for name in self.names], device=self.observation.mask.device)
 
     def look(self, mattering: Tensor) -> Tensor:
-        """Return the share of attention on what matters in the rows that decide, ``(B, M)``; NaN where nothing is known.
+        """Return each head's share of attention on the tokens that matter, in deciding rows, ``(B, M)``; NaN if unknown.
 
         Args:
             mattering: bool ``(B, 1 or Q, T)``; a row in which nothing matters does not count.
@@ -132,7 +131,7 @@ class Heads:
         return torch.cat([(each.where(real, 0) * weight_BQ.unsqueeze(1)).sum(dim=-1) for each in shares], dim=1)
 
     def write(self) -> Tensor:
-        """Return the fall of the logit difference without each head to first order, ``(B, M)``."""
+        """Return the first-order estimate of the fall of the logit difference without each head, ``(B, M)``."""
         maps = sum(weights[0].nbytes for weights in self.observation.attention.values())
         rows = torch.arange(len(self.observation.ids), device=self.observation.ids.device)
         return by_rows(self._written, MAPS * maps, rows, budget=NEAR)
@@ -158,7 +157,7 @@ class Heads:
         return torch.cat(written, dim=1).detach()
 
     def without(self, sets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the fall of the logit difference without sets of heads, and whether the decision flips, ``(B, V)`` each.
+        """Return the fall of the logit difference without sets of heads, and whether decisions flip, ``(B, V)`` each.
 
         Args:
             sets: bool ``(B, V, M)``; each set has at least one head.
@@ -193,7 +192,7 @@ class Heads:
         return torch.where(counts, values, 0).sum(dim=-1) / counts.sum(dim=-1)
 
     def random_sets(self, chosen: Tensor, draws: int, seed: int) -> Tensor:
-        """Return random sets with as many heads of each layer as the chosen ones ``(B, M)`` have, bool ``(B, draws, M)``."""
+        """Draw random sets with as many heads of each layer as the chosen heads ``(B, M)``, bool ``(B, draws, M)``."""
         order = random_order(seed, self.observation.ids, draws, torch.ones_like(chosen))
         parts = zip(order.split(self.sizes, dim=-1), chosen.split(self.sizes, dim=-1), strict=True)
         return torch.cat([highest(keys, own.sum(dim=-1).unsqueeze(-1)) for keys, own in parts], dim=-1)

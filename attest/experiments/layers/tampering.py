@@ -7,6 +7,7 @@ H = N D.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol, cast
 
 import torch
@@ -28,7 +29,7 @@ def attends_everywhere(network: nn.Module) -> bool:
 
 
 class SinkKept(nn.Module):
-    """A projection that leaves sinks the weight that softmax gives them, and projects the scores of all others.
+    """A projection under which sinks keep their softmax weight and only the scores of other tokens are projected.
 
     Args:
         projection: of the others, onto what the sinks leave.
@@ -42,7 +43,7 @@ class SinkKept(nn.Module):
     def forward(self, scores: Tensor, allowed: Tensor) -> Tensor:
         """Map scores and the places that a row may attend to (bool), both ``(B, N, T, T)``, to weights with sum 1.
 
-        A learned sink of a model may stand behind the tokens as one more place.
+        A learned sink of a model may follow the tokens as one more place.
         """
         sinks = functional.pad(self.sinks, (0, scores.shape[-1] - self.sinks.shape[-1])).expand(allowed.shape)
         own = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1)
@@ -54,14 +55,11 @@ class SinkKept(nn.Module):
 
 
 def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
-    """Return a random permutation of the allowed places of each row; all other places stay.
+    """Return a random permutation of the allowed places of each row as indices to gather with, int64 ``(R, T)``.
 
     Args:
-        seed: the run's seed.
         keys: int64 ``(R,)``, one for each row.
-        allowed: bool ``(R, T)``, anywhere in the row.
-    Returns:
-        int64 ``(R, T)``: indices to gather with.
+        allowed: bool ``(R, T)``; all other places stay.
     """
     slots = allowed.byte().argsort(dim=-1, descending=True, stable=True)
     counted = allowed.gather(-1, slots)  # those that move come first
@@ -75,7 +73,6 @@ def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: 
     Args:
         network: in evaluation mode.
         layers: Y names of layers with heads, as in ``attending(network)``.
-        tokens, mask: ``(B, T)``.
     """
     with recorded(network, "keys") as keys:
         network(tokens, mask)
@@ -83,41 +80,38 @@ def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: 
 
 
 def replacing_keys(network: nn.Module, layers: Sequence[str], keys: Tensor) -> list[Intervention]:
-    """Return interventions that put keys ``(B, Y, T, H)`` in place of the layers' own at real tokens."""
-    return [_replacing(layer, keys[:, place]) for place, layer in enumerate(layers)]
+    """Return interventions that put keys ``(B, Y, T, H)`` in place of the layers' own keys at real tokens."""
 
-
-def _replacing(layer: str, keys_BTH: Tensor) -> Intervention:
-    def replace(computed_BNTD: Tensor, mask: Tensor) -> Tensor:
-        ours_BNTD = keys_BTH.unflatten(-1, (computed_BNTD.shape[1], -1)).transpose(1, 2)
+    def replace(place: int, computed_BNTD: Tensor, mask: Tensor) -> Tensor:
+        ours_BNTD = keys[:, place].unflatten(-1, (computed_BNTD.shape[1], -1)).transpose(1, 2)
         return torch.where(mask[:, None, :, None], ours_BNTD.to(computed_BNTD), computed_BNTD)
 
-    return Intervention("keys", replace, [layer])
+    return [Intervention("keys", partial(replace, place), [layer]) for place, layer in enumerate(layers)]
 
 
 def mean_squared_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean squared distance of two sets of keys ``(B, Y, T, H)`` over layers, tokens and dimensions, ``(B,)``."""
-    return _squares(keys - others, mask).sum(dim=(1, 2, 3)) / (keys[0, :, 0].numel() * mask.sum(dim=-1))
+    """Compute the mean squared distance of two sets of keys ``(B, Y, T, H)`` over layers, tokens and dimensions, ``(B,)``."""
+    return _squares(keys - others, mask) / (keys[0, :, 0].numel() * mask.sum(dim=-1))
 
 
 def euclidean_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    r"""Return :math:`\lVert K - K_{adv} \rVert_2` of two sets of keys over layers, real tokens and dimensions, ``(B,)``."""
-    squares = _squares(keys - others, mask).sum(dim=(1, 2, 3))
+    r"""Compute :math:`\lVert K - K_{adv} \rVert_2` of two sets of keys over layers, real tokens and dimensions, ``(B,)``."""
+    squares = _squares(keys - others, mask)
     return squares.clamp(min=torch.finfo(squares.dtype).tiny).sqrt()  # equal keys have a gradient of 0, not NaN
 
 
 def _squares(differences_BYTH: Tensor, mask: Tensor) -> Tensor:
-    return torch.where(mask[:, None, :, None], differences_BYTH, 0) ** 2
+    return (torch.where(mask[:, None, :, None], differences_BYTH, 0) ** 2).sum(dim=(1, 2, 3))
 
 
 def highest(values: Tensor, counts: Tensor) -> Tensor:
-    """Return which are the ``counts`` largest values of each row, bool, the first of ties: ``(..., T)``, ``(...)``."""
+    """Mark the ``counts`` largest values of each row, the first of ties: ``(..., T)``, ``(...)`` -> bool ``(..., T)``."""
     ranks = values.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
     return ranks < counts.unsqueeze(-1)
 
 
 def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, experiment: str, but: str = "") -> Tensor:
-    """Return the tokens that ``spans`` states for each text, bool ``(B, T)``.
+    """Return the tokens that ``spans`` names for each text, bool ``(B, T)``.
 
     Args:
         spans: places of tokens, by id.
@@ -133,14 +127,14 @@ def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, expe
             may_be = allowed[row].nonzero().flatten().tolist()
             within = f"places from {may_be[0]} to {may_be[-1]}" if may_be else "no places"
             raise AttestError(
-                f"spans of {experiment} names the tokens {places} of the text {identity}; expected {within}{but}."
+                f"the setting spans of {experiment} names the tokens {places} of text {identity}; expected {within}{but}."
             )
         found[row, places] = True
     return found
 
 
 def beside_random(drop: Tensor, flipped: Tensor, noise: float) -> dict[str, Tensor]:
-    """Return what a set costs beside random sets like it.
+    """Compare the effect of leaving a set out with that of random sets.
 
     Args:
         drop: ``(B, V)``, the fall without the set and without each random one; NaN where nothing is left out.
@@ -162,9 +156,9 @@ def beside_random(drop: Tensor, flipped: Tensor, noise: float) -> dict[str, Tens
 Sinks = Mapping[str, Tensor]
 """Which tokens of the batch are sinks of each head, bool ``(B, N, T)``, by layer; empty for none."""
 Tampering = Callable[[Sequence[str]], list[Intervention]]
-"""Takes layers to what is put there."""
+"""Maps layers to what is put there."""
 Tamper = Callable[[LayerObservation, Tensor, Tensor], Tampering]
-"""Takes R observed instances, which rows of the batch they are, and R random keys of their draws, int64 both."""
+"""Maps R observed instances, their rows of the batch, and R random keys of their draws, int64 both, to a tampering."""
 MAPS = 6
 """Attention maps alive for each that is recorded: the clean one, its tampered twin, scores, and the integers that shuffle."""
 COPIES_OF_ROW = 16
@@ -193,7 +187,7 @@ def tampered_at_random(
     tamper: Callable[[Sinks], Tamper],
     compared: bool = False,
 ) -> dict[str, Outcomes]:
-    """Tamper with every instance D times, in each scope of layers; a layer gets the same draws in every scope.
+    """Tamper with each instance D times in each scope of layers; a layer gets the same draws in every scope.
 
     Of a decoder also with ``_without_sink``: in all layers, while the sinks of each head are left as they are.
 
@@ -239,13 +233,13 @@ def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, lay
 
 
 def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
-    """Draw a random key for each attention row of each head, whatever the padding: ``(R,)``, weights -> int64 ``(R N T,)``."""
+    """Draw a random key for each attention row of each head: ``(R,)``, weights -> int64 ``(R N T,)``."""
     head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
     return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
 
 
 class LooksBack(Protocol):
-    """A decoder, in which no token attends to a later one and the last token decides."""
+    """A decoder: no token attends to a later token, and the last token decides."""
 
     looks_back: bool
 
@@ -253,16 +247,13 @@ class LooksBack(Protocol):
         """Return 1 at the deciding token and 0 elsewhere, ``(B, T)``."""
 
     def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Return a function from R rows, int64, to logits ``(R, C)`` that reads earlier tokens once; None if impossible."""
+        """Return a function from R rows to logits ``(R, C)`` that reads earlier tokens only once; None if impossible."""
 
 
 class DecidingRow:
-    """The attention row of a decoder's deciding token, in every layer and head; only this row is tampered with.
+    """The attention row of a decoder's deciding token, in every layer and head, which can be tampered with alone.
 
     Earlier tokens do not see it, so that they are read once (``from_the_last``) where the model allows it.
-
-    Args:
-        observation: the batch, of a decoder.
     """
 
     def __init__(self, observation: LayerObservation) -> None:
@@ -294,5 +285,5 @@ class DecidingRow:
 
 
 def row_among(deciding: Tensor, passing: Tensor) -> Tensor:
-    """Return the place of the deciding row among the attention rows that pass, ``(..., Q, T)``; 0 if it passes alone."""
+    """Return the place of the deciding row among the attention rows of a pass, ``(..., Q, T)``; 0 if there is one row."""
     return deciding if passing.shape[-2] > 1 else torch.zeros_like(deciding)

@@ -1,8 +1,7 @@
-"""E15: readings of a model, each one number a token, side by side.
+"""E15: readings of a model, which are explanations with one number per token, side by side.
 
-``kinds.py`` names them all and what they need of a network; ``formulas.py`` computes them;
-``truth.py`` holds them against the tokens that decide. Start at ``compared.py``. ``read_as`` puts a reading in the
-attention's place, for any other experiment.
+``kinds.py`` names all readings and what they need of a network; ``formulas.py`` computes them; ``truth.py`` compares them with
+the tokens that decide. Start at ``compared.py``. ``read_as`` replaces attention by a reading, for other experiments.
 """
 
 from attest.experiments.readings.compared import readings_of, side_by_side

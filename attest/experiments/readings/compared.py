@@ -4,6 +4,7 @@ Legend: B batch, R readings, T tokens.
 """
 
 import math
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from torch import Tensor
 from attest.core.measures import tau_b
 from attest.core.measures.numbers import number, percent
 from attest.core.rounding import in_steps
-from attest.experiments.erasure.four_operators import FALL, KINDS, STAY, naopc
+from attest.experiments.erasure.four_operators import FALL, KINDS, NO_OTHERS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.erasure.outcomes import Columns, on_part, outcomes_of, random_ranks, ranks_of, scored, sizes
@@ -60,7 +61,7 @@ def side_by_side(
     clock: Clock | None = None,
     readings: Sequence[str] | None = None,
 ) -> Columns:
-    """Compute the readings that the network allows on a random sample of texts, and score them beside those that are given.
+    """Compute the readings that suit the network on a random sample of texts, and score them and given readings.
 
     Args:
         everyone: all texts.
@@ -72,11 +73,10 @@ def side_by_side(
         clock: to which the seconds that each reading took are added.
         readings: the names of those that are computed, beside the attention and random; None for all that suit the network.
     Returns:
-        Per instance ``(B,)``, NaN outside the sample, for texts of one token and for those of spared tokens alone. Spared are
-        the place at which a Transformer decides and special tokens (``spared_by``): they are neither ranked nor erased, are
-        in no random set, and do not count among the tokens that k is a share of. For each reading, with underscores for the
-        hyphens of its name: ``comprehensiveness_<reading>`` and ``sufficiency_<reading>``, AOPC, nothing attending to what is
-        erased; ``win_<either>_<reading>``, share of random sets that it beats; ``deleted_<either>_<reading>`` and
+        Per instance ``(B,)``, NaN outside the sample, for texts of one token and for those of spared tokens alone; spared
+        tokens are treated as in ``erasure``. For each reading, with underscores for the hyphens of its name:
+        ``comprehensiveness_<reading>`` and ``sufficiency_<reading>``, AOPC, nothing attending to what is erased;
+        ``win_<either>_<reading>``, share of random sets that it beats; ``deleted_<either>_<reading>`` and
         ``win_deleted_<either>_<reading>``, the same where tokens are deleted; ``naopc_<either>_<reading>`` where limits are
         exact. A signed reading ranks tokens by magnitude, and, as ``<reading>_signed``, by how much they speak for the
         predicted class. ``tau_<reading>_and_<reading>``, τ-b of two; where texts are in subwords, also ``tau_words_…``, of
@@ -98,7 +98,7 @@ def side_by_side(
 def readings_of(
     observation: Observation, seed: int = 0, clock: Clock | None = None, names: Sequence[str] | None = None
 ) -> dict[str, Tensor]:
-    """Return the readings that suit the network and those given, ``(B, T)``, by column name; readings with a sign keep it.
+    """Compute the readings that suit the network, and return them with given ones, ``(B, T)``, signed, by column name.
 
     Args:
         observation: in its graph.
@@ -117,7 +117,7 @@ def readings_of(
 
 
 def column_of(name: str) -> str:
-    """Return a reading's name as it stands in the names of columns."""
+    """Return the form of a reading's name in names of columns, with underscores for hyphens."""
     return name.replace("-", "_")
 
 
@@ -127,7 +127,8 @@ def _measured(
     texts = part.ids, part.tokens, part.mask, part.labels, part.words, part.spared
     observation = replace(observe(part.network, *texts), given=part.given, marks=part.marks)  # gradients need the graph
     readings = readings_of(observation, seed, clock, names)
-    signed = [*map(column_of, _signed()), *(name for name, each in part.given.items() if each.signed)]
+    signed = [column_of(name) for name, each in READINGS.items() if each.signed]
+    signed += [name for name, each in part.given.items() if each.signed]
     columns: Columns = {}
     if column_of("integrated-gradients") in readings:
         columns["gap_integrated_gradients"] = completeness_gap(observation).double()
@@ -144,7 +145,7 @@ def scores_of(
     sets: int,
     truth: Tensor | None = None,
 ) -> Columns:
-    """Return the columns that compare readings with one another, ``(B,)`` each.
+    """Return the columns of E15 that compare readings with one another, ``(B,)`` each.
 
     Args:
         readings: ``(B, T)``, by column name.
@@ -169,21 +170,12 @@ def _rankings(readings: dict[str, Tensor], signed: Sequence[str]) -> dict[str, T
     return rankings | {f"{name}_signed": readings[name] for name in signed if name in readings}
 
 
-def _signed() -> list[str]:
-    return [name for name, reading in READINGS.items() if reading.signed]
-
-
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
     """Return the scores of erasing the first tokens of every ranking, beside random sets that all rankings share."""
     counts, before = sizes(observation.erasable), observation.confidence
     explanations = _stacked(rankings)
-    ranks = torch.cat(
-        [
-            ranks_of(explanations, observation.ids, observation.ranked, seed),
-            random_ranks(observation.ids, observation.ranked, sets, seed),
-        ],
-        dim=1,
-    )
+    own = ranks_of(explanations, observation.ids, observation.ranked, seed)
+    ranks = torch.cat([own, random_ranks(observation.ids, observation.ranked, sets, seed)], dim=1)
     columns: Columns = {}
     for prefix, operator in (("", attention), ("deleted_", delete)):
         outcomes = outcomes_of(observation, ranks, counts, operator)
@@ -237,12 +229,7 @@ SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
 
 def _answer(mean: Means) -> str | None:
     """Return a sentence on the best reading, from the means alone; ``attest.report.readings`` tests whether it is chance."""
-    prefix, suffix = f"E15/{SURVIVAL[0]}_", "/mean"
-    names = [
-        key.removeprefix(prefix).removesuffix(suffix)
-        for key in mean.summary
-        if key.startswith(prefix) and key.endswith(suffix)
-    ]
+    names = [found[1] for key in mean.summary if (found := re.fullmatch(f"E15/{SURVIVAL[0]}_(.+)/mean", key))]
     known = {}
     for name in (name for name in names if name not in (RANDOM, ORACLE)):
         shares = [share for column in SURVIVAL if (share := mean(f"E15/{column}_{name}")) is not None]
@@ -259,7 +246,7 @@ def _answer(mean: Means) -> str | None:
 
 
 def title_of(column: str) -> str:
-    """Return what people call the reading that a column's name ends with."""
+    """Return the title of the reading that a column's name ends with."""
     titles = {column_of(name): reading.title for name, reading in READINGS.items()}
     plain = column.removesuffix("_signed")
     return titles.get(plain, plain) + (" (signed)" if column.endswith("_signed") else "")
@@ -278,70 +265,44 @@ def _shown_where_explained(reading: Reading) -> TokenWeights:
 
 
 IN_PROBABILITY = (
-    Column("comprehensiveness_<reading>", FALL, "AOPC when nothing attends to the top tokens"),
-    Column("sufficiency_<reading>", FALL, "the same when only they get attention; low means they suffice"),
-    Column("deleted_<either>_<reading>", FALL, "comprehensiveness or sufficiency, when tokens are deleted from the text"),
-    Column(
-        "gap_integrated_gradients",
-        AT_LEAST_0,
-        "how far their sum is from the prediction minus that of embeddings of 0; beyond 0.01 they are undefined",
-    ),
-    Column(
-        "gap_lrp",
-        AT_LEAST_0,
-        "Transformers only: the margin without the sum of relevance: what biases, positions, activations and gates say",
-        unit="logits",
-    ),
+    Column("comprehensiveness_<reading>", FALL, "AOPC if nothing attends to the top tokens"),
+    Column("sufficiency_<reading>", FALL, "AOPC if only the top tokens get attention; a low value means that they suffice"),
+    Column("deleted_<either>_<reading>", FALL, "comprehensiveness or sufficiency if tokens are deleted from the text"),
+    Column("gap_integrated_gradients", AT_LEAST_0, "error of the sum of integrated gradients, undefined beyond 0.01"),
+    Column("gap_lrp", AT_LEAST_0, "Transformers only: error of the sum of relevance: biases, positions, gates", unit="logits"),
 )
 
 SPEC = Spec(
     id="E15",
     question="Which reading of this model may be shown in place of its attention?",
-    does="All readings on the same texts: random sets beaten, NAOPC, agreement, and the truth where it is known",
+    does="Compares readings on the same texts: random sets beaten, NAOPC, agreement, and the truth if it is known",
     source="Kobayashi et al. 2020; Abnar & Zuidema 2020; Sundararajan et al. 2017; Mohebbi et al. 2023",
     about="tokens",
     cost="linear in T, on a sample of texts",
-    about_columns=f"{STAY} They are in no random set, and k is a share of the others. Where there is no other, numbers are "
-    "NaN.",
+    about_columns=NO_OTHERS,
     columns=(
         *IN_PROBABILITY[:3],
         Column("win_<either>_<reading>", SHARE, "share of random sets of these sizes that the reading beats"),
-        Column("win_deleted_<either>_<reading>", SHARE, "the same, when tokens are deleted"),
-        Column("naopc_<either>_<reading>", ANY, "its place between the exact limits"),
+        Column("win_deleted_<either>_<reading>", SHARE, "share of random sets that the reading beats if tokens are deleted"),
+        Column("naopc_<either>_<reading>", ANY, "place of the reading between the exact limits"),
         Column("tau_<reading>_and_<other>", CORRELATION, "τ-b of two readings, by magnitude"),
         *IN_PROBABILITY[3:],
         *map(moved, IN_PROBABILITY),
-        Column("hangs_on_truth", SHARE, "deleting the true tokens lowers the prediction the most", unit="0 or 1"),
-        Column("precision_<reading>", SHARE, "share of true tokens among as many ranked first, where `hangs_on_truth` is 1"),
-        Column("depth_<reading>", SHARE, "share of the text down to the last true token"),
-        Column("auprc_<reading>", SHARE, "average precision"),
-        Column(
-            "plausible_f1_<reading>",
-            SHARE,
-            "marked texts only: token F1 when as many words are marked as people marked; `chance`: F1 of a random order",
-        ),
-        Column(
-            "plausible_iou_precision_<reading>",
-            SHARE,
-            "marked texts only: share of its spans that match a marked span (IOU of at least 0.5)",
-        ),
-        Column("plausible_iou_recall_<reading>", SHARE, "marked texts only: their number over that of marked spans"),
-        Column(
-            "plausible_auprc_<reading>",
-            SHARE,
-            "marked texts only: area under precision and recall of marked words, by trapezoids",
-        ),
-        Column(
-            "kappa_human",
-            CORRELATION,
-            "marked texts only: Cohen's κ, mean over pairs of annotators; `plausible_f1_human`: their token F1",
-        ),
+        Column("hangs_on_truth", SHARE, "whether deleting the true tokens lowers the prediction the most", unit="0 or 1"),
+        Column("precision_<reading>", SHARE, "share of true tokens among as many ranked first, if `hangs_on_truth` is 1"),
+        Column("depth_<reading>", SHARE, "share of the text down to the last true token in the ranking"),
+        Column("auprc_<reading>", SHARE, "average precision of finding the true tokens"),
+        Column("plausible_f1_<reading>", SHARE, "marked texts only: token F1 of as many first words as people marked"),
+        Column("plausible_iou_precision_<reading>", SHARE, "marked texts only: share of first spans that match a marked span"),
+        Column("plausible_iou_recall_<reading>", SHARE, "marked texts only: matching first spans over marked spans"),
+        Column("plausible_auprc_<reading>", SHARE, "marked texts only: area under precision and recall of marked words"),
+        Column("kappa_human", CORRELATION, "marked texts only: Cohen's κ, mean over pairs of annotators"),
     ),
     measures=(
         Measure(
             "win_comprehensiveness_attention",
             "random sets beaten by attention",
-            "Share of 20 random sets of tokens that move the prediction less than those that attention ranks first, when "
+            "Share of 20 random sets of tokens that move the prediction less than the tokens that attention ranks first, if "
             "nothing attends to them. On a sample of texts.",
             "All readings of a text are compared with the same random sets; another sample gives other numbers.",
             suspicious="low",
@@ -349,28 +310,29 @@ SPEC = Spec(
         Measure(
             "win_comprehensiveness_integrated_gradients_signed",
             "random sets beaten by integrated gradients",
-            "The same of integrated gradients, by how much tokens speak for the predicted class.",
-            "It ranks tokens by the probability that erasure measures, so a good result is no surprise.",
+            "Share of 20 random sets of tokens that move the prediction less than the tokens with the largest integrated "
+            "gradients for the predicted class.",
+            "Integrated gradients rank tokens by the probability that erasure measures, so a good result is no surprise.",
         ),
         Measure(
             "gap_integrated_gradients",
-            "what integrated gradients miss",
-            "Their sum should be the prediction minus that of embeddings of 0. This is how far it is from that, in "
-            "probability; on texts where that is more than 0.01 they are undefined.",
+            "error of integrated gradients",
+            "Their sum should be the change of the prediction from embeddings of 0 to the text. The gap is the error of the "
+            "sum, in probability; beyond 0.01 the gradients are undefined.",
             "A network that scales embeddings first (RMSNorm) jumps at 0, and no number of points of the path sees that.",
         ),
         Measure(
             "tau_attention_and_integrated_gradients",
             "τ-b of attention and integrated gradients",
-            "Do both rank the tokens alike, by magnitude?",
-            "Agreement says that two readings are alike, not that either is right.",
+            "Do attention and integrated gradients rank the tokens alike, by magnitude?",
+            "Agreement says that two readings are alike, not that one of them is right.",
             suspicious="low",
         ),
         Measure(
             "precision_attention",
             "true tokens found by attention",
-            "On texts where the deciding tokens are known and the decision depends on them: their share among as many "
-            "tokens that attention ranks first.",
+            "Share of the true tokens among as many tokens that attention ranks first, on texts whose decision depends on "
+            "the true tokens.",
             "A model may decide rightly by other tokens; such texts are left out.",
             suspicious="low",
         ),
@@ -381,16 +343,16 @@ SPEC = Spec(
         Drawing(
             "readings",
             "Readings side by side",
-            "Random sets beaten by the tokens that each reading ranks first: nothing attending to them, or the text "
-            "shortened. Dashed: no better than chance. Bars: 95 % intervals over texts. Readings named signed rank tokens by "
-            f"how much they speak for the predicted class, the others by magnitude. {STAY}",
+            "Share of random sets that each reading's first tokens beat, if nothing attends to them or if they are deleted. "
+            "Dashed: no better than chance. Bars: 95 % intervals over texts. Signed readings rank tokens by how much they "
+            f"speak for the predicted class, others by magnitude. {STAY}",
             "readings_side_by_side",
             ("win_comprehensiveness_random",),
         ),
         Drawing(
             "agreement",
             "Agreement of the readings",
-            "Mean τ-b of every two readings, by magnitude. 1: the same order of tokens; 0: none in common.",
+            "Mean τ-b of every two readings, by magnitude. 1: the same order of tokens; 0: unrelated orders.",
             "agreement_of_readings",
             ("win_comprehensiveness_random",),
         ),
@@ -398,8 +360,8 @@ SPEC = Spec(
     run=side_by_side,
     on_rollout=True,
     of_numbers=OfNumbers(
-        f"numbers of predictions and gaps are {MOVES}; signed readings rank tokens by magnitude alone, for tokens move the "
-        "number up or down",
+        f"predictions and gaps are {MOVES}; signed readings rank tokens by magnitude alone, because tokens move the number up "
+        "or down",
         ((r".+_signed", ""), (r"((?:comprehensiveness|sufficiency|deleted|gap)_.+)", r"moved_\1")),
     ),
     when_explaining={"texts": 1, "weights": True},

@@ -26,14 +26,14 @@ from attest.models.variants import ACTIVATIONS
 
 
 def norm_weighted(observation: Observation) -> Tensor:
-    r"""Return the norm of each term of the context, :math:`\lVert \alpha_i h_i \rVert` (Kobayashi et al.), ``(B, T)``."""
+    r"""Compute the norm of each term of the context, :math:`\lVert \alpha_i h_i \rVert` (Kobayashi et al.), ``(B, T)``."""
     return observation.attention * observation.hidden.detach().norm(dim=-1)
 
 
 def margin(observation: Observation) -> Tensor:
-    """Return what a token adds to the predicted class's logit minus the other classes' mean logit, α m, ``(B, T)``, signed.
+    """Return each token's part of the predicted class's logit minus the other classes' mean logit, ``(B, T)``, signed.
 
-    For decoders that are linear; of two classes it is their log-odds that the terms add up to.
+    For linear decoders; of two classes the parts add up to the log-odds.
     """
     assert observation.class_logits is not None
     return observation.attention * _over_others(observation, observation.class_logits)
@@ -45,14 +45,14 @@ def _over_others(observation: Observation, logits: Tensor) -> Tensor:
 
 
 def attention_times_gradient(observation: Observation) -> Tensor:
-    """Return each weight times the derivative of the predicted class's probability with respect to it, ``(B, T)``, signed."""
+    """Return each weight times the derivative of the predicted class's probability by that weight, ``(B, T)``, signed."""
     return observation.attention * attention_gradient(observation)
 
 
 def value_zeroing_pooled(observation: Observation) -> Tensor:
-    """Return how far the context turns if a token's value is 0 and its weight unchanged (Mohebbi et al. 2023), ``(B, T)``.
+    """Compute value zeroing: the cosine distance in [0, 2] of the context with and without each token's value, ``(B, T)``.
 
-    It is the cosine distance, 1 - cos, in [0, 2], between the pooled vectors with and without the token's value.
+    Source: Mohebbi et al. 2023.
     """
     terms = observation.attention.unsqueeze(-1) * observation.hidden.detach()
     context = terms.sum(dim=1, keepdim=True)
@@ -65,7 +65,7 @@ help; and how far it may be. On SST the attributions of 20 and 200 points differ
 
 
 def gradient_times_input(observation: Observation) -> Tensor:
-    r"""Return :math:`\langle \partial \hat y / \partial e_t, e_t \rangle`, the gradient through attention too, ``(B, T)``."""
+    r"""Compute :math:`\langle \partial \hat y / \partial e_t, e_t \rangle`, the gradient through attention too, ``(B, T)``."""
     gradient = gradients_through_attention(observation)[0]
     return (gradient * observation.embedded.detach()).flatten(2).sum(dim=-1)
 
@@ -82,13 +82,12 @@ def integrated_gradients(observation: Observation) -> Tensor:
 
 
 def completeness_gap(observation: Observation) -> Tensor:
-    """Return how far the sum of integrated gradients is from the change in probability that it should be, ``(B,)``."""
+    """Return the error of the sum of integrated gradients, which should be the change in probability, ``(B,)``."""
     return _integrated(observation)[1]
 
 
 @cached_per_batch
 def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
-    """Return integrated gradients ``(B, T)``, also at padding and questions, and the gap of their sum, ``(B,)``."""
     without = reading_embedded(observation, torch.zeros_like(observation.embedded))
     expected = observation.of_predicted(observation.prediction - without)
     values = torch.zeros_like(observation.embedded.detach().flatten(2).sum(dim=-1))
@@ -105,7 +104,7 @@ def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
 
 
 def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tensor:
-    """Return integrated gradients ``(N, T)`` of N texts of the batch, with the integral computed at ``steps`` points."""
+    """Compute the integrated gradients of N texts of the batch, with the integral at ``steps`` points, ``(N, T)``."""
     embedded = observation.embedded.detach()
     nodes, weights = np.polynomial.legendre.leggauss(steps)  # of the integral from -1 to 1
     points, shares = (torch.tensor(each.tolist()).to(embedded) for each in ((nodes + 1) / 2, weights / 2))
@@ -147,7 +146,7 @@ def rollout(observation: Observation) -> Tensor:
 
 
 def flow(observation: Observation) -> Tensor:
-    """Compute attention flow (Abnar & Zuidema 2020): the most that can flow from the pooled text to each token, ``(B, T)``.
+    """Compute attention flow (Abnar & Zuidema 2020): the maximum flow from the pooled text to each token, ``(B, T)``.
 
     Capacities are those of rollout. NaN for texts of over 24 tokens.
     """
@@ -162,10 +161,10 @@ def flow(observation: Observation) -> Tensor:
 
 
 def relevance_propagation(observation: Observation) -> Tensor:
-    """Compute layer-wise relevance with constant attention and denominators of norms (Ali et al. 2022), ``(B, T)``, signed.
+    """Compute layer-wise relevance with constant attention and constant denominators of norms, ``(B, T)``, signed.
 
-    A layer norm keeps its standard deviation, an RMSNorm its root mean square, whatever its scale is made of (the identity
-    rule of Achtibat et al. 2024). Gates and activations keep their gradient.
+    Source: Ali et al. 2022. A layer norm keeps its standard deviation, an RMSNorm its root mean square (the identity rule of
+    Achtibat et al. 2024). Gates and activations keep their gradient.
 
     It explains the predicted class's logit minus the others' mean: gradient × input of the linearised network. What biases
     and positions say is no token's, so that the sum of the tokens is that margin only where there are none. NaN for texts on
@@ -187,7 +186,7 @@ def relevance_propagation(observation: Observation) -> Tensor:
 
 
 def relevance_gap(observation: Observation, relevance: Tensor) -> Tensor:
-    """Return how far the sum of the tokens' relevance is from the margin in logits that it should be, ``(B,)``."""
+    """Return the error of the sum of relevance, which should be the margin in logits, ``(B,)``."""
     logits = logits_of_classes(observation.network, observation.logits.detach())
     return (_over_others(observation, logits) - relevance.sum(dim=-1)).abs()
 
@@ -217,18 +216,16 @@ def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
 
 
 def is_rms_norm(part: nn.Module) -> bool:
-    """Return whether a module scales each vector by its root mean square, as PyTorch's and most models' own do by name."""
+    """Return whether a module is an RMS norm by its name, as PyTorch's and most models' own norms are."""
     return type(part).__name__.endswith("RMSNorm")
 
 
 def _scaled(norm: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-    """Return the output of a norm that scales its input, with scales that are constants for gradients."""
     given = inputs[0].detach()
     return inputs[0] * torch.where(given == 0, 0, output.detach() / torch.where(given == 0, 1, given))
 
 
 def _with_constant_deviation(norm: nn.LayerNorm, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-    """Return the output of a layer norm whose standard deviation is a constant for gradients."""
     centred = inputs[0] - inputs[0].mean(dim=-1, keepdim=True)
     deviation = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt().detach()
     scaled = centred / deviation if norm.weight is None else centred / deviation * norm.weight

@@ -45,7 +45,7 @@ class Reading:
     by_name: bool = False
 
     def magnitude(self, observation: Observation) -> Tensor:
-        """Return the size of each token's number without its sign: ``(B, T)``, at least 0, without the graph."""
+        """Return the absolute value of each token's number, ``(B, T)``, without the graph."""
         values = self.of(observation).detach()
         return (values.abs() if self.signed else values).masked_fill(~observation.mask, 0)
 
@@ -54,16 +54,12 @@ def _pools(observation: Observation) -> bool:
     return getattr(observation.network, "pools_by_attention", True)
 
 
-def _has_layers(observation: Observation) -> bool:
-    return attends_within(observation.network)
-
-
 def _crosses(observation: Observation) -> bool:
     return getattr(observation.network, "crosses", False)
 
 
 def _rolls_out(observation: Observation) -> bool:
-    return _has_layers(observation) and not _crosses(observation)
+    return attends_within(observation.network) and not _crosses(observation)
 
 
 def _has_one_map(observation: Observation) -> bool:
@@ -71,7 +67,8 @@ def _has_one_map(observation: Observation) -> bool:
 
 
 def _zeroes_values(observation: Observation) -> bool:
-    return not _has_layers(observation) or (_has_one_map(observation) and bool(values.blocks_of(observation)))
+    within = attends_within(observation.network)
+    return not within or (_has_one_map(observation) and bool(values.blocks_of(observation)))
 
 
 def _shows_values(observation: Observation) -> bool:
@@ -97,7 +94,8 @@ def _has_captum(observation: Observation) -> bool:
 
 
 def _value_zeroing(observation: Observation) -> Tensor:
-    return values.value_zeroing(observation) if _has_layers(observation) else formulas.value_zeroing_pooled(observation)
+    within = attends_within(observation.network)
+    return values.value_zeroing(observation) if within else formulas.value_zeroing_pooled(observation)
 
 
 def _norm(observation: Observation) -> Tensor:
@@ -105,7 +103,7 @@ def _norm(observation: Observation) -> Tensor:
 
 
 def random_reading(observation: Observation, seed: int = 0) -> Tensor:
-    """Return a random number in (0, 1) for each token, ``(B, T)``: a reading that knows nothing."""
+    """Draw a random number in (0, 1) for each token, ``(B, T)``: a reading that knows nothing."""
     position = torch.arange(observation.mask.shape[-1], device=observation.ids.device)
     drawn = random_uniforms(stream(seed, "random reading"), observation.ids.unsqueeze(-1), position).to(observation.attention)
     return drawn.masked_fill(~observation.mask, 0)
@@ -149,19 +147,18 @@ READINGS: dict[str, Reading] = {
 
 
 REFUSED = {
-    "deeplift": "deeplift is not computed: captum's DeepLIFT takes all but a few activations for linear, attention's softmax, "
-    "GELU, layer norms and the gates of an LSTM among them, so that its numbers do not add up to the change of the "
-    "prediction, also from embeddings of BERT. Use integrated-gradients, which are undefined where they do not add up, or "
+    "deeplift": "the reading deeplift is not computed: captum's DeepLIFT treats attention's softmax, GELU, layer norms and "
+    "the gates of an LSTM as linear, so its numbers do not add up; expected another reading. Type integrated-gradients, or "
     "give numbers of your own as explanations."
 }
 """Readings that people ask for and that would be wrong, and why."""
 
 
 def reading_of(name: str, observation: Observation) -> Reading:
-    """Return a reading by its name, of the network or one that somebody gave.
+    """Return a reading by its name: one of ``READINGS``, or one that a user gave.
 
     Raises:
-        AttestError: there is none of this name, or the network is not as it needs.
+        AttestError: there is no reading of this name, or it does not suit the network.
     """
     if (given := observation.given.get(name)) is not None:
         return Reading(name, name, lambda seen: seen.given[name].values, given.signed)
@@ -175,21 +172,18 @@ def reading_of(name: str, observation: Observation) -> Reading:
         suited = ", ".join(each.name for each in suited_readings(observation))
         bare = cast(Any, observation.network)
         kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
-        raise AttestError(f"there is no {name} of {kind} here: it needs {reading.needs}; expected one of {suited}.")
+        raise AttestError(f"the reading {name} needs {reading.needs}, which {kind} lacks; expected one of {suited}.")
     return reading
 
 
 def suited_readings(observation: Observation) -> list[Reading]:
-    """Return the readings that can be computed for the network of an observation, then those that somebody gave.
-
-    Those that are computed by name alone are left out.
-    """
+    """Return the readings that suit the network of an observation, without those ``by_name``, and those that a user gave."""
     suited = [reading for reading in READINGS.values() if not reading.by_name and reading.suits(observation)]
     return suited + _given(observation)
 
 
 def asked_readings(observation: Observation, names: Sequence[str] | None) -> list[Reading]:
-    """Return the named readings, with those that others are compared with and those that somebody gave; None for all.
+    """Return the named readings, those that others are compared with, and those that a user gave; None names all.
 
     Raises:
         AttestError: as in ``reading_of``.
@@ -206,14 +200,14 @@ def _given(observation: Observation) -> list[Reading]:
 
 
 def read_as(observation: Observation, name: str) -> Observation:
-    """Return the observation with a reading's magnitude on trial in the attention's place, for E1, E11, E12 and E14."""
+    """Return an observation in which the magnitude of a reading replaces attention, for E1, E11, E12 and E14."""
     if name == "attention":
         return observation
     return observation.explained_by(reading_of(name, observation).magnitude(observation))
 
 
 def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the columns ``(B,)`` of an experiment with NaN for texts that the reading on trial has no numbers for."""
+    """Return the columns ``(B,)`` of an experiment with NaN for texts for which the reading on trial has no numbers."""
     undefined = observation.explanation.isnan().any(dim=-1)
     return {
         name: column.double().masked_fill(undefined, torch.nan) if column.ndim == 1 else column
@@ -222,11 +216,7 @@ def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dic
 
 
 def require_readings(names: Sequence[str]) -> None:
-    """Refuse names of readings that do not exist.
-
-    Raises:
-        AttestError: one does not, or none is named.
-    """
+    """Raise an ``AttestError`` if a name is no reading's, or if there is no name."""
     for name in names or ("",):
         if name not in READINGS:
             raise AttestError(

@@ -21,7 +21,7 @@ SETS = 20
 
 
 class Plausibility(NamedTuple):
-    """The scores of R rankings against marked words, float64 ``(B, R)`` in [0, 1]; NaN if none or all are marked."""
+    """The scores of R rankings against marked words, float64 ``(B, R)`` in [0, 1]; NaN if no word or each word is marked."""
 
     f1: Tensor
     """Token F1 of as many words ranked first as are marked; precision and recall are then the same."""
@@ -54,7 +54,7 @@ def plausibility(values: Tensor, ranks: Tensor, marked: Tensor, mask: Tensor) ->
 
 
 def spans_found(chosen: Tensor, true: Tensor) -> tuple[Tensor, Tensor]:
-    """Return how many chosen spans match a true one, over the number of chosen and over that of true spans: ``(..., W)``.
+    """Compute precision and recall of chosen spans, ``(...)`` each, from chosen and true words, bool ``(..., W)``.
 
     A span is a run of neighbours. Where two spans meet, the tokens of both are one run, so its length is their intersection.
     """
@@ -72,7 +72,6 @@ def _begins(chosen: Tensor) -> Tensor:
 
 
 def _runs(chosen: Tensor) -> Tensor:
-    """Return the number of the run that each token is in, from 1, and 0 for a token in none."""
     return _begins(chosen).cumsum(dim=-1).masked_fill(~chosen, 0)
 
 
@@ -83,13 +82,7 @@ def _lengths(chosen: Tensor) -> Tensor:
 
 
 def area_under_curve(values: Tensor, true: Tensor, mask: Tensor) -> Tensor:
-    """Return the area under precision and recall, ``(B, R)``: trapezoids between thresholds, words of one value together.
-
-    Args:
-        values: float ``(B, R, W)``.
-        true: bool ``(B, R, W)``.
-        mask: bool ``(B, W)``.
-    """
+    """Compute the area under precision and recall by trapezoids, words of one value together: ``(B, R, W)`` -> ``(B, R)``."""
     keys, order = values.masked_fill(~mask.unsqueeze(1), -torch.inf).sort(dim=-1, descending=True)
     in_order = true.gather(-1, order)
     so_far, place = in_order.cumsum(dim=-1), torch.arange(1, values.shape[-1] + 1, device=values.device)
@@ -106,7 +99,7 @@ def area_under_curve(values: Tensor, true: Tensor, mask: Tensor) -> Tensor:
 
 
 def chance(marked: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Return token F1 and the area under precision and recall that a random order has on average, float64 ``(B,)``.
+    r"""Compute the mean token F1 and the mean area under precision and recall of random orders, float64 ``(B,)``.
 
     With m of n words marked, F1 is m / n. The area is half of m / n and half of average precision, which is
     :math:`\frac 1 n \left(\frac{m - 1}{n - 1} (n - H_n) + H_n\right)`, :math:`H_n` being the n-th harmonic number.
@@ -122,7 +115,7 @@ def chance(marked: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def agreement(marks: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return how well annotators agree, means over their pairs, float64 ``(B,)``: token F1, in [0, 1], and Cohen's κ.
+    """Compute the agreement of annotators, means over their pairs, float64 ``(B,)``: token F1, in [0, 1], and Cohen's κ.
 
     Args:
         marks: ``(B, W, A)`` of 0 and 1, NaN for an annotator that the text has not.
@@ -144,7 +137,7 @@ def agreement(marks: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def against_marks(observation: Observation, rankings: dict[str, Tensor], seed: int) -> dict[str, Tensor]:
-    """Return the columns of plausibility, ``(B,)`` each, of an observation with ``marks``, over words where they are known.
+    """Return the columns of plausibility for an observation with ``marks``, ``(B,)`` each, over words if they are known.
 
     Args:
         rankings: ``(B, T)``, by name.

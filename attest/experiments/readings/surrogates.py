@@ -24,22 +24,19 @@ SAMPLES = 256
 
 
 def are_there() -> bool:
-    """Return whether the packages are installed, without importing them."""
+    """Return whether captum and scikit-learn are installed, without importing them."""
     return all(find_spec(name) is not None for name in PACKAGES)
 
 
 def kernel_shap(observation: Observation) -> Tensor:
-    """Return Shapley values of tokens against masked tokens by KernelSHAP (Lundberg & Lee 2017), ``(B, T)``, signed."""
+    """Estimate Shapley values of tokens by KernelSHAP (Lundberg & Lee 2017), against masked tokens, ``(B, T)``, signed."""
     from captum.attr import KernelShap
 
     return _explained(observation, "KernelSHAP", KernelShap)
 
 
 def lime(observation: Observation) -> Tensor:
-    """Return the weights of LIME (Ribeiro et al. 2016), ``(B, T)``, signed: a ridge regression on tokens kept by a coin.
-
-    Variants weigh by captum's default kernel.
-    """
+    """Compute LIME (Ribeiro et al. 2016), ``(B, T)``, signed: a ridge regression on random variants of each text."""
     from captum._utils.models.linear_model import SkLearnRidge
     from captum.attr import Lime
 

@@ -37,10 +37,9 @@ def tags_side_by_side(
     marks: Tensor | None = None,
     words: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """Run E15 (``side_by_side``) on the readings of the tag of one token of each sentence.
+    """Run E15 (``side_by_side``) on readings of a tagger, for the tag of one token in each sentence.
 
     Args:
-        observation: of a tagger's batch.
         everyone: all sentences.
         seed: chooses the sample and, with an instance's id, the token, ties, random sets and the random reading.
         texts: size of the sample.
@@ -54,7 +53,7 @@ def tags_side_by_side(
         AttestError: a reading is not one of taggers.
     """
     if unknown := [name for name in readings or () if name not in OF_TAG]:
-        raise AttestError(f"there is no {unknown[0]} of the tag of one token; expected some of {', '.join(OF_TAG)}.")
+        raise AttestError(f"the reading {unknown[0]} is not one of taggers; expected some of {', '.join(OF_TAG)}.")
     asked, place = about_one_token(observation, seed, place)
     spared = cast(Tensor, asked.spared)
     if words is not None:

@@ -15,7 +15,7 @@ from attest.models.observation import Observation
 
 
 class TruthScores(NamedTuple):
-    """The scores of R rankings against the tokens that decide, float64 ``(B, R)``; NaN if none or all of the tokens decide."""
+    """The scores of R rankings against the tokens that decide, float64 ``(B, R)``; NaN if no token or each token decides."""
 
     precision: Tensor
     """Share of true tokens among the first |truth|, in [0, 1]."""
@@ -46,15 +46,13 @@ def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> TruthScores:
 
 
 def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:
-    """Return whether a decision is shown to depend on the tokens that should decide, bool ``(B,)``.
+    """Return whether deleting the true tokens lowers the predicted class's probability most, bool ``(B,)``.
 
-    It is where deleting the true tokens lowers the predicted class's probability, and lowers it more than deleting any of as
-    many random sets of the same size, by more than rounding does.
+    It must fall by more than rounding, and further than without each of ``sets`` random sets of the same size.
 
     Args:
         truth: bool ``(B, T)``.
         seed: with an instance's id it fixes the random sets.
-        sets: how many.
     """
     truth = truth & observation.ranked
     counts = truth.sum(dim=-1, keepdim=True)

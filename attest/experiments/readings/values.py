@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attest.core.attention.interventions import Intervention, attending, intervene
+from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.attention.rollout import attention_rollout
 from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
@@ -29,10 +29,10 @@ from attest.models.observation import Observation, cached_per_batch, skips_long_
 @skips_long_texts
 @torch.no_grad()
 def value_zeroing(observation: Observation) -> Tensor:
-    """Return how far a layer's outputs turn without the value of each token, rolled out over layers (Mohebbi et al. 2023).
+    """Compute value zeroing (Mohebbi et al. 2023), ``(B, T)``: how far outputs turn without each token's value, rolled out.
 
-    In each layer the cosine distances, rows scaled to sum 1, stand in the place of attention; the layer's input is as it was,
-    and its own residual connection is in the distance already, so that none is added. ``(B, T)``.
+    In each layer the cosine distances, rows scaled to sum 1, replace attention; the layer's input is as it was, and its
+    residual connection is in the distance already, so that none is added.
     """
     network = cast(nn.Module, observation.network)
     with entering(blocks_of(observation)) as inputs:
@@ -44,7 +44,7 @@ def value_zeroing(observation: Observation) -> Tensor:
 
 
 def blocks_of(observation: Observation) -> Mapping[str, nn.Module]:
-    """Return the layers through which hidden states can be sent alone, first to last, by the names of their attention."""
+    """Return the layers that can be run alone on hidden states, first to last, by the names of their attention."""
     network: Any = observation.network
     if hasattr(network, "blocks"):
         return network.blocks
@@ -77,7 +77,7 @@ def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Te
 
 
 def norms(observation: Observation) -> Tensor:
-    r"""Return rolled-out norms of what each layer's attention adds (Kobayashi et al. 2020), ``(B, T)``.
+    r"""Compute the norms of what each layer's attention adds (Kobayashi et al. 2020), rolled out, ``(B, T)``.
 
     Of token j for token i it is :math:`\lVert \sum_h \alpha^h_{ij} v^h_j W_O^h \rVert`, heads together; rows are scaled to
     sum 1 and rolled out as attention is, with half for the residual connection.
@@ -86,7 +86,7 @@ def norms(observation: Observation) -> Tensor:
 
 
 def contributions(observation: Observation) -> Tensor:
-    r"""Return rolled-out contribution weights, ``(B, T)``: weight times length of the value times its alignment.
+    r"""Compute contribution weights, rolled out, ``(B, T)``: weight times length of the value times its alignment.
 
     In a head with output :math:`o_i = \sum_j \alpha_{ij} v_j` it is the projection of each term on it,
     :math:`\langle \alpha_{ij} v_j, o_i \rangle / \lVert o_i \rVert^2`, below 0 for what works against it; rows sum to 1.
@@ -98,7 +98,7 @@ def contributions(observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def alti(observation: Observation) -> Tensor:
-    r"""Return ALTI, how close each token's part of an attention block is to the whole (Ferrando et al. 2022), ``(B, T)``.
+    r"""Compute ALTI (Ferrando et al. 2022), ``(B, T)``: how close each token's part of an attention block is to the whole.
 
     With :math:`T_{ij}` what token j adds to token i, its own residual connection and, where one follows, the layer norm with
     its deviation held, and :math:`y_i` the block's output, it is :math:`\lVert y_i \rVert_1 - \lVert y_i - T_{ij} \rVert_1`,
@@ -127,7 +127,6 @@ def alti(observation: Observation) -> Tensor:
 def _alti_of_rows(
     weights: Tensor, written: Tensor, hidden: Tensor, whole: Tensor, norm: nn.LayerNorm | None, text: Tensor, row: Tensor
 ) -> Tensor:
-    """Return rows of a layer's matrix, ``(R, T)``, each of one token of one text."""
     parts = torch.einsum("rnj,rjnh->rjh", weights[text, :, row], written[text])
     places = torch.arange(len(row), device=row.device)
     parts[places, row] += hidden[text, row]
@@ -181,7 +180,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
 
 
 def adds_up(observation: Observation) -> bool:
-    """Return whether all layers add what is read off the heads to what enters them, in the open."""
+    """Return whether every layer visibly adds the outputs of its heads to its input."""
     return len(_norms_after(observation)) == len(attending(cast(nn.Module, observation.network)))
 
 
@@ -208,17 +207,6 @@ def _terms(observation: Observation) -> Iterator[tuple[str, Tensor, Tensor, nn.M
     values, readers = seen.values(), readers_of(observation)
     for layer, weights in seen.attention.items():
         yield layer, weights, values[layer], readers[layer]
-
-
-def _outputs_of(layers: list[str]) -> tuple[dict[str, Tensor], list[Intervention]]:
-    """Return where the outputs of layers' heads will be found, and the interventions that put them there."""
-    outputs: dict[str, Tensor] = {}
-
-    def note(layer: str, computed: Tensor, _mask: Tensor) -> Tensor:
-        outputs[layer] = computed
-        return computed
-
-    return outputs, [Intervention("outputs", partial(note, layer), [layer]) for layer in layers]
 
 
 def _written(values: Tensor, reader: nn.Module) -> tuple[Tensor, Tensor]:
@@ -250,12 +238,11 @@ def _of_sum_1(rows: Tensor) -> Tensor:
 @cached_per_batch
 @torch.no_grad()
 def readers_of(observation: Observation) -> dict[str, nn.Module]:
-    """Return, by layer, the linear module that reads the outputs of all heads side by side, each weights times values.
+    """Return the linear module of each layer that reads the outputs of all heads side by side, by layer.
 
-    A layer without such a module, or with heads that hand on something else, is left out.
+    A layer without such a module, or with heads whose outputs are not weights times values, is left out.
     """
     network, tokens, mask = cast(nn.Module, observation.network), observation.tokens[:1], observation.mask[:1]
-    outputs, look = _outputs_of([*attending(network)])
     readers: dict[str, nn.Module] = {}
 
     def compare(module: nn.Module, inputs: tuple[Any, ...], _output: Any) -> None:
@@ -265,7 +252,7 @@ def readers_of(observation: Observation) -> dict[str, nn.Module]:
             if isinstance(given, Tensor) and given.shape == together.shape and torch.equal(given, together):
                 readers[layer] = module  # the outermost, which has what adapters add
 
-    with intervene(network, *look), hooked(network.modules(), compare):
+    with recorded(network, "outputs") as outputs, hooked(network.modules(), compare):
         network(tokens, mask)
     seen = observe_layers(network, None, tokens, mask)
     values = seen.values() if readers else {}

@@ -193,7 +193,7 @@ def test_vectors_of_another_dimension_are_named_by_the_whole_command(tmp_path, c
     vectors.write_text("the 0.1 0.2 0.3\nis 0.3 0.2 0.1\n")
     assert fit(f"--data.init_args.embeddings={vectors}", f"--run.root={tmp_path / 'runs'}") == 2
     errors = capsys.readouterr().err
-    assert "vectors have 3 dimensions, the network's embedding 16" in errors
+    assert "vectors have 3 dimensions, and the network's embedding has 16" in errors
     assert errors.count("\n") == 1
 
 

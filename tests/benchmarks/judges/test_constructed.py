@@ -62,12 +62,12 @@ def test_findings_name_what_no_column_of_an_experiment_sees():
     found = findings(judged, {"a": "E1", "b": "E1", "c": "E2"}, 0.9)
     assert found["E1"] == {"sees": ["x"], "misses": ["y"], "accuses": []}
     assert found["E2"] == {"sees": ["y"], "misses": ["x"], "accuses": []}
-    assert sentence(found["E2"]) == "It misses attention that lies x. It accuses no right one."
+    assert sentence(found["E2"]) == "It misses attention that lies x. It accuses no right attention."
 
 
 def test_what_sees_all_sees_those_that_were_tried():
     found = findings(rows(a={"x": 1.0, "y": 0.95}), {"a": "E1"}, 0.9)["E1"]
-    assert sentence(found) == "It misses none that was tried. It accuses no right one."
+    assert sentence(found) == "It misses no wrong attention that was tried. It accuses no right attention."
 
 
 @pytest.mark.parametrize("typed", ["nowhere.py:Mine", "mine"])

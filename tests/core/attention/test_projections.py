@@ -218,7 +218,7 @@ def test_half_precision_is_computed_in_float32(projection, dtype):
 
 @every_projection
 def test_a_text_of_nothing_but_padding_is_refused(projection):
-    with pytest.raises(ValueError, match=r"rows \[\[1\]\] of \(2, 3\) are all padding"):
+    with pytest.raises(ValueError, match=r"rows \[\[1\]\] of the mask \(2, 3\) are all padding"):
         projection(torch.zeros(2, 3), torch.tensor([[True, False, False], [False] * 3]))
 
 

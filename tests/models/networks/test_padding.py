@@ -103,8 +103,8 @@ def test_a_text_of_nothing_but_padding_is_refused(make):
     tokens, mask = batch()
     mask[2] = False
     if make is NETWORKS["tagger"]:
-        expected = r"rows \[\[2, 0, 0\]\] of \(5, 1, 1, 11\) are all padding"
+        expected = r"rows \[\[2, 0, 0\]\] of the mask \(5, 1, 1, 11\) are all padding"
     else:
-        expected = r"rows \[\[2\]\] of \(5, 11\) are all padding"
+        expected = r"rows \[\[2\]\] of the mask \(5, 11\) are all padding"
     with pytest.raises(ValueError, match=expected):
         make(Softmax())(tokens, mask)
