@@ -38,10 +38,8 @@ def activation_swap(
         projections: by name, ``SHIPPED`` if left out; one equal to the trained projection moves nothing.
         labels: int64 ``(B,)``, gold classes, below 0 for none; None if they are not known.
     Returns:
-        Per instance ``(B,)``, for each name: ``correct_<name>`` (as ``rightly``), ``tvd_<name>`` of predictions in [0, 1],
-        ``jsd_<name>`` of attention in nats, ``support_<name>``, the share of real tokens with weight; and ``correct`` and
-        ``support`` of the trained projection. Without labels ``kept_<name>`` (bool), whether the decision stays, stands
-        instead of ``correct_<name>``. Per token ``(B, T)``: ``attention_<name>``, the weights under it.
+        The columns of ``SPEC``, ``(B,)``, ``correct`` as ``rightly`` returns it; without labels ``kept_<name>`` (bool)
+        replaces ``correct_<name>``. Per token ``(B, T)``: ``attention_<name>``.
     """
     decided, right = ("kept", observation.predicted) if labels is None else ("correct", labels)
     columns = {} if labels is None else {"correct": rightly(observation.predicted, labels)}

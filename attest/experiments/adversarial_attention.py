@@ -29,12 +29,8 @@ def adversarial_attention(
         restarts, steps: of the published search; 0 restarts leave it out.
         seed: with an instance's id it fixes where the search starts.
     Returns:
-        Per instance ``(B,)``, JSD in nats in [0, ln 2]: ``jsd_search``, the largest within epsilon that the search found,
-        and ``jsd_search_filter``, the largest within filter_epsilon. For two classes and a linear decoder also ``jsd_exact``
-        and ``jsd_exact_filter``, the largest there is; ``tvd_exact``, how far the real decoder moves under the first, and
-        ``adversary``, that attention itself, per token ``(B, T)``; NaN where a text is too long for the exact answer, which
-        looks at every pair of tokens. More than two classes or another decoder: the search alone. And ``max_attention``,
-        against which the paper plots.
+        The columns of ``SPEC``, ``(B,)``, and per token ``(B, T)`` ``adversary``. Exact columns only for two classes and a
+        linear decoder; NaN for a text that is too long for the exact answer, which looks at every pair of tokens.
     """
     columns = {}
     if restarts:

@@ -28,13 +28,9 @@ def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) 
         seed: with an instance's id it fixes that instance's random orders.
         draws: random orders, averaged over those that flip; 5 in the paper.
     Returns:
-        Per instance ``(B,)`` float64, for each order ``attention``, ``gradient`` (of the predicted class with respect to the
-        weights, signed), ``product`` of the two and ``random``, largest first: ``fraction_<order>``, weights zeroed over
-        tokens of the text, in (0, 1); ``fraction_common_…``, the same where every order flips, so that orders can be held
-        against one another; ``fraction_support_…``, non-zero ones over the tokens that have attention (zero weights are
-        free). For two classes and a linear decoder also all of these of ``minimum``, the smallest set that flips, and
-        ``excess_<order>``, how many more non-zero weights an order needs. NaN where the decision never flips, as for a
-        text of one token. ``flips_in_every_order`` is 1 on the texts of ``fraction_common_…``, else 0.
+        The columns of ``SPEC``, ``(B,)`` float64, for the orders ``attention``, ``gradient`` (of the predicted class with
+        respect to the weights, signed), ``product`` of the two and ``random``, largest first; for two classes and a linear
+        decoder also ``minimum``, the smallest set that flips. NaN if the decision never flips, as for a text of one token.
     """
     importances = _importances(observation)
     keys = torch.stack(list(importances.values()), dim=1)

@@ -64,18 +64,11 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
     Args:
         leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
     Returns:
-        Per token ``(B, T)``, at least 0: ``gradient_inputs``, ``gradient_norm_inputs``, ``gradient_norm_hidden``,
-        ``leave_one_out_inputs``, ``leave_one_out_hidden``, ``leave_one_out_hidden_renormalised``; those of hidden states only
-        where the network has any between ``encode`` and ``decode``.
-        Per instance ``(B,)`` float64, NaN where undefined, for each importance, over all tokens that are not spared
-        (``spared_by``): ``tau_<importance>``, tau-b in [-1, 1]; ``significant_…``, 1 where its p < 0.05; ``ceiling_…``, the
-        largest |tau| that ties allow; ``ratio_…``, tau over ceiling; ``concordant_…``, of the pairs of tokens that differ in
-        attention and in importance the share that both order alike, in [0, 1]; ``tau_support_…``, tau-b among the tokens that
-        get attention; ``tau_top_k_…``, agreement of the top-k lists at k = size of the support. Also
-        ``tau_gradient_and_leave_one_out`` and ``concordant_gradient_and_leave_one_out``, how far the two importances of Jain
-        & Wallace (of inputs) agree. Where texts are in subwords, also what ``agreement_over_words`` says of these two. Of a
-        decoder ``tau_…`` and ``concordant_…`` again with ``_without_sink``, over all tokens but sinks. Leave-one-out
-        is ranked in steps of what rounding does: of words without any effect no order is known.
+        Per token ``(B, T)``, at least 0, the importances of ``GRADIENTS`` and ``LEAVE_ONE_OUT``; those of hidden states only
+        if the network has any between ``encode`` and ``decode``. Per instance the other columns of ``SPEC``, ``(B,)`` float64,
+        NaN if undefined, over all tokens that are not spared (``spared_by``); if texts are in subwords, also those of
+        ``agreement_over_words``. Leave-one-out is ranked in steps of what rounding does: of words without any effect no order
+        is known.
     """
     kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
     if getattr(observation.network, "reads_in_decode", False):

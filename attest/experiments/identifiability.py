@@ -23,9 +23,7 @@ def identifiability(observation: Observation) -> dict[str, Tensor]:
     decoder. ``…_strict``: [T, 1], for weights are known to sum to 1.
 
     Returns:
-        Per instance ``(B,)`` float64 for each kind: ``rank_<kind>``, of T; ``trivial_<kind>``, 1 where its null space is
-        trivial, so that one attention alone gives this outcome; and between raw and effective attention ``tau_<kind>``,
-        ``cosine_<kind>``, ``l1_<kind>`` and ``jsd_<kind>``, the last of clipped and renormalised weights.
+        The columns of ``SPEC`` for each kind, ``(B,)`` float64.
     """
     matrices = {"context": observation.hidden.detach()}
     if observation.class_logits is not None:

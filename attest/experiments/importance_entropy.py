@@ -46,11 +46,8 @@ def importance_entropy(
         positions: P, random hidden states of each sampled text, all if there are fewer; each costs a backward pass.
         leave_one_out: False for the entropy of gradients alone.
     Returns:
-        Per instance ``(B,)`` in [0, 1], NaN where undefined: ``entropy_gradient``, of the gradient norms of the inputs;
-        ``entropy_leave_one_out``; ``entropy_attention``, of the attention itself, or of what is read instead of it; if
-        the network shows hidden states, ``entropy_hidden``, the mean over positions p of the entropy of the gradient norms of
-        h_p (Table 1), NaN outside the sample. Of a decoder the first three also with ``_without_sink``: over all tokens but
-        sinks.
+        The columns of ``SPEC``, ``(B,)`` in [0, 1], NaN if undefined; ``entropy_hidden`` (Table 1) only if the network shows
+        hidden states, NaN outside the sample.
     """
     spread = {"gradient": gradient_norm_inputs(observation), "attention": observation.explanation}
     if leave_one_out:

@@ -33,9 +33,7 @@ def attention_permutation(observation: Observation, permutations: int = 100, see
         permutations: D, permutations per instance (100 in the paper).
         seed: with an instance's id it fixes that instance's permutations.
     Returns:
-        Per instance ``(B,)``: ``tvd_median`` in [0, 1], the paper's median TVD between original and permuted predictions;
-        ``tvd_max``; ``flipped``, the share of permutations that change the decision; and ``max_attention``, against which
-        the paper plots.
+        The columns ``tvd_median``, as in the paper, ``tvd_max``, ``flipped`` and ``max_attention`` of ``SPEC``, ``(B,)``.
     """
     order_BDT = random_permutations(seed, observation.ids, permutations, observation.mask)
     permuted_BDT = observation.attention.unsqueeze(1).expand_as(order_BDT).gather(-1, order_BDT)

@@ -17,12 +17,8 @@ def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]
         observation: the batch; where it is explained by another reading, the weight of the token that this ranks first.
         seed: with an instance's id it fixes which other token.
     Returns:
-        Per instance ``(B,)``. ``js_top``, ``js_random``: JSD of the outcome to the prediction, in nats; ``delta_js``, their
-        difference, and ``attention_gap``, that of the two weights, against which it is plotted; ``only_top``,
-        ``only_random``, ``both``, ``neither``: 1 in the one that says which erasures flip the decision. The same with
-        ``_support`` where the other token is one of those that get attention. All NaN where nothing is left: one token has
-        all the attention, or there is no other. Serrano & Smith keep such texts and let the bias alone decide:
-        ``js_top_bias`` and ``flips_top_bias`` are always defined.
+        The columns of ``SPEC``, ``(B,)``, NaN if nothing is left: one token has all the attention, or there is no other.
+        Serrano & Smith keep such texts and let the bias alone decide: ``js_top_bias`` and ``flips_top_bias`` are then defined.
     """
     top = observation.explanation.argmax(dim=-1, keepdim=True)
     others = observation.mask.scatter(-1, top, False)

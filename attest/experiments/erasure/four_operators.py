@@ -84,15 +84,8 @@ def erasure(
         extras: False leaves soft scores, ferret's numbers and parameters made anew out, most of the cost.
         seed: chooses the sample and, with an instance's id, ties, random sets and draws.
     Returns:
-        Per instance ``(B,)``, NaN for a text of one token or of spared ones alone and, but for ``attention``, for texts
-        outside the sample. For each operator: ``comprehensiveness_<operator>`` and ``sufficiency_<operator>``, AOPC, the mean
-        over sizes of how far the predicted class's probability falls without the first k tokens, or with them alone, in
-        [-1, 1]; ``random_<either>_<operator>``, its mean over random sets; ``win_<either>_<operator>``, share of random sets
-        that the explanation beats; ``violation_<operator>``, share of draws in which the prediction rises without the first
-        token. Of ``attention``: ``lowest_<either>``, ``highest_<either>`` and ``naopc_<either>``, its place between them. Also
-        ``soft_<either>`` (Zhao & Aletras 2023); ``soft_controlled_<either>``, where every explanation keeps the same amount,
-        and ``soft_even_<either>``, where all tokens are kept alike; ``eraser_<either>`` and ``ferret_<either>``, as those
-        libraries count; and ``tau_randomised_<part>``, τ-b of the attention with itself as parts of the network are made anew.
+        The columns of ``SPEC``, ``(B,)``, NaN for a text of one token or of spared ones alone and, but for ``attention``, for
+        texts outside the sample. ``<either>`` is ``comprehensiveness`` or ``sufficiency``.
     """
     several = observation.several
     read = in_sample(seed, observation.ids, everyone, texts) & several & (observation.lengths <= longest_quadratic())

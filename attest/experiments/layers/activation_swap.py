@@ -27,12 +27,8 @@ def layer_activation_swap(
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         projections: by name; one equal to the trained projection moves nothing.
     Returns:
-        Per instance ``(B,)``: ``correct`` and ``support`` of the trained projection, and for each name ``correct_<name>``,
-        ``tvd_<name>`` of predictions in [0, 1], ``jsd_<name>`` of attention in nats and ``support_<name>``, with every layer
-        swapped. The same with ``_layer<l>``, the l-th layer alone swapped and its own attention measured. JSD and support,
-        the share of real tokens with weight, are means over rows: heads and real tokens that attend. Of a decoder also
-        ``correct_<name>_without_sink`` and ``tvd_<name>_without_sink``, every layer swapped and the sinks of each head
-        keeping their weight in every row.
+        The columns of E8, ``(B,)``, with every layer swapped and, with ``_layer<l>``, with the l-th layer alone swapped and
+        its own attention measured. JSD and support are means over rows: heads and real tokens that attend.
     """
     columns = {"correct": observation.correct(labels)}
     for suffix, layers in observation.scopes.items():

@@ -47,10 +47,8 @@ def layer_adversarial_attention(
         restarts, steps: of the search; the paper has 5 and 500 for one attention a text.
         each_layer: whether each layer is searched alone as well, which costs as much again for every one.
     Returns:
-        Per instance ``(B,)``, JSD in nats in [0, ln 2], mean over rows of all layers: ``jsd_search``, the largest within
-        epsilon that the search found, 0 where it found none, and ``jsd_search_filter``, within filter_epsilon;
-        ``max_attention``, the largest weight of a row, mean over rows. The same with ``_layer<l>``, the l-th layer alone.
-        All are NaN outside the sample; there are none if no text of the batch is in it.
+        The columns of E3, ``(B,)``, as means over rows of all layers and, with ``_layer<l>``, of the l-th layer; a JSD is 0 if
+        the search found nothing. All are NaN outside the sample; there are none if no text of the batch is in it.
     """
     sampled = in_sample(seed, observation.ids, everyone, texts).nonzero().flatten()
     if not len(sampled):

@@ -62,13 +62,7 @@ def head_ablation(
         share: of heads that are in a set, at least one.
         draws: random sets a text.
     Returns:
-        Per instance ``(B,)``. With ``_layer<l>_head<h>``: ``look``, the share of its attention on what matters, in the rows
-        that decide; ``write``, what switching it off would cost the logit difference if that were linear; ``drop``, what it
-        costs; ``flipped``, 1 if the decision changes (of a tagger the share of tags that change). ``tau_look`` and
-        ``tau_write``: Kendall's τ-b of either with ``drop`` over heads. With ``_look``, ``_write`` and ``_chosen``, for the
-        first ``share`` of heads by either, and for ``heads``: ``drop``, ``flipped``, the means ``drop_random_…`` and
-        ``flipped_random_…``, and ``won``, the share of random sets that cost less, ties half. And ``flipped_look_<p>``,
-        ``flipped_write_<p>`` and ``flipped_random_<p>``, without the first p % by either or of a random order.
+        The columns of ``SPEC``, ``(B,)``; the sets ``look`` and ``write`` are the first ``share`` of heads by either.
     Raises:
         AttestError: means are missing, heads are not seen, or a setting is out of range.
     """

@@ -29,14 +29,10 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
     """Measure the rank of each head's matrix T = E W^V W^O, with E the layer's input, and how much attention T determines.
 
     Returns:
-        Per instance ``(B,)`` float64, means over layers and heads: ``rank``; ``trivial``, the share of heads whose left null
-        space is trivial, so that one attention alone gives their output; and between raw and effective attention, over rows
-        as well, ``tau``, ``cosine``, ``l1`` and ``jsd``, the last of clipped and renormalised weights. The same with
-        ``_strict``, of [T, 1], for weights are known to sum to 1. The same with ``_layer<l>``, of the l-th layer. Of a
-        decoder all this is about the deciding token's row and the tokens that it may attend to, and there is the same with
-        ``_without_sink`` before the layer: sinks of a head keep their weight, and the others' are made to sum to 1. Where
-        sinks can be measured, the shares of heads that have one: ``sinks`` anywhere; ``sinks_first``, at the first token;
-        ``sinks_special``, at another special one, if they are known; ``sinks_other``, at another token; by layer, too.
+        The columns of E13 about Transformers, ``(B,)`` float64: means over layers and heads, of the last four also over rows;
+        with ``_layer<l>`` of the l-th layer. ``_strict`` is of [T, 1], for weights are known to sum to 1. Of a decoder they
+        are about the deciding token's row and the tokens that it may attend to; ``_without_sink`` stands before the layer.
+        ``sinks…`` if sinks can be measured.
     """
     values = _head_outputs(observation)
     sinks = sinks_of(observation) if shows_sinks(observation.network) else {}

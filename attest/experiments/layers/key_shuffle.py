@@ -33,9 +33,8 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
         seed: with an instance's id it fixes that instance's shuffles, which differ from layer to layer.
         draws: shuffles per instance, over which everything is averaged. A layer has the same ones alone and among all.
     Returns:
-        Per instance ``(B,)``: ``correct``; with every layer shuffled ``correct_shuffled`` in [0, 1], ``tvd_shuffled`` of
-        predictions and ``jsd_shuffled`` of attention in nats, mean over rows; the same with ``_layer<l>``, the l-th alone; of
-        a decoder with ``_without_sink``, every layer shuffled and what is a sink of any of its heads keeping its key.
+        The first columns of ``SPEC``, ``(B,)``, with every layer shuffled and, with ``_layer<l>``, with the l-th layer alone.
+        ``_without_sink``: a token that is a sink of any head of a layer keeps its key.
     """
     everywhere = observation.scopes[""]
     keys = clean_keys(observation.network, everywhere, observation.tokens, observation.mask)

@@ -61,12 +61,8 @@ def knockout(
         width: layers of a window; 0 for a quarter of all, rounded up.
         spans: places of the tokens to cut, by id, in the set's place; texts that are not named are NaN.
     Returns:
-        Per instance ``(B,)``, for all layers and with ``_layers<a>to<b>`` for a window: ``drop`` of the logit difference
-        between the predicted class and the next best, and ``flipped``, 1 where the decision changes; ``drop_random`` and
-        ``flipped_random``, means over random sets; ``won``, the share of random sets that lower it less, ties half;
-        ``drop_sink`` and ``flipped_sink`` where the edge to the first token is taken out. And ``sink``, the share of the
-        deciding token's attention on the first one, with ``_layer<l>`` and ``_layer<l>_head<h>``. NaN where a text has too few
-        tokens.
+        The columns of ``SPEC``, ``(B,)``, NaN if a text has too few tokens. The logit difference is that between the predicted
+        class and the next best.
     Raises:
         AttestError: it is no decoder, a setting is out of range, or a span names a token that cannot be cut.
     """

@@ -43,11 +43,8 @@ def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, 
         permutations: draws per instance. Every row of every head has its own; a layer the same alone and among all. Each
             costs a forward pass for every layer and one for all.
     Returns:
-        Per instance ``(B,)``: with every layer permuted ``tvd_median`` over permutations, in [0, 1]; ``tvd_max``; ``flipped``,
-        the share that changes the decision; ``correct_permuted``, the share of right ones; ``max_attention``, the largest
-        weight of a row, mean over rows. The same with ``_layer<l>``, the l-th layer alone. Of a decoder also the first four
-        with ``_without_sink``, every layer permuted and the sinks of each head keeping their weight in every row, and what
-        ``deciding_row_permutation`` returns.
+        The columns of E2, ``(B,)``, with every layer permuted and, with ``_layer<l>``, with the l-th layer alone;
+        ``max_attention`` is a mean over rows. Of a decoder also those of ``deciding_row_permutation``.
     """
     outcomes = tampered_at_random(observation, labels, permutations, seed, partial(_permuting, seed))
     columns: dict[str, Tensor] = {}
@@ -108,9 +105,7 @@ def deciding_row_permutation(observation: LayerObservation, permutations: int, s
         permutations: D, draws per instance; a layer has the same ones alone and among all.
         seed: with an instance's id it fixes that instance's permutations.
     Returns:
-        Per instance ``(B,)``: ``tvd_median_deciding`` over permutations, in [0, 1], and ``flipped_deciding``, the share that
-        changes the decision; the same with ``_without_sink``, sinks keeping their weight; and with ``_layer<l>``
-        behind, the l-th layer alone.
+        The columns ``tvd_median_deciding`` and ``flipped_deciding`` of E2, ``(B,)``, all in [0, 1].
     """
     row = DecidingRow(observation)
     draw_BD = torch.arange(permutations, device=row.places.device).expand(len(row.places), -1)

@@ -73,17 +73,10 @@ def side_by_side(
         clock: to which the seconds that each reading took are added.
         readings: the names of those that are computed, beside the attention and random; None for all that suit the network.
     Returns:
-        Per instance ``(B,)``, NaN outside the sample, for texts of one token and for those of spared tokens alone; spared
-        tokens are treated as in ``erasure``. For each reading, with underscores for the hyphens of its name:
-        ``comprehensiveness_<reading>`` and ``sufficiency_<reading>``, AOPC, nothing attending to what is erased;
-        ``win_<either>_<reading>``, share of random sets that it beats; ``deleted_<either>_<reading>`` and
-        ``win_deleted_<either>_<reading>``, the same where tokens are deleted; ``naopc_<either>_<reading>`` where limits are
-        exact. A signed reading ranks tokens by magnitude, and, as ``<reading>_signed``, by how much they speak for the
-        predicted class. ``tau_<reading>_and_<reading>``, τ-b of two; where texts are in subwords, also ``tau_words_…``, of
-        words. ``gap_integrated_gradients``, how far their sum is from the prediction minus that of embeddings of 0, and
-        ``gap_lrp``, how far the sum of relevance is from the margin in logits. Where the truth is known, and the decision
-        hangs on it: ``precision_<reading>``, ``depth_<reading>``, ``auprc_<reading>``; ``hangs_on_truth``, 1 where it does.
-        Where people have marked words: ``plausible_<score>_<reading>``, as in ``against_marks``.
+        The columns of ``SPEC``, ``(B,)``, NaN outside the sample, for texts of one token and for those of spared tokens alone;
+        spared tokens are treated as in ``erasure``. ``<reading>`` has underscores for hyphens; a signed reading ranks tokens
+        by magnitude, and, as ``<reading>_signed``, by how much they speak for the predicted class. If texts are in subwords,
+        ``tau_words_…`` is τ-b over words. Scores against the truth are defined where the decision hangs on it.
     """
     shown = {name: values.abs() for name, values in readings_of(observation, seed, names=readings).items()} if weights else {}
     chosen = in_sample(seed, observation.ids, everyone, texts) & observation.several

@@ -170,7 +170,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
             return total.shape == part.shape and any(_close(part + each, total) for each in added)
 
         norms = {
-            each: output for each, (given, output) in inner.items() if isinstance(each, nn.LayerNorm) and _same(given, whole)
+            each: output for each, (given, output) in inner.items() if isinstance(each, nn.LayerNorm) and _close(given, whole)
         }
         if goes_on(end, whole):
             found[layer] = None
@@ -182,10 +182,6 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
 def adds_up(observation: Observation) -> bool:
     """Return whether every layer visibly adds the outputs of its heads to its input."""
     return len(_norms_after(observation)) == len(attending(cast(nn.Module, observation.network)))
-
-
-def _same(given: Tensor, expected: Tensor) -> bool:
-    return given.shape == expected.shape and _close(given, expected)
 
 
 InLayer = Callable[..., Tensor]
@@ -274,4 +270,4 @@ def _is_linear(module: nn.Module, given: Tensor) -> bool:
 
 def _close(found: Tensor, expected: Tensor) -> bool:
     within = rounding(expected.dtype)
-    return torch.allclose(found, expected, rtol=within, atol=within)
+    return found.shape == expected.shape and torch.allclose(found, expected, rtol=within, atol=within)
