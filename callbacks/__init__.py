@@ -1,4 +1,4 @@
-"""Callbacks of Lightning: evidence in anyone's ``Trainer``, and what a run needs beside training.
+"""Callbacks of Lightning, which gather evidence in anyone's ``Trainer`` and make runs resumable.
 
 ``evidence.py`` runs an experiment: it observes batches, gathers rows over ranks, logs, and keeps or writes the table. Each
 class of ``experiment.py`` names the function that is run and its options; ``Experiment`` runs any function. ``running.py``

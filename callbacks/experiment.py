@@ -1,6 +1,6 @@
 """Experiments as callbacks: ``Experiment`` runs any experiment by its id, and each experiment has a class of its own name.
 
-A class names the function that it runs and the options that YAML may set; the function describes them and has their defaults.
+A class names its function and the options that YAML may set; the function describes columns and options, and has the defaults.
 Classes whose names begin with ``Layer`` ask inside the layers of a Transformer. Every class also takes ``every_n_epochs`` and
 ``validation_instances``, its ``schedule``, as ``Evidence`` does.
 """
@@ -86,7 +86,7 @@ class Explaining(Evidence):
 
 
 class FeatureImportance(Explaining):
-    """E1: the rank correlation of attention with importance; ``attest.experiments.feature_importance`` defines the columns.
+    """A callback for E1, the correlation of attention with importance: ``attest.experiments.feature_importance``.
 
     Leave-one-out, which reads a text once for each token, is computed on the test split alone.
     """
@@ -96,7 +96,7 @@ class FeatureImportance(Explaining):
 
 
 class AttentionPermutation(Evidence):
-    """E2: the random permutations of attention; ``attest.experiments.attention_permutation`` defines the columns."""
+    """A callback for E2, random permutations of attention: ``attest.experiments.attention_permutation``."""
 
     id = "E2"
     experiment = _on_batches("E2")
@@ -106,7 +106,7 @@ class AttentionPermutation(Evidence):
 
 
 class AdversarialAttention(Evidence):
-    """E3: the most different attention of equal prediction; ``attest.experiments.adversarial_attention`` defines the columns.
+    """A callback for E3, the most different attention with the same prediction: ``attest.experiments.adversarial_attention``.
 
     The search runs on the test split alone; at validation end there is only the exact answer, which is nearly free.
     """
@@ -126,7 +126,7 @@ class AdversarialAttention(Evidence):
 
 
 class ActivationSwap(Evidence):
-    """E8: the trained model under other projections; ``attest.experiments.activation_swap`` defines the columns."""
+    """A callback for E8, the trained model with other projections: ``attest.experiments.activation_swap``."""
 
     id = "E8"
     experiment = _on_batches("E8")
@@ -136,7 +136,7 @@ class ActivationSwap(Evidence):
 
 
 class ImportanceEntropy(Evidence):
-    """E10: the entropy of importance; ``attest.experiments.importance_entropy`` defines the columns.
+    """A callback for E10, the entropy of importance: ``attest.experiments.importance_entropy``.
 
     Leave-one-out and the influence on hidden states are computed on the test split alone.
     """
@@ -149,14 +149,14 @@ class ImportanceEntropy(Evidence):
 
 
 class SingleErasure(Evidence):
-    """E11: the most attended token erased, or a random one; ``attest.experiments.single_erasure`` defines the columns."""
+    """A callback for E11, the erasure of the most attended token or a random one: ``attest.experiments.single_erasure``."""
 
     id = "E11"
     experiment = _on_batches("E11")
 
 
 class ErasureUntilFlip(Evidence):
-    """E12: the weights erased until the decision flips; ``attest.experiments.erasure_until_flip`` defines the columns."""
+    """A callback for E12, the erasure of weights until the decision flips: ``attest.experiments.erasure_until_flip``."""
 
     id = "E12"
     experiment = _on_batches("E12")
@@ -166,7 +166,7 @@ class ErasureUntilFlip(Evidence):
 
 
 class Identifiability(Evidence):
-    """E13: a test whether the outcome determines the attention; ``attest.experiments.identifiability`` defines the columns."""
+    """A callback for E13, whether the outcome determines the attention: ``attest.experiments.identifiability``."""
 
     id = "E13"
     experiment = _on_batches("E13")
@@ -176,7 +176,7 @@ class Identifiability(Evidence):
 
 
 class Erasure(Explaining):
-    """E14: the tokens that are ranked first, erased by four operators; ``attest.experiments.erasure`` defines the columns.
+    """A callback for E14, the erasure of the tokens ranked first by four operators: ``attest.experiments.erasure``.
 
     ``resample`` draws tokens from the training texts, where the DataModule has them as token ids.
     """
@@ -196,13 +196,19 @@ class Erasure(Explaining):
         **options: Any,
     ) -> None:
         super().__init__(
-            texts=texts, sets=sets, lead=lead, beam_texts=beam_texts, erase_by=erase_by, extras=extras,
-            every_n_epochs=every_n_epochs, **options,
-        )  # fmt: skip
+            texts=texts,
+            sets=sets,
+            lead=lead,
+            beam_texts=beam_texts,
+            erase_by=erase_by,
+            extras=extras,
+            every_n_epochs=every_n_epochs,
+            **options,
+        )
 
 
 class SideBySide(Evidence):
-    """E15: every reading of the model on a sample of texts; ``attest.experiments.readings.side_by_side`` defines the columns.
+    """A callback for E15, the comparison of readings on a sample of texts: ``attest.experiments.readings.side_by_side``.
 
     The run's ``timing.json`` has the seconds of each reading, ``seconds_a_text``, measured on the texts of the first process.
     """
@@ -245,7 +251,7 @@ class LayerExperiment(LayerEvidence, Experiment):
 
 
 class LayerPermutation(LayerEvidence):
-    """E2: the rows of attention permuted; ``attest.experiments.layers.permutation`` defines the columns."""
+    """A callback for E2, permuted rows of attention inside layers: ``attest.experiments.layers.permutation``."""
 
     id = "E2"
     experiment = staticmethod(INSIDE["E2"].run)
@@ -255,10 +261,7 @@ class LayerPermutation(LayerEvidence):
 
 
 class LayerAdversarialAttention(LayerEvidence):
-    """E3: the most different attention with the same prediction, on a sample of the test texts.
-
-    The columns are those of ``attest.experiments.layers.adversarial_search``.
-    """
+    """A callback for E3, the most different attention inside layers: ``attest.experiments.layers.adversarial_search``."""
 
     id = "E3"
     experiment = staticmethod(INSIDE["E3"].run)
@@ -284,13 +287,13 @@ class LayerAdversarialAttention(LayerEvidence):
 
 
 class LayerActivationSwap(LayerEvidence, ActivationSwap):
-    """E8: the model under other projections in a layer; ``attest.experiments.layers.activation_swap`` defines the columns."""
+    """A callback for E8, the model with other projections in its layers: ``attest.experiments.layers.activation_swap``."""
 
     experiment = staticmethod(INSIDE["E8"].run)
 
 
 class KeyShuffle(LayerEvidence):
-    """E9: the keys permuted over tokens; ``attest.experiments.layers.key_shuffle`` defines the columns."""
+    """A callback for E9, keys permuted over tokens: ``attest.experiments.layers.key_shuffle``."""
 
     id = "E9"
     experiment = staticmethod(INSIDE["E9"].run)
@@ -300,13 +303,13 @@ class KeyShuffle(LayerEvidence):
 
 
 class LayerIdentifiability(LayerEvidence, Identifiability):
-    """E13: a test whether heads determine attention; ``attest.experiments.layers.identifiability`` defines the columns."""
+    """A callback for E13, whether heads determine their attention: ``attest.experiments.layers.identifiability``."""
 
     experiment = staticmethod(INSIDE["E13"].run)
 
 
 class TagErasure(LayerEvidence):
-    """E14: the first tokens for one tag a sentence, erased; ``attest.experiments.erasure.tag_erasure`` defines the columns."""
+    """A callback for E14, erasure for one tag in each sentence: ``attest.experiments.erasure.tag_erasure``."""
 
     id = "E14"
     experiment = staticmethod(OF_TAGS["E14"].run)

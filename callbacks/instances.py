@@ -134,7 +134,7 @@ class KeyAttackMaps(AttentionMaps):
 
 
 class KeyAttack(TextTable):
-    """E9: the effect of a trained ``KeyAdversary`` on each test text.
+    """A callback for E9, which measures the effect of a trained ``KeyAdversary`` on each test text.
 
     Columns ``(B,)``: ``correct`` without attack; ``correct_attacked``, by the label that the attack is scored on; ``flipped``,
     whether the decision changes; ``tvd_attacked`` of predictions; ``jsd_attacked`` of attention in nats, the mean over rows of

@@ -1,4 +1,4 @@
-"""The progress of a run: learning curves, a bar in a terminal or lines in a file, and how long it will go on."""
+"""The progress of a run: learning curves, a bar in a terminal or lines in a file, and the remaining time."""
 
 import math
 import sys
@@ -149,7 +149,7 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """The seconds since the work began."""
+        """Return the seconds since the work began."""
         return time.perf_counter() - self._started
 
     def remaining(self, seconds: float) -> str | None:

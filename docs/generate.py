@@ -46,7 +46,7 @@ def columns_reference() -> str:
 
 def _section(spec: Spec) -> str:
     about = f"{spec.question} About {spec.about}. Cost: {spec.cost}."
-    of_numbers = "" if spec.of_numbers is None else f"Of a model that says one number: {spec.of_numbers.means}."
+    of_numbers = "" if spec.of_numbers is None else f"For a model that returns one number: {spec.of_numbers.means}."
     parts = [f"## {spec.id}", about, spec.about_columns, of_numbers, _columns(spec), _measures(spec)]
     return "\n\n".join(part for part in parts if part)
 

@@ -62,7 +62,7 @@ class BaseNetwork:
 
 
 class DependentModule(TextModule):
-    """A network that is trained with the network of a base run: a second parent of classifiers and taggers."""
+    """A mixin for classifiers and taggers that are trained with the network of a base run."""
 
     def __init__(self, base_network: MakeNetwork, **options: Any) -> None:
         super().__init__(**options)

@@ -11,7 +11,7 @@ from attest.lightning_modules.text_module import Batch
 
 
 class FixedAttention(DependentModule):
-    """A network that attends as the network of its base does: a second parent of classifiers and taggers."""
+    """A mixin for classifiers and taggers that attend as the network of their base does."""
 
     attention_is_given = True
     """The parameters of its own attention learn nothing."""

@@ -24,7 +24,7 @@ Variant = Literal["unfrozen", "frozen"]
 
 
 class Adversarial(DependentModule):
-    """A network that is trained against its base: a second parent of classifiers and taggers.
+    """A mixin for classifiers and taggers that are trained against their base.
 
     Logs, beside what the module logs, ``validation/objective``, the loss as a mean over validation instances that chooses the
     epoch, and its two terms, ``validation/distance`` and ``validation/divergence``. The gold labels are never trained on.

@@ -1,4 +1,4 @@
-"""YAML that a stranger may have written: refused before it is built where it would fill the memory or the stack."""
+"""A check of YAML from strangers, which refuses texts whose values would fill the memory or the stack."""
 
 import yaml
 

@@ -1,4 +1,4 @@
-"""Bounds of numbers that somebody types or passes, by name: one check for commands, runs, experiments and Python."""
+"""The bounds of numeric settings by name: one check for commands, runs, experiments and Python."""
 
 import math
 import os

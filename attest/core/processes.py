@@ -1,4 +1,4 @@
-"""The same work in several processes of one machine, which communicate through ``torch.distributed``."""
+"""Work in several processes of one machine, which communicate through ``torch.distributed``."""
 
 import os
 import signal

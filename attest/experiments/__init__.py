@@ -1,8 +1,8 @@
-"""Evidence: one file an experiment. In: an observed forward pass. Out: columns with one row per instance.
+"""The experiments, one in each file: they turn an observed forward pass into columns with one row per instance.
 
-Every experiment is the same model with its attention tampered with, so each meets the network only through the seam
-(encode, score, project, decode). Start at ``attest/models/observation.py``. Attention inside the layers of Transformers,
-which the seam does not show, is tampered with in ``layers``. Nothing here knows of Lightning, loggers or files.
+Every experiment is the same model with a changed attention, so each meets the network only through the four steps encode,
+score, project and decode. Start at ``attest/models/observation.py``. Attention inside the layers of Transformers, which these
+steps do not show, is changed in ``layers``. Nothing here knows of Lightning, loggers or files.
 """
 
 from attest.experiments.activation_swap import activation_swap

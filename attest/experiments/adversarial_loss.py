@@ -1,4 +1,4 @@
-r"""What a trained adversary minimises (E7): predict as the base does, attend as differently as possible.
+r"""The loss of a trained adversary (E7): it predicts as the base does and attends as differently as possible.
 
 .. math:: L = \frac1N \sum_i d(\hat y_{a,i}, \hat y_{b,i}) - \lambda\, D(\alpha_{a,i} \| \alpha_{b,i})
 

@@ -1,4 +1,4 @@
-r"""The published search for adversarial attention (Jain & Wallace 2019, Algorithm 3), without autograd where it can be.
+r"""The published search for adversarial attention (Jain & Wallace 2019, Algorithm 3), mostly without autograd.
 
 k attentions start from random logits and ascend, by Adam, JSD to the attention on trial and to one another while TVD of the
 prediction above epsilon is punished. All gradients are written out: they need the logits of single tokens, never the hidden

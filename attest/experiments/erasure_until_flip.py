@@ -1,8 +1,8 @@
-r"""E12: how many weights must be zeroed until the decision flips? (Serrano & Smith 2019, section 5.)
+r"""E12: how many weights must be set to zero until the decision flips? (Serrano & Smith 2019, section 5.)
 
-Weights are zeroed one after another in some order, the rest renormalised, while at least one is left. For a linear decoder
-and two classes the smallest flipping set is known too: what is kept decides by the sign of :math:`\sum_{kept} \alpha_i m_i`,
-so taking away the terms that speak most for the decision is best, one by one.
+Weights are set to zero one after another in some order, the rest renormalised, while at least one is left. For a linear
+decoder and two classes the smallest flipping set is known too: what is kept decides by the sign of
+:math:`\sum_{kept} \alpha_i m_i`, so taking away the terms that speak most for the decision is best, one by one.
 
 Legend: B batch, O orders, T tokens, K classes.
 """
@@ -21,7 +21,7 @@ from attest.models.observation import Observation, cached_per_batch
 
 
 def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) -> dict[str, Tensor]:
-    """Count the weights to set to zero until the decision flips, in four orders of the tokens and at least.
+    """Count the weights to set to zero until the decision flips, in four orders of the tokens and in the smallest set.
 
     Args:
         observation: the batch; where it is explained by another reading, that stands in the place of attention's order.
@@ -162,10 +162,8 @@ SPEC = Spec(
     cost="T log T if the decoder is linear, else one decoding for each weight",
     columns=(
         Column("fraction_<order>", SHARE, "weights set to zero until the decision flips, as a share of the tokens"),
-        Column("fraction_common_<order>", SHARE, "the same share, only on texts that flip in every order: comparable means"),
-        Column(
-            "flips_in_every_order", SHARE, "whether the decision flips in every order, in a random draw too", unit="0 or 1"
-        ),
+        Column("fraction_common_<order>", SHARE, "as `fraction_<order>`, only on texts that flip in every order, to compare"),
+        Column("flips_in_every_order", SHARE, "whether the decision flips in every order and a random one", unit="0 or 1"),
         Column("fraction_support_<order>", SHARE, "non-zero weights set to zero, as a share of all non-zero weights"),
         Column("excess_<order>", AT_LEAST_0, "non-zero weights set to zero beyond the smallest set that flips", unit="tokens"),
     ),

@@ -40,7 +40,6 @@ def importance_entropy(
     """Compute the normalised entropy of the tokens' importance and, for a sample, of their influence on hidden states.
 
     Args:
-        everyone: all texts.
         seed: chooses the sample and, with an instance's id, its positions.
         texts: size of the sample; 0 leaves hidden states out.
         positions: P, random hidden states of each sampled text, all if there are fewer; each costs a backward pass.

@@ -1,4 +1,4 @@
-"""All experiments by id: every module below ``attest.experiments`` that holds a ``SPEC``, or several as ``SPECS``, is found.
+"""All experiments by id, found in the modules below ``attest.experiments`` that define ``SPEC`` or ``SPECS``.
 
 Adding an experiment takes its file here, one line of configuration and one test; “Your own experiment” in the
 documentation has an example.

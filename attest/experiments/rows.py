@@ -1,4 +1,4 @@
-"""From columns of tensors to a table with one row per instance."""
+"""Tables with one row per instance, made from columns of tensors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

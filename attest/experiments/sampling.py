@@ -1,4 +1,4 @@
-"""Random samples of texts, the same however the texts are dealt out to batches and processes.
+"""Random samples of texts that do not depend on batches and processes.
 
 Legend: B batch, N all texts.
 """

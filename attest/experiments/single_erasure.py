@@ -78,13 +78,13 @@ def _answer(mean: Means) -> str | None:
 def _columns(suffix: str, where: str) -> tuple[Column, ...]:
     return (
         Column(f"js_top{suffix}", NATS, f"how far (JSD) the prediction moves without the top token{where}", unit="nats"),
-        Column(f"js_random{suffix}", NATS, f"how far it moves without a random other token{where}", unit="nats"),
+        Column(f"js_random{suffix}", NATS, f"how far (JSD) it moves without a random other token{where}", unit="nats"),
         Column(f"delta_js{suffix}", (-LN2, LN2), f"`js_top{suffix}` minus `js_random{suffix}`", unit="nats"),
         Column(f"attention_gap{suffix}", SHARE, "weight of the top token minus weight of the other token"),
         Column(f"only_top{suffix}", SHARE, "whether only erasing the top token changes the decision", unit="0 or 1"),
         Column(f"only_random{suffix}", SHARE, "whether only erasing the other token changes the decision", unit="0 or 1"),
         Column(f"both{suffix}", SHARE, "whether each of the two erasures changes the decision", unit="0 or 1"),
-        Column(f"neither{suffix}", SHARE, "whether no erasure changes the decision", unit="0 or 1"),
+        Column(f"neither{suffix}", SHARE, "whether none of the two erasures changes the decision", unit="0 or 1"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Sinks: tokens on which a head parks attention, whatever they say (Xiao et al. 2024), measured in each layer and head.
+"""Sinks: tokens that get much attention from a head whatever they say (Xiao et al. 2024), measured in each layer and head.
 
 Legend: B batch, N heads, T tokens.
 """

@@ -26,7 +26,7 @@ TINY = 1e-12
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return the first and last position of each sentence of a text.
+    """Return the begin and the end of each sentence in a text.
 
     A sentence ends at a full stop, ``!`` or ``?`` before white space and no small letter, or at a new line; so an abbreviation
     before a name ends one. A sentence includes the white space after it.

@@ -1,4 +1,4 @@
-"""Evidence on no more texts than needed: in random order, until the means are precise enough.
+"""Evidence on as few texts as possible: they are read in random order until the means are precise enough.
 
 Legend: K means, N texts.
 """
@@ -61,9 +61,9 @@ class Stopping:
 
     def _begun(self, rows: pd.DataFrame) -> MeanByBetting:
         """Return the intervals, before any text is read, of the verdict's means that have a finite range."""
-        ranges = {measure.column: column.range for measure in self.spec.measures
-                  if measure.column in rows and (column := self.spec.column(measure.column)) is not None}  # fmt: skip
-        known = {name: span for name, span in ranges.items() if span is not None and np.isfinite(span).all()}
+        columns = {name: self.spec.column(name) for name in (each.column for each in self.spec.measures) if name in rows}
+        ranges = {name: column.range for name, column in columns.items() if column is not None and column.range is not None}
+        known = {name: span for name, span in ranges.items() if np.isfinite(span).all()}
         self.names = list(known)
         low, high = np.array([*known.values()], dtype=float).reshape(-1, 2).T
         return MeanByBetting(low, high, self.texts, self.precision / STEPS)
@@ -107,7 +107,6 @@ def read_until(
         precision: half the width of the intervals for the means, in their units.
         experiments: ids; none that reads a sample of its own.
         ids: int64 ``(N,)``, of all texts.
-        seed: of the order.
         measure: called with the next texts and the experiments that go on.
     """
     order: list[int] = reading_order(ids, seed).tolist()

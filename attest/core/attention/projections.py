@@ -1,4 +1,4 @@
-"""Projections: from scores to a point of the probability simplex.
+"""Projections, which map scores to a point of the probability simplex.
 
 All share one interface: scores ``(..., T)`` and a mask go in, a distribution comes out that sums to 1 over real tokens and
 is exactly 0 at padding. Half precision is computed in float32, because sparse supports are decided by small differences
@@ -71,7 +71,7 @@ class Projection(nn.Module):
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
         """Map scores ``(..., T)``, float32 or float64, minus infinity at padding, to distributions of the same shape."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it projects: define onto_simplex.")
+        raise NotImplementedError(f"{type(self).__name__} must define the method onto_simplex.")
 
     def for_heads(self, heads: int) -> Self:
         """Return a copy for scores ``(B, heads, T, T)``; if the projection has parameters, each head gets its own."""
@@ -133,7 +133,7 @@ class Entmax(Projection):
 
     @property
     def alpha(self) -> float | Tensor:
-        """Return the α in force: a number, or the learned tensor, ``()`` or ``(heads, 1, 1)``."""
+        """Return the current α: a number, or the learned tensor, ``()`` or ``(heads, 1, 1)``."""
         if self.logit is not None:
             return 1.01 + 0.99 * self.logit.sigmoid()
         assert self.fixed is not None

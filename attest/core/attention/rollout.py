@@ -1,4 +1,4 @@
-"""Attention rollout (Abnar & Zuidema 2020): which tokens the attention of all layers together leads back to."""
+"""Attention rollout (Abnar & Zuidema 2020): it follows the attention of all layers back to the tokens."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""A betting confidence sequence: how well a part of a finite population tells its mean, at any time.
+"""A betting confidence sequence: an interval for the mean of a finite population that holds after any number of values.
 
 Whoever reads texts in random order and looks again and again at an ordinary interval stops too early too often. Here each
 candidate m for the mean is played against: a gambler who does not believe in m bets on every value, fairly if m is the mean,

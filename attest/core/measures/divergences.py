@@ -47,7 +47,7 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
-    """Compute each token's term of the JSD of attention: ``(..., T), (..., T) -> (..., T)``, at least 0 but for rounding."""
+    """Compute each token's term of the JSD of attention: ``(..., T), (..., T) -> (..., T)``, at least 0 up to rounding."""
     finfo = torch.finfo(p.dtype)
     contrast = ((p - q) / (p + q).clamp(min=finfo.tiny)).clamp(finfo.eps - 1, 1 - finfo.eps)
     return 0.5 * (p * contrast.log1p() + q * (-contrast).log1p())

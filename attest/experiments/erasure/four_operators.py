@@ -21,7 +21,7 @@ from attest.experiments.erasure.outcomes import (
     on_part,
     outcomes_of,
     random_ranks,
-    ranks_of,
+    ranked_by,
     scored,
     sizes,
 )
@@ -71,7 +71,6 @@ def erasure(
     erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
 
     Args:
-        everyone: all texts.
         texts: size of the random sample that is also read anew; ``attention`` alone needs no reading, unless tokens attend
             to one another.
         sets: random sets of each size.
@@ -103,7 +102,7 @@ def erasure(
 
 def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int, lead: int) -> Columns:
     """Return the scores of the explanation under one operator, beside random token sets, dealt out to the operator's draws."""
-    explained = _ranked(observation, observation.explanation.unsqueeze(1), seed)
+    explained = ranked_by(observation, observation.explanation.unsqueeze(1), seed)
     random = random_ranks(observation.ids, observation.ranked, sets, seed)
     before, counts = observation.confidence, sizes(observation.erasable)
     with_first = torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1)  # the first token alone, then all sizes
@@ -145,7 +144,7 @@ def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
     Returns:
         ``(B, R)`` for each column.
     """
-    ranks, counts = _ranked(observation, explanations, seed), sizes(observation.erasable)
+    ranks, counts = ranked_by(observation, explanations, seed), sizes(observation.erasable)
     if has_exact_limits(observation):
         lower, upper = (each.mean(dim=-1) for each in exact_limits(observation, counts))
         within = rounding(torch.float64)
@@ -178,14 +177,10 @@ def _ferret(observation: Observation, seed: int) -> Tensor:
     """Return comprehensiveness and sufficiency as ferret does, ``(B, 2)``: tokens deleted, mean over k from 1 to all."""
     lengths = observation.erasable
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
-    ranks = _ranked(observation, observation.explanation.unsqueeze(1), seed)
+    ranks = ranked_by(observation, observation.explanation.unsqueeze(1), seed)
     outcomes = outcomes_of(observation, ranks, counts, delete)[:, :, 0].double()
     falls = observation.confidence.double()[:, None, None] - outcomes
     return falls.masked_fill((counts > lengths.unsqueeze(-1)).unsqueeze(1), 0).sum(dim=-1) / lengths.unsqueeze(-1)
-
-
-def _ranked(observation: Observation, explanations: Tensor, seed: int) -> Tensor:
-    return ranks_of(explanations, observation.ids, observation.ranked, seed)
 
 
 def _answer(mean: Means) -> str | None:

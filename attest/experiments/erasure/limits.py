@@ -1,4 +1,4 @@
-r"""The most and the least that erasing k tokens can do under ``attention``, whichever tokens they are.
+r"""The limits of AOPC: the greatest and the least effect of erasing any k tokens under ``attention``.
 
 Exactly, with two classes and a linear decoder: the outcome of keeping a set is the sigmoid of
 :math:`\sum_{kept} \alpha_i m_i / \sum_{kept} \alpha_i`, which Dinkelbach's iteration (1967) maximises over sets of a size. For

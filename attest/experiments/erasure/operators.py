@@ -1,4 +1,4 @@
-"""What "without a token" means: four operators that read a text with some of its tokens erased.
+"""The meaning of "without a token": four operators that read a text with some of its tokens erased.
 
 Legend: B batch, D draws, V variants of a text, N texts that are read, T tokens, K classes.
 """

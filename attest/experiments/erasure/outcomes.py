@@ -1,4 +1,4 @@
-"""Which tokens are erased, the k highest of an explanation or as many at random, and the prediction that is left.
+"""Sets of erased tokens, the first k of an explanation or k random ones, and the prediction without them.
 
 Legend: B batch, R rankings, K sizes, T tokens, C classes.
 """
@@ -45,6 +45,11 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
     keys_BRT = explanations.masked_fill(~mask.unsqueeze(1), -torch.inf).gather(-1, shuffled_BRT)
     order_BRT = shuffled_BRT.gather(-1, keys_BRT.argsort(dim=-1, descending=True, stable=True))
     return order_BRT.argsort(dim=-1)
+
+
+def ranked_by(observation: Observation, explanations: Tensor, seed: int) -> Tensor:
+    """Return ``ranks_of`` explanations ``(B, R, T)`` over the ranked tokens of an observation, ``(B, R, T)``."""
+    return ranks_of(explanations, observation.ids, observation.ranked, seed)
 
 
 def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:

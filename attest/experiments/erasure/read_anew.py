@@ -1,4 +1,4 @@
-"""Scores that read a text anew: with elements of its embeddings dropped, or by a network whose parameters are random.
+"""Scores that read a text again: with elements of its embeddings dropped, or by a network with random parameters.
 
 Legend: B batch, T tokens, E embedding.
 """

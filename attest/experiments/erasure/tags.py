@@ -37,7 +37,6 @@ def tag_erasure(
     """Run E14 (``erasure``) on the attention rollout of a tagger, for the tag of one random token in each sentence.
 
     Args:
-        everyone: all sentences.
         seed: chooses the sample and, with an instance's id, the token, random sets and draws.
         texts: size of the random sample of sentences that are read anew.
         sets: random sets of each size.
@@ -90,7 +89,10 @@ def _drawn(deciding: Tensor, uniforms: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _TagOfOne:
-    """A tagger as a classifier that decides the tag of one token; beside each token id stands 1 for this token, else 0."""
+    """A tagger as a classifier that decides the tag of one token, the one with a 1 beside its id: tokens ``(B, T, 2)``.
+
+    Hidden states are the logits of K tags and this mark, ``(B, T, K + 1)``.
+    """
 
     tagger: nn.Module
     attends_within = True
@@ -100,7 +102,6 @@ class _TagOfOne:
         return getattr(self.tagger, "masked", None)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map tokens ``(B, T, 2)``, mask ``(B, T)`` to the logits of K tags and the mark of one token, ``(B, T, K + 1)``."""
         tagger: Any = self.tagger
         if getattr(tagger, "reads_in_decode", False):  # where ids of padding count, as RoBERTa's do, others would move up
             embedded = tagger.encode(tokens[..., 0], torch.ones_like(mask))
@@ -116,7 +117,6 @@ class _TagOfOne:
         return scores  # nothing is pooled
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map ``(B, T, K + 1)`` to the logits of the marked token's tags, ``(B, K)``, whatever the weights."""
         return (hidden[..., :-1] * hidden[..., -1:]).sum(dim=1)
 
 

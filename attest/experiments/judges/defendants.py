@@ -1,4 +1,4 @@
-"""Networks with hand-set parameters: what a rule reads in a text, and the base of all networks whose attention is known.
+"""Networks with hand-set parameters, which follow a rule and whose right or wrong attention is known.
 
 A ``Defendant`` reads the rule off its embedded words, differentiably, and then chooses what stands in which state and which
 states attention looks at; as it stands it is honest. ``population.py`` composes the defendants of the judges from it.
@@ -100,15 +100,12 @@ class Defendant(nn.Module):
         return torch.cat([torch.stack([values, scores], dim=-1), embedded[..., 4:]], dim=-1)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Map states ``(B, T, H)`` to scores ``(B, T)``."""
         return hidden[..., 1]
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Map scores ``(B, T)`` to attention ``(B, T)``."""
         return self.projection(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map states ``(B, T, H)`` pooled by weights ``(B, T)`` to logits ``(B, 2)``."""
         return self.decoder(pool(hidden, weights))
 
     def token_logits(self, hidden: Tensor) -> Tensor:
@@ -116,7 +113,6 @@ class Defendant(nn.Module):
         return self.decoder(hidden)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids and mask ``(B, T)`` to logits ``(B, 2)`` by the four steps."""
         hidden = self.encode(tokens, mask)
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 

@@ -61,11 +61,10 @@ class Composed(Defendant):
         self.residual = recipe.residual if recipe.kind == "pooled" else 0.0
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to states ``(B, T, H)``: value, score, nuisance, one."""
         return self.states_of(self.embedding(tokens), mask)
 
     def states_of(self, embedded: Tensor, mask: Tensor) -> Tensor:
-        """Map embedded words ``(B, T, E)`` to states ``(B, T, H)``."""
+        """Map embedded words ``(B, T, E)`` to states ``(B, T, H)``: value, score, nuisance, one."""
         values, scores = self.values_and_scores(read(self.rule, embedded, mask), embedded)
         nuisance = self.recipe.noise * embedded[..., NUISANCE_FROM:]
         states = torch.cat([torch.stack([values, scores], dim=-1), nuisance, torch.ones_like(values).unsqueeze(-1)], dim=-1)
@@ -137,7 +136,6 @@ class Composed(Defendant):
         return share * aimed + (1 - share) * rest
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Map scores ``(B, T)`` to attention ``(B, T)``."""
         return self.projecting(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
@@ -145,7 +143,6 @@ class Composed(Defendant):
         return self.decoder((pool(hidden, weights) + self._past_attention(hidden))[..., :-1])
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return the logits that each state alone would give, ``(B, T, 2)``."""
         return self.decoder((hidden + self._past_attention(hidden).unsqueeze(1))[..., :-1])
 
     def _past_attention(self, hidden: Tensor) -> Tensor:
@@ -230,7 +227,6 @@ class Stacked(nn.Module):
         return states
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the states ``(B, T, H)`` after all layers, of tokens and mask ``(B, T)``."""
         return self.above(self.states(tokens, mask), mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
@@ -242,15 +238,12 @@ class Stacked(nn.Module):
         return _at(mask, mask.sum(dim=-1) - 1) if self.causal else _spread(mask.float())
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Return the weights of ``deciding``, whatever the scores ``(B, T)``."""
         return self.deciding(mask).to(scores)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map hidden states pooled by weights ``(B, T)`` to logits ``(B, 2)``."""
         return self.decoder(pool(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids and mask ``(B, T)`` to logits ``(B, 2)`` by the four steps."""
         hidden = self.encode(tokens, mask)
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 

@@ -1,4 +1,4 @@
-"""Rules that make a label from a text, and texts drawn at random for them.
+"""Rules that give a text its label, and random texts for these rules.
 
 Every draw is a hash of (seed, text, draw, position), so a text depends on no other.
 

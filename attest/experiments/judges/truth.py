@@ -1,4 +1,4 @@
-"""Verify the truth of a defendant: replace what should not matter, and what should.
+"""A check that a defendant decides as it should: tokens and states are replaced that should matter, and that should not.
 
 Legend: B texts, T tokens, F fillers.
 """

@@ -39,7 +39,6 @@ def layer_adversarial_attention(
     Each step is a forward and a backward pass, so the defaults search little, and the result is a lower bound.
 
     Args:
-        everyone: all texts.
         seed: chooses the sample and, with an instance's id, that instance's starting points.
         texts: size of the sample.
         epsilon: how far the prediction may move in TVD, of a tagger the mean over tokens; the paper says 0.01.

@@ -1,4 +1,4 @@
-"""The heads of a Transformer, which can be switched off: the mean over a corpus in place of what a head hands on.
+"""The heads of a Transformer, which can be switched off: the mean over a corpus replaces the output of a head.
 
 Legend: B batch, M heads of all layers, N heads of a layer, T tokens, D dimensions a head, Q rows of attention, V sets of
 heads, R rows of the batch times sets.

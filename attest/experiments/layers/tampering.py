@@ -1,4 +1,4 @@
-"""How attention inside layers is tampered with: permuted within what a row may attend to, given other keys, at random.
+"""Ways to tamper with attention inside layers: permuted rows, other keys, random draws, and spared sinks.
 
 A row of an encoder may attend to all tokens, a row of a decoder to those up to its own.
 
@@ -193,7 +193,6 @@ def tampered_at_random(
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
-        draws: D.
         seed: with an instance's id it fixes the keys of that instance's draws.
         tamper: takes the sinks that are left as they are; returns what says what to put where.
         compared: whether attention is compared too, which costs as much as a pass.

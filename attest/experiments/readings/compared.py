@@ -1,4 +1,4 @@
-"""E15: what may be shown in place of the attention? Every reading of one model, on the same texts, by the same scores.
+"""E15: which reading may be shown in place of the attention? All readings of a model get the same scores on the same texts.
 
 Legend: B batch, R readings, T tokens.
 """
@@ -19,7 +19,7 @@ from attest.core.rounding import in_steps
 from attest.experiments.erasure.four_operators import FALL, KINDS, NO_OTHERS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
-from attest.experiments.erasure.outcomes import Columns, on_part, outcomes_of, random_ranks, ranks_of, scored, sizes
+from attest.experiments.erasure.outcomes import Columns, on_part, outcomes_of, random_ranks, ranked_by, scored, sizes
 from attest.experiments.readings.formulas import completeness_gap, relevance_gap
 from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, asked_readings, random_reading
 from attest.experiments.readings.rationales import against_marks
@@ -64,7 +64,6 @@ def side_by_side(
     """Compute the readings that suit the network on a random sample of texts, and score them and given readings.
 
     Args:
-        everyone: all texts.
         texts: size of the sample.
         sets: random sets of each size.
         seed: chooses the sample and, with an instance's id, ties, random sets and the random reading.
@@ -95,7 +94,6 @@ def readings_of(
 
     Args:
         observation: in its graph.
-        seed: of the random reading.
         clock: to which the seconds that each took are added.
         names: as ``readings`` in ``side_by_side``.
     """
@@ -167,8 +165,8 @@ def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, se
     """Return the scores of erasing the first tokens of every ranking, beside random sets that all rankings share."""
     counts, before = sizes(observation.erasable), observation.confidence
     explanations = _stacked(rankings)
-    own = ranks_of(explanations, observation.ids, observation.ranked, seed)
-    ranks = torch.cat([own, random_ranks(observation.ids, observation.ranked, sets, seed)], dim=1)
+    drawn = random_ranks(observation.ids, observation.ranked, sets, seed)
+    ranks = torch.cat([ranked_by(observation, explanations, seed), drawn], dim=1)
     columns: Columns = {}
     for prefix, operator in (("", attention), ("deleted_", delete)):
         outcomes = outcomes_of(observation, ranks, counts, operator)
@@ -209,7 +207,7 @@ def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor, within: f
 
 def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tensor, seed: int) -> Columns:
     hangs = hangs_on(observation, truth, seed)
-    ranks = ranks_of(_stacked(rankings), observation.ids, observation.ranked, seed)
+    ranks = ranked_by(observation, _stacked(rankings), seed)
     columns: Columns = {"hangs_on_truth": hangs.double()}
     for name, scores_BR in scores_against(ranks, truth, observation.ranked)._asdict().items():
         columns |= _named(name, rankings, scores_BR.masked_fill(~hangs.unsqueeze(-1), torch.nan))

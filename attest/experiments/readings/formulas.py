@@ -1,4 +1,4 @@
-"""Readings of a prediction, one number a token: of attention that pools, by gradients, and of attention inside layers.
+"""The formulas of readings: from attention that pools, from gradients, and from attention inside layers.
 
 Gradients are those of the predicted class's probability with respect to the embedded input, signed. Attention inside the
 layers of Transformers is followed down to the tokens.

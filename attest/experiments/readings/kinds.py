@@ -1,4 +1,4 @@
-"""The readings by name: what may be shown in place of the attention, each one number a token."""
+"""The readings by name: explanations with one number per token, which may be shown in place of the attention."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

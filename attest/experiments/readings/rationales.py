@@ -1,6 +1,6 @@
-"""Readings against what people marked: plausibility, as ERASER scores it (DeYoung et al. 2020), beside chance.
+"""Comparison of readings with the words that people marked: plausibility, as ERASER scores it (DeYoung et al. 2020).
 
-Plausible is not faithful: a reading may rank first what people would, and not what the model hangs on.
+Plausible is not faithful: a reading may rank first what people would, and not what the model uses.
 
 Legend: B batch, R readings, T tokens, W words, A annotators.
 """

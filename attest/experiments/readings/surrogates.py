@@ -1,6 +1,6 @@
-"""Readings that captum computes: linear models of what is left of the prediction where tokens are masked at random.
+"""Readings that captum computes: linear models of the prediction on texts whose tokens are masked at random.
 
-They read each text some hundred times, and are computed where they are asked for by name.
+They read each text some hundred times, and are computed only if they are asked for by name.
 
 Legend: B batch, V variants of a text, T tokens.
 """

@@ -1,4 +1,4 @@
-"""E15 for taggers: readings of the tag of one token, side by side, and beside the words that people marked for that tag.
+"""E15 for taggers: readings of the tag of one token are compared, also with the words that people marked for that tag.
 
 The token is the one that marks are about, or one drawn at random. As in E14 it stays, and so do special tokens.
 
@@ -40,7 +40,6 @@ def tags_side_by_side(
     """Run E15 (``side_by_side``) on readings of a tagger, for the tag of one token in each sentence.
 
     Args:
-        everyone: all sentences.
         seed: chooses the sample and, with an instance's id, the token, ties, random sets and the random reading.
         texts: size of the sample.
         sets: random sets of each size.

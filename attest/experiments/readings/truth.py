@@ -1,4 +1,4 @@
-"""Readings against the tokens that are known to decide.
+"""Comparison of readings with the tokens that are known to decide.
 
 Legend: B batch, R readings, T tokens.
 """
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attest.core.rounding import compared
 from attest.experiments.erasure.operators import delete
-from attest.experiments.erasure.outcomes import kept_sets, random_ranks, ranks_of
+from attest.experiments.erasure.outcomes import kept_sets, random_ranks, ranked_by
 from attest.models.observation import Observation
 
 
@@ -56,7 +56,7 @@ def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20)
     """
     truth = truth & observation.ranked
     counts = truth.sum(dim=-1, keepdim=True)
-    first = ranks_of(truth.double().unsqueeze(1), observation.ids, observation.ranked, seed)
+    first = ranked_by(observation, truth.double().unsqueeze(1), seed)
     ranks = torch.cat([first, random_ranks(observation.ids, observation.ranked, sets, seed)], dim=1)
     left = delete(observation, kept_sets(ranks, counts, observation.mask)[:, 0].squeeze(2))
     before = observation.confidence

@@ -1,4 +1,4 @@
-"""Readings of attention inside layers that count what is attended to, not its weights alone: in our models and others'.
+"""Readings of attention inside layers that use values, not weights alone, for models of Attest and of others.
 
 In each layer a matrix says what every token has of every other; these matrices are rolled out down to the tokens.
 
