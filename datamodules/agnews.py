@@ -17,7 +17,7 @@ MIN_DF = 5
 
 
 class AgNewsDataModule(StoredDataModule):
-    """The AG corpus of news (Zhang, Zhao & LeCun, 2015): world or business?
+    """A corpus of news articles in two classes, world and business (Zhang, Zhao & LeCun, 2015).
 
     Classes: 0 world, 1 business; sports and science are left out.
     Recipes: ``jw-paper`` (the code before April 2019): the description without its title, blanks squeezed, spaCy's blank
@@ -56,7 +56,7 @@ class AgNewsDataModule(StoredDataModule):
         return Corpus(train, validation, test, self.fit_vocabulary(known.table["tokens"], MIN_DF), self.names)
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Return the news of the two chosen classes."""
+        """Return the news articles of the two chosen classes."""
         least, most = pc.min(table["label"]).as_py(), pc.max(table["label"]).as_py()
         if least is not None and (least < 1 or most > 4):  # in copies numbered from 0, 1 and 3 are sports and science
             raise AttestError(

@@ -41,7 +41,7 @@ QUESTIONS = pa.schema(
 
 
 class BabiDataModule(QuestionDataModule):
-    """The questions about bAbI's stories (Weston et al., 2016), 10,000 of them to train on.
+    """A corpus of questions about short stories, bAbI (Weston et al., 2016), with 10,000 questions to train on.
 
     Tasks:   1, 2 and 3, with one, two and three supporting facts, are those of Jain & Wallace; of the files all 20 are read.
     Words:   blanks separate them, upper case stays; full stops stand between the statements before the question, not behind
@@ -94,7 +94,8 @@ class BabiDataModule(QuestionDataModule):
         most = max(TASKS) if self.stories == "generated" else 20
         if not 1 <= self.task <= most:
             raise AttestError(
-                f"task is {self.task}; expected one from 1 to {most} of {self.stories} stories. Type --data.init_args.task=1"
+                f"task is {self.task}; expected a number from 1 to {most} for {self.stories} stories. "
+                "Type --data.init_args.task=1"
             )
         return {split: self._table(split) for split in SPLITS}
 
@@ -138,7 +139,7 @@ def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, boo
 
 
 def questions_in(lines: Iterable[str], where: str) -> pa.Table:
-    """Return the questions in the lines of stories as a table with the columns of ``QUESTIONS``."""
+    """Parse the lines of stories into a table of questions with the columns of ``QUESTIONS``."""
     return pa.Table.from_pylist(list(_questions(lines, where)), QUESTIONS)
 
 
@@ -160,8 +161,8 @@ def _questions(lines: Iterable[str], where: str) -> Iterator[dict[str, Any]]:
         question, answer, facts = _parts(text, place)
         if unknown := [fact for fact in facts if fact not in place_of]:
             raise AttestError(
-                f"{place} is supported by line {unknown[0]} of its story, which is no statement before it; expected the "
-                "numbers of statements above. Copy the file again."
+                f"{place} names line {unknown[0]} as a supporting fact; expected the number of an earlier statement of the "
+                "story. Copy the file again."
             )
         supporting = [place_of[fact] for fact in facts]
         yield {"story": story, "sentences": list(sentences), "question": question, "answer": answer, "supporting": supporting}
@@ -182,18 +183,14 @@ def _parts(text: str, place: str) -> tuple[str, str, list[int]]:
     numbers = facts[0].split() if facts else []
     if not answer or not all(map(str.isdigit, numbers)):
         raise AttestError(
-            f"{place} has the question {question[:40]!r} without an answer or numbers of supporting facts; expected these "
-            "behind tabs. Copy the file again."
+            f"{place}: after the question {question[:40]!r}, expected a tab, the answer, a tab and the numbers of supporting "
+            "facts. Copy the file again."
         )
     return question, answer, [int(number) for number in numbers]
 
 
 def lines_of(stories: Iterable[Any]) -> Iterator[str]:
-    """Return the stories of the Hub as lines in bAbI's public text format.
-
-    Args:
-        stories: lists of lines, or a list for each of their fields: ``id``, ``text``, ``answer`` and ``supporting_ids``.
-    """
+    """Convert stories of the Hub, lists of lines or a list for each of ``FIELDS``, into lines in bAbI's public text format."""
     for story in stories:
         columns = story if isinstance(story, dict) else {name: [line[name] for line in story] for name in FIELDS}
         for number, text, answer, facts in zip(*(columns[name] for name in FIELDS), strict=True):

@@ -1,6 +1,4 @@
-"""The base class of all DataModules: it reads the corpus, encodes its splits, forms batches and distributes them to the
-ranks.
-"""
+"""The base class of all DataModules, which reads a corpus, encodes its splits, forms batches and deals them to the ranks."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class TextDataModule(LightningDataModule):
-    """A corpus of texts with one label each, or one tag a token; subclasses say in ``read`` where they come from.
+    """A corpus of texts with one label for each text, or one tag for each token; subclasses read it in ``read``.
 
     Batch:   ``id`` int64 (B,), row of the text in its source; ``token_ids`` int64 (B, T) in [0, vocab_size), 0 is padding;
              ``mask`` bool (B, T), True at real tokens; ``label`` int64 (B,) in [0, num_classes), in classification; in
@@ -118,23 +116,23 @@ class TextDataModule(LightningDataModule):
         return pa.array([text.split() for text in texts.to_pylist()], TOKENS)
 
     def documents_of(self, texts: Sequence[str]) -> Documents:
-        """Return any texts as documents without labels, prepared as the corpus is; their ids count from 0."""
+        """Prepare any texts as the corpus is prepared; return documents without labels whose ids count from 0."""
         documents = self.words_of(texts)
         return documents if self.subwords is None else in_subwords(documents, self._cutter)
 
     def words_of(self, texts: Sequence[str]) -> Documents:
-        """Return any texts as documents of words, also if the model reads subwords."""
+        """Return any texts as documents of words, even if the model reads subwords."""
         tokens = self.tokenise(pa.array(texts, pa.string()))
         sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
         return Documents.of(range(len(texts)), tokens, sentences=sentences)
 
     def fit_vocabulary(self, texts: Any, min_df: int = 1) -> Vocabulary:
-        """Return the vocabulary of tokenised texts; the option of the user replaces the ``min_df`` of the corpus."""
+        """Return the vocabulary of tokenised texts; the user's option ``min_df`` replaces that of the corpus."""
         return Vocabulary.fit(texts, self.min_df or min_df, self.max_words)
 
     @cached_property
     def corpus(self) -> Corpus:
-        """Return the corpus, which is read at the first call."""
+        """Read the corpus at the first access and return it."""
         self.require_sensible()
         corpus = self.read()
         if self.max_tokens is not None:
@@ -152,9 +150,7 @@ class TextDataModule(LightningDataModule):
     @cached_property
     def _cutter(self) -> "Subwords":
         if self.sentences:
-            raise AttestError(
-                "data.init_args.subwords splits whole texts; expected sentences: false. Leave one of the two out."
-            )
+            raise AttestError("data.init_args.subwords cuts whole texts; expected sentences: false. Leave one of the two out.")
         with needing_transformers():
             from attest.models.pretrained.subwords import Subwords  # seconds that words need not wait for
 
@@ -185,15 +181,15 @@ class TextDataModule(LightningDataModule):
         return cut
 
     def tokenising(self) -> dict[str, Any]:
-        """Return all settings, beside the class, that decide how a raw text becomes words, as plain values."""
+        """Return the settings, besides the class, that decide how a raw text becomes words, as plain values."""
         return {}
 
     def split_sources(self) -> dict[str, str]:
-        """Return the source of each split, as far as it is a file."""
+        """Return the file or Hub dataset of each split; empty if the corpus does not come from files of the user."""
         return {}
 
     def encode(self, documents: Documents) -> EncodedDocuments:
-        """Return the texts as token ids, with one id for all unknown words."""
+        """Return the texts as token ids; all unknown words get one id."""
         if documents.has("question"):
             return EncodedQuestions(documents, self.vocabulary)
         encoded = EncodedSentences if self.sentences else EncodedDocuments
@@ -201,7 +197,7 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def pretrained_embeddings(self) -> Tensor | None:
-        """Return the vectors of ``embeddings`` by token id, float32 ``(vocab_size, E)``; None without this option."""
+        """Return the vectors that ``embeddings`` names, by token id, float32 ``(vocab_size, E)``; None if it names none."""
         if self.embeddings is None:
             return None
         source = self.embeddings if isinstance(self.embeddings, str) else WordVectors.of(self.embeddings)
@@ -209,7 +205,7 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def record(self) -> DataRecord:
-        """Return the record of the data: the record of the trained model if there is one, else that of the current data."""
+        """Return the record of the data of the trained model if there is a model, else of the current data."""
         return self.found if self.expected is None else self.expected.record
 
     @cached_property
@@ -240,7 +236,7 @@ class TextDataModule(LightningDataModule):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Return the words that the model knows."""
+        """Return the vocabulary of the model."""
         return self.record.vocabulary
 
     @property
@@ -250,7 +246,7 @@ class TextDataModule(LightningDataModule):
 
     @property
     def vocab_size(self) -> int:
-        """Return the number of token ids, with padding and unknown."""
+        """Return the number of token ids, including padding and the unknown word."""
         return len(self.vocabulary)
 
     @property
@@ -260,22 +256,19 @@ class TextDataModule(LightningDataModule):
 
     @property
     def positive_weight(self) -> float:
-        """Return the number of negative over positive training texts, which balances a binary task; 1 for any other task."""
+        """Return the number of negative training texts divided by that of positive ones; 1 if a task is not binary."""
         return self.record.positive_weight
 
     @cached_property
     def train(self) -> EncodedDocuments:
-        """Return the encoded training split."""
         return self._encoded("train")
 
     @cached_property
     def validation(self) -> EncodedDocuments:
-        """Return the encoded validation split."""
         return self._encoded("validation")
 
     @cached_property
     def test(self) -> EncodedDocuments:
-        """Return the encoded test split."""
         return self._encoded("test")
 
     def _encoded(self, split: str) -> EncodedDocuments:
@@ -283,7 +276,7 @@ class TextDataModule(LightningDataModule):
         return encoded if self.erased is None else encoded.without(read_erased(Path(self.erased), split))
 
     def train_dataloader(self) -> BatchLoader:
-        """Return the training batches of this rank for the current epoch; every rank gets the same number."""
+        """Return the training batches of this rank for the current epoch; every rank gets the same number of batches."""
 
         def batches() -> list[list[int]]:
             epoch = self._running.current_epoch
@@ -292,11 +285,11 @@ class TextDataModule(LightningDataModule):
         return BatchLoader(self.train, batches, self.num_workers)
 
     def val_dataloader(self) -> BatchLoader:
-        """Return validation batches for this rank, each instance on exactly one rank."""
+        """Return the validation batches of this rank; each instance is on exactly one rank."""
         return self._evaluation_loader(self.validation)
 
     def test_dataloader(self) -> BatchLoader:
-        """Return test batches, of all texts or of the part, for this rank, each instance on exactly one rank."""
+        """Return the test batches of this rank, of all texts or of ``part``; each instance is on exactly one rank."""
         return self._evaluation_loader(self.test, self.part)
 
     def _evaluation_loader(self, dataset: EncodedDocuments, part: Sequence[int] | None = None) -> BatchLoader:

@@ -1,8 +1,7 @@
-"""The formation of batches from texts of similar length. Batches are formed once for all ranks; each rank gets whole batches,
-and an epoch can resume in the middle.
+"""The formation of batches from texts of similar length, once for all ranks; each rank gets whole batches.
 
-A batch's composition decides its padding and so its arithmetic. Batches are therefore a function of the corpus and the
-seed alone, and ranks only choose which of them they see.
+The texts of a batch decide its padding and so its arithmetic. Batches are therefore a function of the corpus and the seed
+alone. An epoch can resume in the middle.
 """
 
 import math
@@ -23,13 +22,7 @@ JITTER = 0.05
 
 
 def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
-    """Return the number of texts in each batch, shortest texts first: full batches, unless they would need too much padding.
-
-    A corpus with few texts of each length has smaller batches, above all for the longest texts.
-
-    Args:
-        lengths: int64 ``(N,)``, tokens in each text, in any order.
-    """
+    """Return the number of texts in each batch, for lengths int64 ``(N,)`` in any order; the shortest texts come first."""
     ordered = np.sort(lengths)
     for limit in LIMITS:
         sizes = _cut(ordered.tolist(), batch_size, limit)
@@ -78,13 +71,13 @@ def _consecutive(order: np.ndarray, sizes: list[int]) -> list[list[int]]:
 
 
 def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> list[list[int]]:
-    """Return the whole batches of one rank, every ``ranks``-th batch; a rank without a batch gets one empty batch.
+    """Return every ``ranks``-th batch, from the batch ``rank`` on; a rank without a batch gets one empty batch.
 
     A rank without any batch would leave evaluation early, and the others would wait for it.
 
     Args:
-        equally: training needs as many steps on every rank, so the first batches of the epoch are dealt a second time until
-            they come out even; evaluation needs each instance exactly once, so some ranks get one batch fewer.
+        equally: True in training, where all ranks need the same number of steps: the first batches are dealt a second time.
+            False in evaluation, where each instance counts once: some ranks get one batch fewer.
     """
     if equally and 0 < len(batches) < ranks:
         batches = batches * math.ceil(ranks / len(batches))
@@ -94,7 +87,7 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
 
 
 class BatchLoader(DataLoader):
-    """A loader of batches that are computed when an epoch begins; iteration can start in the middle of an epoch.
+    """A loader of batches, which are computed when an epoch begins; iteration can start in the middle of an epoch.
 
     Lightning stores ``state_dict`` in every checkpoint and gives it back on resume.
 
@@ -137,8 +130,6 @@ class BatchLoader(DataLoader):
 
 
 class _BatchSampler:
-    """A sampler of lists of rows, which leaves out the first ``skip`` lists once."""
-
     def __init__(self, batches: Callable[[], list[list[int]]], batch_size: int | None) -> None:
         self._batches = batches
         self.batch_size = batch_size

@@ -1,6 +1,4 @@
-"""The corpus of CNN question answering as Jain & Wallace 2019 use it: an article, a sentence with a gap, and the entity
-that fills the gap.
-"""
+"""The CNN corpus of questions as Jain & Wallace 2019 use it: an article, a sentence with a gap, an entity for the gap."""
 
 import os
 from collections.abc import Iterator
@@ -25,7 +23,7 @@ MIN_DF = 8
 
 
 class Asked(NamedTuple):
-    """An article, a question about the article, and the entity that answers the question; blanks separate words."""
+    """A question about an article, with the entity that answers it; blanks separate words."""
 
     passage: str
     question: str
@@ -36,7 +34,7 @@ ASKED = pa.schema(dict.fromkeys(Asked._fields, pa.string()))
 
 
 class CnnQaDataModule(QuestionDataModule):
-    """The questions about CNN's articles (Hermann et al., 2015): which entity belongs in the gap of a summary sentence?
+    """A corpus of questions about CNN's articles (Hermann et al., 2015): which entity belongs in the gap of a sentence?
 
     Classes: the entities of the training articles, ``@entity0`` and so on. A model may choose among those that the article at
              hand names; a network that is ``among_candidates`` gives all others no probability.
@@ -79,7 +77,6 @@ class CnnQaDataModule(QuestionDataModule):
         return Corpus(**splits, vocabulary=Vocabulary(sorted({*known, *self.names})), label_names=self.names)
 
     def _asked(self, documents: Documents, answers: pa.ChunkedArray, split: str) -> Documents:
-        """Return the questions that have an answer, with their candidates and answers."""
         names = pa.array(self.names, pa.string())
         row, candidate = _named(documents, names)
         answer = pc.fill_null(pc.index_in(answers.combine_chunks(), value_set=names).cast(pa.int64()), -1).to_numpy()

@@ -15,7 +15,7 @@ TAGS = ("O", *(f"{place}-{chunk}" for chunk in CHUNKS for place in "BI"))
 
 
 class Conll2000DataModule(StoredDataModule):
-    """The chunks of Wall Street Journal sentences as one tag a token (Tjong Kim Sang & Buchholz, 2000).
+    """A corpus of Wall Street Journal sentences with a chunk tag for each token (Tjong Kim Sang & Buchholz, 2000).
 
     Classes: 23 tags in the BIO scheme, ``O`` first, then ``B-`` and ``I-`` of each kind of chunk in alphabetical order.
              ``I-LST`` occurs in test alone; ``B-UCP``, ``I-UCP``, ``I-INTJ`` and ``I-PRT`` in the training file alone.
@@ -48,8 +48,9 @@ class Conll2000DataModule(StoredDataModule):
 
     def tables(self) -> Tables:
         if self.sentences:
-            raise AttestError("conll2000 holds single sentences, so sentences: true has nothing to split; leave it out.")
-
+            raise AttestError(
+                "conll2000 contains single sentences; expected sentences: false. Leave the option sentences out."
+            )
         tables = super().tables()
         return {split: table.filter(pc.greater(pc.list_value_length(table["tokens"]), 0)) for split, table in tables.items()}
 

@@ -1,7 +1,4 @@
-"""The corpus as tokenised text; every source is turned into this form before it is encoded.
-
-Which texts of many: those whose ids have the smallest hashes, so that no order of a file can meet the order of a sample.
-"""
+"""The corpus as tokenised text; every source is turned into this form before it is encoded."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,16 +22,16 @@ KEY = 20261125
 
 
 def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
-    """Return rows of a random sample in ascending order, with at least one text of every class if there is room.
+    """Return the rows of a random sample in ascending order, with at least one text of every class if there is room.
 
     Args:
-        ids: int64 ``(N,)``, from 0; what a text is chosen by, so that a sample holds every smaller one and other texts that
-            come or go change little of it.
+        ids: int64 ``(N,)``, from 0. The texts whose ids have the smallest hashes are chosen: a sample contains every smaller
+            sample, and the order of the file does not matter.
         labels: ``(N,)``, the class of each text, or the list of its tags.
     """
     keys = np.random.PCG64(KEY).random_raw(ids.max(initial=0) + 1)[ids]
     rows = pc.list_parent_indices(labels).to_numpy() if pa.types.is_list(labels.type) else np.arange(len(labels))
-    classes = _flat(labels).dictionary_encode().indices.to_numpy()
+    classes = flat_labels(labels).dictionary_encode().indices.to_numpy()
     order = np.argsort(keys[rows], kind="stable")
     _, first = np.unique(classes[order], return_index=True)
     others = ~np.isin(np.arange(len(ids)), rows[order[first]])
@@ -48,14 +45,15 @@ def spaced(size: int, most: int) -> np.ndarray:
 
 def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str] | None = None) -> str | None:
     """Return a sentence that names the classes without a text in a sample; None if no class is missing."""
-    lacking = sorted({*_flat(labels).unique().to_pylist()} - {*_flat(chosen).unique().to_pylist()})
+    lacking = sorted({*flat_labels(labels).unique().to_pylist()} - {*flat_labels(chosen).unique().to_pylist()})
     if not lacking:
         return None
     shown = some([shortened(str(each if names is None else names[each])) for each in lacking])
     return f"None of the {len(chosen):,} texts drawn from the {len(labels):,} in {where} is of the class {shown}."
 
 
-def _flat(labels: pa.Array) -> pa.Array:
+def flat_labels(labels: pa.Array) -> pa.Array:
+    """Return the classes of texts, or the tags of all texts, one text after another."""
     return pc.list_flatten(labels) if pa.types.is_list(labels.type) else labels
 
 
@@ -68,7 +66,7 @@ NO_WORD = -1
 
 @dataclass(frozen=True)
 class Documents:
-    """The tokenised texts of a split, in an Arrow table with one row per text, so that tokens need no Python objects.
+    """The tokenised texts of a split, in an Arrow table with one row for each text.
 
     Columns: ``id`` int64, row of the text in its source, by which a result is joined back to it after filtering;
              ``tokens`` list of strings;
@@ -84,12 +82,7 @@ class Documents:
 
     @classmethod
     def of(cls, ids: Any, tokens: Any, **columns: Any) -> "Documents":
-        """Return documents made from Arrow arrays, NumPy arrays or nested lists.
-
-        Args:
-            columns: ``label``, ``tags``, ``rationale``, ``word``, ``sentences``, ``question`` and ``candidates``; those that
-                are None are left out.
-        """
+        """Return documents made from Arrow arrays, NumPy arrays or nested lists; columns that are None are left out."""
         given = {name: values for name, values in columns.items() if values is not None}
         tokens = tokens if isinstance(tokens, pa.Array | pa.ChunkedArray) else pa.array(tokens, TOKENS)
         return cls(pa.table({"id": pa.array(ids, pa.int64()), "tokens": tokens, **given}))
@@ -119,21 +112,19 @@ class Documents:
 
     @property
     def classes(self) -> pa.Array:
-        """Return the classes, or the lists of tags, ``(N,)``."""
+        """Return the class, or the list of tags, of each text, ``(N,)``."""
         return self.table["label" if self.has("label") else "tags"].combine_chunks()
 
     @property
     def as_read(self) -> pa.Array:
-        """Return each text with its question as one lower-case string; texts that a model reads alike give equal strings."""
+        """Return each text with its question as one lower-case string; two texts that a model reads alike are equal."""
         parts = [pc.binary_join(self.table[name].combine_chunks(), " ") for name in ("tokens", "question") if self.has(name)]
         return pc.utf8_lower(pc.binary_join_element_wise(*parts, "\0"))
 
     def words_of(self, row: int) -> list[str]:
-        """Return the words of one text."""
         return self.table["tokens"][row].as_py()
 
     def has(self, column: str) -> bool:
-        """Return whether the documents have this column."""
         return column in self.table.column_names
 
     def flat(self, column: str) -> pa.Array:
@@ -141,7 +132,7 @@ class Documents:
         return pc.list_flatten(self.table[column].combine_chunks())
 
     def take(self, rows: Sequence[int] | np.ndarray) -> "Documents":
-        """Return the documents of these rows, in this order."""
+        """Return the documents of the given rows, in the given order."""
         return Documents(self.table.take(pa.array(rows, pa.int64())))
 
     def chosen(self, most: int, sampling: Sampling) -> np.ndarray:
@@ -149,7 +140,7 @@ class Documents:
         return sample(self.ids, self.classes, most) if sampling == "keyed" else spaced(len(self), most)
 
     def where(self, keep: np.ndarray) -> "Documents":
-        """Return the documents for which ``keep``, bool ``(N,)``, is True; ids are unchanged."""
+        """Return the documents for which ``keep``, bool ``(N,)``, is True; their ids do not change."""
         return Documents(self.table.filter(pa.array(keep)))
 
 
@@ -166,12 +157,11 @@ class Corpus:
 
     @property
     def splits(self) -> dict[str, Documents]:
-        """Return the splits by name."""
         return {"train": self.train, "validation": self.validation, "test": self.test}
 
     @cached_property
     def copies(self) -> dict[str, int]:
-        """Return how many texts of a split also occur in an earlier split, by ``test in train``, without zeros."""
+        """Return how many texts of a split also occur in an earlier split; keys such as ``test in train``, no zeros."""
         texts = {split: documents.as_read for split, documents in self.splits.items()}
         pairs = combinations(SPLITS, 2)
         counts = {f"{later} in {earlier}": pc.sum(pc.is_in(texts[later], texts[earlier])).as_py() for earlier, later in pairs}
@@ -185,15 +175,14 @@ class Corpus:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Return the number of texts in each split."""
         return {split: len(documents) for split, documents in self.splits.items()}
 
     def with_each(self, change: Callable[[Documents], Documents]) -> "Corpus":
-        """Return the corpus with a change to each of its splits; the vocabulary is unchanged."""
+        """Return the corpus with each of its splits changed; the vocabulary is unchanged."""
         return replace(self, train=change(self.train), validation=change(self.validation), test=change(self.test))
 
     def require_texts(self, name: str) -> "Corpus":
-        """Refuse a corpus with texts without tokens, which give no attention, or with one class only."""
+        """Refuse a corpus that has an empty split, a text without tokens or a single class."""
         for split, documents in self.splits.items():
             empty = documents.ids[documents.lengths == 0].tolist()
             if not len(documents):
@@ -201,7 +190,7 @@ class Corpus:
             if empty:
                 raise AttestError(
                     f"{name}: {len(empty)} of the texts of the {split} split have no token (rows {empty[:NO_TOKENS_SHOWN]}); "
-                    "expected at least one in each. Remove these rows from the source, or filter by length."
+                    "expected at least one token in each text. Remove these rows from the source."
                 )
         if self.train.labels is not None and len(np.unique(self.train.labels)) < 2:
             raise AttestError(
@@ -212,7 +201,7 @@ class Corpus:
 
 
 def told(copied: Mapping[str, int], texts: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each entry of ``Corpus.copies``."""
+    """Return a sentence for each entry of ``Corpus.copies`` that says how many texts of a split are copies."""
     return [
         f"{count:,} of the {texts[later]:,} texts of the {later} split are also in the {earlier} split, so scores on them do "
         "not show what the model makes of new texts."

@@ -1,4 +1,4 @@
-"""The splits of a corpus as token ids, from which padded batches are read."""
+"""The splits of a corpus as token ids; padded batches are read from them."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -30,12 +30,7 @@ Batch = dict[str, Tensor]
 
 
 class EncodedDocuments(Dataset):
-    """A data set of texts as token ids, stored in one flat tensor and read one batch at a time.
-
-    Args:
-        documents: tokenised texts.
-        vocabulary: gives the token ids.
-    """
+    """A data set of texts as token ids, stored in one flat tensor and read one batch at a time."""
 
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         self.documents = documents
@@ -58,7 +53,7 @@ class EncodedDocuments(Dataset):
 
     @property
     def ids(self) -> np.ndarray:
-        """Return the ids of the texts in batches, int64 ``(N,)``."""
+        """Return the ids of the texts, int64 ``(N,)``."""
         return self.documents.ids
 
     def __getitems__(self, rows: list[int]) -> Batch:
@@ -67,7 +62,6 @@ class EncodedDocuments(Dataset):
         return self._padded(index, self._starts[index], torch.from_numpy(self.lengths[rows]))
 
     def _padded(self, index: Tensor, starts: Tensor, lengths: Tensor) -> Batch:
-        """Return the runs of tokens that begin at ``starts`` and have ``lengths`` tokens, padded at the end."""
         position = torch.arange(_largest(lengths))
         mask = position < lengths.unsqueeze(-1)
         source = (starts.unsqueeze(-1) + position).where(mask, 0)
@@ -85,8 +79,8 @@ class EncodedDocuments(Dataset):
             len(erased[identity]) != length for identity, length in zip(self.ids.tolist(), self.lengths, strict=True)
         ):
             raise AttestError(
-                "data.init_args.erased names other texts than these; expected the ones that the file was made from. Leave it "
-                "out, or begin afresh with FORCE=1."
+                "data.init_args.erased was made for other texts; expected the file for this corpus. Leave the option out, or "
+                "begin afresh with FORCE=1."
             )
         gone = torch.from_numpy(np.concatenate([np.asarray(erased[identity], dtype=bool) for identity in self.ids.tolist()]))
         other = copy(self)
@@ -95,16 +89,16 @@ class EncodedDocuments(Dataset):
         return other
 
     def tokens_of(self, identity: int) -> list[str]:
-        """Return the words of the text with this id, also the words that the vocabulary does not know."""
+        """Return the words of the text with the given id, including words that the vocabulary does not know."""
         return self.documents.words_of(self._row_of[identity])
 
     def units_of(self, identity: int) -> list[str]:
-        """Return the units that pooled attention weights in the text with this id: its words."""
+        """Return the words of the text with the given id, the units to which pooled attention gives weights."""
         return self.tokens_of(identity)
 
 
 class EncodedSentences(EncodedDocuments):
-    """A data set of texts as lists of sentences: ``(B, T)`` becomes ``(B, S, T)``, and a batch holds both masks."""
+    """A data set of texts as lists of sentences: ``(B, T)`` becomes ``(B, S, T)``, and a batch has two masks."""
 
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         super().__init__(documents, vocabulary)
@@ -127,16 +121,16 @@ class EncodedSentences(EncodedDocuments):
         return self._padded(index, self._sentence_starts[source], lengths) | {"sentence_mask": sentence_mask}
 
     def units_of(self, identity: int) -> list[str]:
-        """Return the units that pooled attention weights in the text with this id: its sentences."""
+        """Return the sentences of the text with the given id, the units to which pooled attention gives weights."""
         row = self._row_of[identity]
         words = iter(self.documents.words_of(row))
         return [" ".join(islice(words, length)) for length in self.documents.table["sentences"][row].as_py()]
 
 
 class EncodedQuestions(EncodedDocuments):
-    """A data set of texts with a question each; the question follows text and padding at the end of the row, outside the mask.
+    """A data set of texts with a question each; the question ends the row, behind the padding and outside the mask.
 
-    Where texts have candidates, these stand before the question: each is the size of the vocabulary plus its class.
+    Candidate answers stand before the question; the id of each is the size of the vocabulary plus its class.
     """
 
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
@@ -162,7 +156,6 @@ class EncodedQuestions(EncodedDocuments):
         return batch | wide | {"token_ids": tokens}
 
     def question_of(self, identity: int) -> list[str]:
-        """Return the words of the question beside the text with this id."""
         return self.documents.table["question"][self._row_of[identity]].as_py()
 
 
@@ -176,7 +169,7 @@ def _starts(lengths: np.ndarray) -> Tensor:
 
 
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
-    """Return the erased tokens of each text of a split, bool ``(T,)``, by id."""
+    """Return which tokens of each text of a split are erased, bool ``(T,)``, by id of the text."""
     if not path.is_file():
         raise AttestError(f"data.init_args.erased: {path} does not exist; expected a table that `attest roar` wrote.")
     rows = pd.read_parquet(path)
@@ -185,19 +178,15 @@ def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
 
 
 def corpus_in_subwords(corpus: Corpus, subwords: "Subwords") -> Corpus:
-    """Return a corpus with its texts cut into subwords; labels are unchanged, and the vocabulary is that of the model."""
+    """Return a corpus with its texts cut into subwords; labels stay, and the vocabulary is that of the model."""
     cut = corpus.with_each(lambda documents: in_subwords(documents, subwords, corpus.label_names))
     return replace(cut, vocabulary=Vocabulary(subwords.vocabulary))
 
 
 def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequence[str] = ()) -> Documents:
-    """Return the texts as a pretrained model reads them, as subwords with special tokens.
+    """Return the texts as a pretrained model reads them, as subwords with special tokens; say how many texts are cut.
 
-    The tag of a word is that of its first subword, and no other has one; all subwords of a word that decides decide. Ends of
-    texts that are longer than the model reads are cut, and counted; so are words with a tag that have no subword.
-
-    Args:
-        label_names: the names of the tags, in class order, if there are tags.
+    Only the first subword of a word has its tag; all subwords of a deciding word are deciding.
     """
     from attest.models.pretrained.subwords import tags_of_subwords, told_of_unread  # whoever gives subwords has waited for it
     from attest.models.pretrained.texts import side_cut

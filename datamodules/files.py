@@ -1,4 +1,4 @@
-"""The data of the user: texts with a label each, or tokens with a tag each, from files or the Hub."""
+"""The data of the user: texts with a label each, or tokens with a tag each, from files or from the Hub."""
 
 from collections import Counter
 from contextlib import suppress
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.corpus import Corpus, Documents, flat_labels
 from attest.datamodules.instances import FileOptions, in_order, read_instances
 from attest.datamodules.notice import option, some
 from attest.datamodules.rows import UTF_8
@@ -24,7 +24,7 @@ COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init
 
 
 class FilesDataModule(StoredDataModule):
-    """A data set of the user's own, for classification or tagging, in CSV, TSV, JSONL or parquet files, or on the Hub.
+    """A data set of the user's own in CSV, TSV, JSONL or parquet files or on the Hub, for classification or tagging.
 
     Columns: named, or guessed from usual names and printed. A text is a string (spaCy's blank English tokenizer, lower case)
              or a list of words (taken as they are). A label is a string, number or truth value; in tagging, tags are a list as
@@ -100,7 +100,6 @@ class FilesDataModule(StoredDataModule):
         }  # fmt: skip
 
     def _require_sources(self) -> None:
-        """Refuse a missing file, and one file for two splits, also under two names; a Hub dataset holds several splits."""
         missing = [split for split in ("train", "test") if split not in self.sources]
         if missing:
             raise AttestError(f"DATA=files has no {missing[0]} file; expected one to train and one to test. Type: {COMMAND}")
@@ -115,36 +114,33 @@ class FilesDataModule(StoredDataModule):
                 )
 
     def prepare(self, tables: Tables) -> Corpus:
-        names = in_order(set(_flat_labels(tables["train"]).to_pylist()))
+        names = in_order(set(flat_labels(tables["train"]["label"].combine_chunks()).to_pylist()))
         splits = {split: self._encoded_labels(table, names) for split, table in tables.items()}
         if "validation" not in splits:
             splits["train"], splits["validation"] = self._parted(splits["train"], names)
         return Corpus(**splits, vocabulary=self.fit_vocabulary(splits["train"].table["tokens"]), label_names=names)
 
     def _encoded_labels(self, table: pa.Table, names: tuple[str, ...]) -> Documents:
-        numbers = pc.index_in(_flat_labels(table), value_set=pa.array(names)).cast(pa.int64())
         texts, labels = table["text"].combine_chunks(), table["label"].combine_chunks()
-        if pa.types.is_list(labels.type):
-            return self._words(table["id"], texts, tags=pa.ListArray.from_arrays(labels.offsets, numbers))
-        if pa.types.is_list(texts.type):
-            return self._words(table["id"], texts, label=numbers)
-        return self.documents(table["id"], texts, numbers)
+        numbers = pc.index_in(flat_labels(labels), value_set=pa.array(names)).cast(pa.int64())
+        if not pa.types.is_list(texts.type):
+            return self.documents(table["id"], texts, numbers)
+        tagging = pa.types.is_list(labels.type)
+        decided = {"tags": pa.ListArray.from_arrays(labels.offsets, numbers)} if tagging else {"label": numbers}
+        sentences = [list(sentence_lengths(text)) for text in texts.to_pylist()] if self.sentences else None
+        return Documents.of(table["id"], texts, sentences=sentences, **decided)
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
         return TextDataModule.tokenise(self, texts) if self.in_words else spacy_tokens(texts)
 
-    def _words(self, ids: pa.ChunkedArray, words: pa.ListArray, **labels: pa.Array) -> Documents:
-        sentences = [list(sentence_lengths(text)) for text in words.to_pylist()] if self.sentences else None
-        return Documents.of(ids, words, sentences=sentences, **labels)
-
     def _parted(self, documents: Documents, names: tuple[str, ...]) -> tuple[Documents, Documents]:
         """Split texts into training and validation; copies of a text stay together if there are enough different texts."""
         if self.sampling == "keyed":
-            with suppress(ValueError):
+            with suppress(ValueError):  # scikit-learn refuses: too few different texts
                 return self._cut(documents, documents.as_read.dictionary_encode().indices.to_numpy())
         try:
             return self._cut(documents, np.arange(len(documents)))
-        except ValueError as error:
+        except ValueError as error:  # scikit-learn refuses: too few texts of a class
             counts = Counter([] if documents.labels is None else documents.labels.tolist())
             alone = [names[label] for label, count in counts.items() if count == 1]
             cut = f"{ceil(self.validation_share * len(documents))} for {len(names)} classes"
@@ -162,8 +158,3 @@ class FilesDataModule(StoredDataModule):
         parts = split_at_random(different, self.validation_share, self.split_seed, labels)
         train, validation = (documents.where(np.isin(texts, part)) for part in parts)
         return train, validation
-
-
-def _flat_labels(table: pa.Table) -> pa.Array:
-    labels = table["label"].combine_chunks()
-    return pc.list_flatten(labels) if pa.types.is_list(labels.type) else labels

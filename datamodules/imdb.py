@@ -17,7 +17,7 @@ JW_LONGEST = 400
 
 
 class ImdbDataModule(StoredDataModule):
-    """The sentiment, in two classes, of reviews of the Internet Movie Database (Maas et al., 2011).
+    """A corpus of movie reviews from IMDb in two classes, negative and positive (Maas et al., 2011).
 
     Classes: 0 negative, 1 positive.
     Words:   those of Keras' word index, from which Jain & Wallace start: ASCII punctuation except the apostrophe separates
@@ -91,13 +91,12 @@ class ImdbDataModule(StoredDataModule):
 
 
 def tokens_among(words: pa.Array, texts: pa.Array) -> pa.Array:
-    """Return the words of reviews, without the words that are not in ``words``."""
+    """Return the words of reviews that are among ``words``."""
     tokens = review_tokens(texts)
     return keep_tokens(tokens, pc.is_in(pc.list_flatten(tokens), value_set=words))
 
 
 def _short(reviews: Documents) -> Documents:
-    """Return the reviews without the long ones, positive reviews before negative reviews."""
     positives_first = np.argsort(-reviews.table["label"].to_numpy(), kind="stable")
     reviews = reviews.take(positives_first)
     return reviews.where(reviews.lengths < JW_LONGEST)

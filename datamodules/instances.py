@@ -1,4 +1,4 @@
-"""The texts with labels in the files of the user: columns are chosen and cells checked; bad rows are refused or left out."""
+"""The texts with labels in the user's files: columns are chosen, cells are checked, bad rows are refused or left out."""
 
 import math
 import re
@@ -25,17 +25,13 @@ TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
 
 @dataclass(frozen=True)
 class FileOptions:
-    """The options of the user for reading files; None means that the value is guessed.
+    """The user's options for reading files; None means that the value is guessed.
 
     Args:
-        text_column: texts, or words in tagging.
-        label_column: labels, or tags in tagging.
-        tagging: one tag a word instead of one label a text.
-        encoding: the encoding of CSV, TSV and JSONL files.
-        on_bad_rows: ``refuse`` the data, or ``skip`` bad rows.
+        text_column, label_column, tagging, encoding, on_bad_rows: as in ``FilesDataModule``.
         second_column: the second text of a pair; None for single texts, unless it is guessed.
         pairs: whether a second text is guessed by the name of its column.
-        several: a list of labels a text, or labels with commas between, instead of one label.
+        several: a list of labels for each text, or labels with commas between, instead of one label.
     """
 
     text_column: str | None
@@ -50,7 +46,7 @@ class FileOptions:
 
 @dataclass(frozen=True)
 class Instance:
-    """A text, a pair of texts or a list of words, with its class, its labels or the tags of its words; or a row's problem."""
+    """A text, a pair of texts or a list of words, with its class, its labels or its tags; or the problem of a row."""
 
     number: int
     """Of its row, counted from 0."""
@@ -61,7 +57,7 @@ class Instance:
 
     @property
     def names(self) -> list[str]:
-        """Return the classes or tags of this text."""
+        """Return the classes or tags of the text."""
         if self.label is None:
             return []
         return self.label if isinstance(self.label, list) else [self.label]
@@ -69,11 +65,10 @@ class Instance:
 
 def read_instances(
     sources: Mapping[str, str], options: FileOptions, *, classes: bool
-) -> tuple[dict[str, list[Instance]], "Columns"]:
-    """Read the texts and labels of files; refuse bad rows, or leave them out and say so.
+) -> tuple[dict[str, list[Instance]], "FileColumns"]:
+    """Read the texts and labels of files; refuse bad rows, or leave them out and print how many.
 
-    Args:
-        classes: whether the labels of the first must be classes, and those of the others among them.
+    If ``classes``, the labels of the first file must be classes, and those of all other files must be among these classes.
     """
     rows = {split: read_rows(source, split, options.encoding) for split, source in sources.items()}
     for split, found in rows.items():
@@ -114,7 +109,6 @@ def _refuse_bad(
     *,
     only_if_all: bool = False,
 ) -> None:
-    """Refuse a file with bad rows, unless they are to be skipped and some rows are good."""
     problems = {row.problem for row in rows if row.problem is not None}
     useless = all(row.problem is not None for row in rows)
     if not problems or (not useless and (only_if_all or options.on_bad_rows == "skip")):
@@ -138,17 +132,15 @@ def _complaint(source: str, rows: Sequence[FileRow | Instance]) -> str:
     return f"{source} has {bad} bad {'row' if bad == 1 else 'rows'} of {len(rows)}: {some(reasons, '; ')}."
 
 
-# Columns: named by the user, or guessed.
+# FileColumns: named by the user, or guessed.
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The columns of texts and labels.
+class FileColumns:
+    """The columns of a file that hold texts and labels.
 
     Args:
-        text, label: names of columns.
-        tagging: one label a word instead of one a text.
-        words: texts come as lists of words, or as words with blanks between, and are taken as they are.
+        words: texts are lists of words, or words with blanks between, and are not tokenised.
         guessed: whether a name was guessed.
         others: columns that are not read.
         second: the column of the second text of a pair; None for single texts.
@@ -175,8 +167,8 @@ class Columns:
         return f"{what} from the columns {read} and {self.label}{how}.{unread}"
 
 
-def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> Columns:
-    """Return the columns that the user names, else the columns that names or, of two columns, text lengths suggest."""
+def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> FileColumns:
+    """Return the columns that the user names, else those that their names or, of two columns, their lengths suggest."""
     text, label, second = options.text_column, options.label_column, options.second_column
     names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
     for given in (text, label, second):
@@ -208,10 +200,10 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
         _require_tags(source, rows, text, label)
     words = tagging or isinstance(_first_cell(rows, text), list)
     others = tuple(name for name in names if name not in (text, label))
-    return Columns(text, label, tagging, words, guessed, others, second, options.several)
+    return FileColumns(text, label, tagging, words, guessed, others, second, options.several)
 
 
-def _require_columns(source: str, rows: Sequence[FileRow], columns: Columns, training: str) -> None:
+def _require_columns(source: str, rows: Sequence[FileRow], columns: FileColumns, training: str) -> None:
     cells = [row.cells for row in rows if row.problem is None]
     for column in (columns.text, columns.label, *([] if columns.second is None else [columns.second])):
         if cells and not any(column in each for each in cells):
@@ -226,7 +218,6 @@ def _name_them() -> str:
 
 
 def _require_header(source: str, names: Sequence[str], rows: Sequence[FileRow]) -> None:
-    """Refuse a first line that is no header, because it holds a number, or a value that occurs again below."""
     for name in names if _has_header(source) else ():
         if name and (_number(name) is not None or any(str(row.cells.get(name)).strip() == name for row in rows)):
             raise AttestError(
@@ -237,8 +228,6 @@ def _require_header(source: str, names: Sequence[str], rows: Sequence[FileRow]) 
 
 
 def _require_tags(source: str, rows: Sequence[FileRow], text: str, label: str) -> None:
-    """Refuse lists of labels that cannot be tags, because most lists are longer or shorter than their text."""
-
     def count(cell: object) -> int:
         return len(cell.split() if isinstance(cell, str) else cell) if isinstance(cell, str | list) else 0
 
@@ -254,7 +243,6 @@ def _require_tags(source: str, rows: Sequence[FileRow], text: str, label: str) -
 
 
 def _looks_tagged(names: list[str], rows: Sequence[FileRow], label: str | None) -> bool:
-    """Return whether the labels are lists, or the file has a column of tags and no column of labels."""
     label = label or first_of(LABELS, names) or first_of(TAGS, names)
     if label is None:
         return False
@@ -266,7 +254,7 @@ def _first_cell(rows: Sequence[FileRow], column: str) -> object:
 
 
 def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    """Return the column whose name is likeliest, exactly or whatever its case; None if no name is known."""
+    """Return the column that has the likeliest of the known names, in any case; None if no column has one."""
     there = [name for name in names if name != other_than]
     by_name = {name.lower(): name for name in there} | {name: name for name in there}
     return next((by_name[name] for name in known if name in by_name), None)
@@ -295,10 +283,10 @@ HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class BadCellError(ValueError):
-    """A cell with a wrong value; the message says why, in a few words."""
+    """A cell with a wrong value; the message says what is wrong, in a few words."""
 
 
-def _instance(number: int, row: FileRow, columns: Columns) -> Instance:
+def _instance(number: int, row: FileRow, columns: FileColumns) -> Instance:
     if row.problem is not None:
         return Instance(number, row.place, problem=row.problem)
     text, label = row.cells.get(columns.text), row.cells.get(columns.label)
@@ -318,7 +306,6 @@ def _known(instance: Instance, known: set[str]) -> Instance:
 
 
 def _string(cell: Any, what: str) -> str:
-    """Return a cell as text: numbers and truth values as they are written, bytes decoded."""
     if isinstance(cell, list | dict):
         raise BadCellError(f"{'a list' if isinstance(cell, list) else 'an object'} where a {what} belongs")
     try:
@@ -343,7 +330,7 @@ def _words(cell: Any) -> list[str]:
     if not isinstance(words, list) or not words:
         raise BadCellError("missing text")
     if not all(isinstance(word, str) and word for word in words):
-        raise BadCellError("a word that is none")
+        raise BadCellError("a word that is empty or no text")
     return [_encodable(word) for word in words]
 
 
@@ -354,7 +341,6 @@ def _label(cell: Any) -> str:
 
 
 def _labels(cell: Any) -> list[str]:
-    """Return the labels of a text: a list, or labels with commas between; an empty list if there are none."""
     missing = cell is None or (isinstance(cell, float) and math.isnan(cell))
     labels = [] if missing else cell if isinstance(cell, list) else _label(cell).split(",") if str(cell).strip(UNSEEN) else []
     return [_label(label) for label in labels]
@@ -376,7 +362,7 @@ FEW = 20
 
 
 def in_order(names: set[str]) -> tuple[str, ...]:
-    """Return the names of classes in numerical order if all are numbers, else alphabetically, with the tag ``O`` first."""
+    """Return the names of classes in numerical order if all are numbers, else alphabetically, the tag ``O`` first."""
     numbers = {name: number for name in names if (number := _number(name)) is not None}
     if len(numbers) < len(names):
         return tuple(sorted(names, key=lambda name: (name != "O", name)))

@@ -1,4 +1,4 @@
-"""The texts with labels, of a corpus or a file, for models with their own tokenizer."""
+"""The texts with labels, from a corpus or a file, for models with their own tokenizer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Labelled:
     every: frozenset[str]
 
     def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
-        """Return the labels under the names that a model uses."""
+        """Return the labels with the names that a model uses."""
         known = by_name(self.every, names, how, numbered)
         return [
             [names[known[tag]] for tag in label] if isinstance(label, list) else names[known[label]] for label in self.labels
@@ -65,7 +65,7 @@ def labelled(
     several: bool = False,
     numbers: bool = False,
 ) -> Labelled:
-    """Return at most ``most`` random texts of a file or a split of a corpus, with every class if there is room.
+    """Return at most ``most`` random texts of a file or of a split of a corpus, with every class if there is room.
 
     Args:
         source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.

@@ -20,7 +20,7 @@ LOADED_ORDER, POOLED_ORDER = 0, 42
 
 
 class NewsgroupsDataModule(StoredDataModule):
-    """The newsgroup that a post of 1993 was sent to (Lang, 1995; the version split by date).
+    """A corpus of posts to newsgroups of 1993; the class is the newsgroup (Lang, 1995; the version split by date).
 
     Classes: the ``groups``, in their order; by default 0 baseball, 1 hockey.
     Text:    headers, signatures and quotations are removed by scikit-learn's functions under every protocol, since they give
@@ -137,7 +137,7 @@ def _shuffled(size: int, seed: int) -> np.ndarray:
 
 
 def stripped(post: str) -> str:
-    """Return a post without header, signature and quotations, by scikit-learn's own functions in its order."""
+    """Return a post without header, signature and quotations, which scikit-learn's own functions remove."""
     from sklearn.datasets import _twenty_newsgroups as newsgroups  # private, but the very functions of its ``remove``
 
     body = newsgroups.strip_newsgroup_footer(newsgroups.strip_newsgroup_header(post))
@@ -145,7 +145,7 @@ def stripped(post: str) -> str:
 
 
 def fetched(split: str) -> pa.Table:
-    """Return the raw posts of one split from scikit-learn's fetcher, in the order of their files."""
+    """Download the raw posts of one split by scikit-learn's function and return them in the order of their files."""
     from sklearn.datasets import fetch_20newsgroups
 
     try:

@@ -12,19 +12,19 @@ LONGEST_NAME = 40
 
 
 def say(sentence: str) -> None:
-    """Print a sentence from the first process only; Lightning, if it was imported, knows which process this is."""
+    """Print a sentence, in the first process only."""
     if getattr(rank_zero_only, "rank", 0) == 0:
         print(sentence, flush=True)
 
 
 def some(found: Sequence[str], separator: str = ", ", few: int = FIRST_FEW) -> str:
-    """Return the first few items as text, and how many more there are."""
+    """Return the first few items as text, followed by the number of all others."""
     more = len(found) - few
     return separator.join(found[:few]) + (f" and {more} more" if more > 0 else "")
 
 
 def shortened(name: str) -> str:
-    """Return a name, shortened so that a message can contain it."""
+    """Return the first 40 characters of a name, so that a message can contain it."""
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
@@ -32,13 +32,13 @@ _TYPED_PLAINLY: ContextVar[bool] = ContextVar("typed plainly", default=False)
 
 
 def option(name: str, value: str) -> str:
-    """Return an option of the data as the user types it: ``--data.init_args.text_column=a``, or ``--text-column=a``."""
+    """Return an option as the user types it: ``--data.init_args.text_column=a``, or ``--text-column=a`` in a trial."""
     return f"--{name.replace('_', '-')}={value}" if _TYPED_PLAINLY.get() else f"--data.init_args.{name}={value}"
 
 
 @contextmanager
 def typed_plainly() -> Iterator[None]:
-    """Let messages inside the block name options in the form that a trial takes."""
+    """Let messages inside the block name options in the form of ``attest trial``."""
     token = _TYPED_PLAINLY.set(True)
     try:
         yield

@@ -1,7 +1,6 @@
 """The planted corpus: generated reviews from a small grammar, whose label is decided by known tokens.
 
-Everything is generated from a seed, nothing is stored, so it needs no network, and every explanation and every test of
-explanations can be scored against the tokens that really decide (E15).
+Any explanation can be compared with the tokens that decide (experiment E15). Nothing is downloaded or stored.
 """
 
 import random
@@ -40,7 +39,7 @@ LENGTHS = (8, 60)
 
 
 class PlantedDataModule(TextDataModule):
-    """A corpus of review-like texts of 8 (two clauses: 10) to 60 tokens, in two balanced classes, with the tokens that decide.
+    """A generated corpus of reviews of 8 to 60 tokens, in two balanced classes, whose deciding tokens are known.
 
     Rules:   ``token``     one opinion word decides.
              ``negation``  one opinion word decides, reversed if "not" stands right before it. A neutral word is negated or not
@@ -79,7 +78,7 @@ class PlantedDataModule(TextDataModule):
 
 
 def planted_texts(rule: Rule, seed: int) -> Iterator[tuple[Clause, int]]:
-    """Yield an endless stream of different texts with alternating labels; equal seeds give equal streams."""
+    """Yield an endless stream of different texts whose labels alternate; equal seeds give equal streams."""
     draw = random.Random(f"planted {rule} {seed}")
     seen: set[tuple[str, ...]] = set()
     while True:
@@ -92,7 +91,6 @@ def planted_texts(rule: Rule, seed: int) -> Iterator[tuple[Clause, int]]:
 
 
 def _text(draw: random.Random, deciding: list[Clause]) -> Clause:
-    """Return a text that hides the deciding clauses, in their order, among fillers up to a random length."""
     shortest, longest = LENGTHS
     target = draw.randint(shortest, longest)
     fillers: list[Clause] = []
@@ -128,7 +126,6 @@ def _token(draw: random.Random, label: int) -> list[Clause]:
 
 
 def _negation(draw: random.Random, label: int) -> list[Clause]:
-    """Draw an opinion and a neutral word, each negated at random and independently of the other."""
     negated = draw.random() < 0.5
     opinion = (draw.choice(PRAISE if label != negated else BLAME), True)
     neutral = (draw.choice(NEUTRAL), False)

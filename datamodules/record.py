@@ -1,7 +1,7 @@
-"""The record of a model's data: its vocabulary and classes, which a checkpoint needs, and the content of its splits.
+"""The record of a model's data: its vocabulary and classes, and the fingerprints of its splits.
 
-A run keeps this record in its folder (``data.json``) and in its checkpoints. Later commands read new texts by the record
-alone, and refuse data that is no longer the same.
+A run keeps the record in its folder (``data.json``) and in its checkpoints. Later commands read new texts by the record and
+refuse data that have changed.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ PREPROCESSING = 1
 
 @dataclass(frozen=True)
 class DataRecord:
-    """The record of the data of a model: everything that the model must know about them, as plain values.
+    """A record of what a model must know of its data, as plain values.
 
     Args:
         words: the words of the vocabulary, in id order.
@@ -64,7 +64,6 @@ class DataRecord:
         sources: Mapping[str, str],
         sampling: Sampling,
     ) -> "DataRecord":
-        """Return the record of a corpus that has been read."""
         return cls(
             words=corpus.vocabulary.words,
             label_names=tuple(corpus.label_names),
@@ -80,7 +79,7 @@ class DataRecord:
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> "DataRecord":
-        """Return the record that ``plain`` has turned into plain values."""
+        """Return the record from the plain values that ``plain`` returned."""
         lists = {name: tuple(values[name]) for name in ("words", "label_names")}
         return cls(**{**values, **lists})
 
@@ -94,20 +93,19 @@ class DataRecord:
         return Vocabulary(self.words)
 
     def touched(self) -> list[str]:
-        """Return the splits whose files have changed since training; missing files do not count."""
+        """Return the splits whose files have changed since training; a missing file does not count."""
         known = {split: Path(self.sources[split]) for split in self.files}
         return [split for split, file in known.items() if file.is_file() and _digest(file) != self.files[split]]
 
     def require(self, found: "DataRecord", whose: str) -> None:
-        """Raise an error if data differ from the data on which a model was trained and tested."""
+        """Raise an ``AttestError`` if the data differ from the data on which a model was trained and tested."""
         differing = [split for split in SPLITS if self.fingerprints[split] != found.fingerprints[split]]
         if not differing and (self.words, self.label_names) == (found.words, found.label_names):
             return
         what = "; ".join(self._difference(split, found) for split in differing) or "the vocabulary is another one"
         raise AttestError(
-            f"the data differ from those of {whose}: {what}; expected the same texts and "
-            "labels. Put the old data back; or, for the new data, type the command that trained it with FORCE=1, or "
-            "with --run.root=<another folder> to keep both."
+            f"the data differ from those of {whose}: {what}; expected the same texts and labels. Put the old data back; or, "
+            "for the new data, train again with FORCE=1, or with --run.root=<another folder> to keep both runs."
         )
 
     def _difference(self, split: str, found: "DataRecord") -> str:
@@ -118,10 +116,7 @@ class DataRecord:
 
 
 def fingerprint_of(documents: Documents) -> str:
-    """Return the SHA-256 of all columns, from ids to candidates, in the order of the texts; equal on every machine.
-
-    Where the texts came from, and how they lie in memory, makes no difference.
-    """
+    """Return the SHA-256 of all columns of a split, with the texts in their order; equal on every machine."""
     digest = hashlib.sha256()
     for name in sorted(documents.table.column_names):
         digest.update(f"{name}:{len(documents)}:".encode())
@@ -157,7 +152,7 @@ def _digest(file: Path) -> str:
 
 @dataclass(frozen=True)
 class Expected:
-    """The record with which data must agree, and the name of its owner."""
+    """A record with which data must agree, and the name of the owner of the record."""
 
     record: DataRecord
     whose: str
@@ -168,7 +163,7 @@ EXPECTED: ContextVar[Expected | None] = ContextVar("expected data", default=None
 
 @contextmanager
 def expecting(record: DataRecord | None, whose: str) -> Iterator[None]:
-    """Let every DataModule made inside the block use a record, and refuse data that differ from the record."""
+    """Let every DataModule that is made inside the block use a record and refuse data that differ from it."""
     token = EXPECTED.set(None if record is None else Expected(record, whose))
     try:
         yield

@@ -1,6 +1,6 @@
-"""The rows of the user's files, which are CSV, TSV, JSONL, parquet or a dataset of the Hub; each row knows its place.
+"""The rows of the user's files (CSV, TSV, JSONL, parquet) or of a dataset on the Hub; each row knows its place.
 
-A row that cannot be read is kept with its problem, so that all bad rows of a file can be told at once.
+A row that cannot be read is kept with its problem, so that one message can name all bad rows of a file.
 """
 
 import codecs
@@ -48,7 +48,7 @@ class FileRow:
 
 
 def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
-    """Read all rows of a file or Hub dataset, good and bad; blank lines are skipped.
+    """Read all rows of a file or of a Hub dataset, good and bad; blank lines are skipped.
 
     Args:
         source: path of a file whose ending says what it is, id of a Hub dataset, or a local folder laid out like one.
@@ -82,10 +82,9 @@ def _read_text(path: Path, encoding: str) -> str:
 
 
 def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
-    """Read cells that may be quoted with ``"``; the first line names the columns.
+    """Read cells that may be quoted with ``"``.
 
-    Of comma, semicolon (as Excel writes where numbers have decimal commas), tab and bar, the one that separates most names
-    separates all cells; any but the comma is said.
+    The separator is the sign that cuts the first line into most names; Excel may write semicolons.
     """
     text = _read_text(path, encoding)
     first = next((line for line in StringIO(text, newline="") if line.strip()), "")
@@ -96,10 +95,7 @@ def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
 
 
 def _tsv(path: Path, encoding: str) -> Iterator[FileRow]:
-    """Read tab-separated cells; the first line names the columns.
-
-    Quotation marks are text, unless each of them stands as pandas and R write it: around a whole cell, doubled inside.
-    """
+    """Read tab-separated cells; quotation marks are text, unless all stand as pandas and R write them, around whole cells."""
     text = _read_text(path, encoding)
     quoted = '"' in text and '"' not in QUOTED_CELL.sub("", text)
     if quoted:
@@ -124,7 +120,6 @@ def _separated(path: Path, text: str, encoding: str, **dialect: Any) -> Iterator
 
 
 def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
-    """Return the names in the first line, without surrounding blanks; refuse a line that cannot name columns."""
     if any(UNDECODABLE.search(name) or "\0" in name for name in header):
         raise AttestError(
             f"{path} names its columns in another encoding; expected {encoding.upper()}. "

@@ -1,6 +1,6 @@
-"""The sources of the real corpora: the folder named by ATTEST_DATA, else the public source of the same instances.
+"""The sources of the real corpora: files below the folder ATTEST_DATA if it is set, else a public source.
 
-Of the Hugging Face Hub data files alone are read; code of a dataset is never run.
+Only data files are read from the Hugging Face Hub; the code of a dataset is never run.
 """
 
 import hashlib
@@ -29,11 +29,11 @@ class CorpusSource:
     """The source of a corpus.
 
     Args:
-        splits: each has a file below ``ATTEST_DATA/<corpus>``.
-        hub: its repository on the Hugging Face Hub; empty where it comes from ``archive``.
-        archive: the site that it is downloaded from.
+        splits: the names of the splits, each with a file below ``ATTEST_DATA/<corpus>``.
+        hub: the repository on the Hugging Face Hub; empty if the corpus comes from ``archive``.
+        archive: the site from which the corpus is downloaded.
         file: the glob pattern for the file of a split.
-        instead: the same of each split in another layout, where there are two.
+        instead: the patterns for the files of each split in a second layout; empty if there is one layout.
     """
 
     splits: tuple[str, ...]
@@ -43,7 +43,7 @@ class CorpusSource:
     instead: tuple[str, ...] = ()
 
     def found(self, folder: Path) -> dict[str, list[Path]]:
-        """Return the files of each split in a folder by the name of the split; an empty list if a split has none."""
+        """Return the files of each split in a folder, by name of the split; an empty list if a split has no file."""
         layouts = [[self.file.format(split) for split in self.splits], self.instead]
         first, other = ({name: sorted(folder.glob(name)) for name in layout} for layout in layouts)
         return other if any(other.values()) and not any(first.values()) else first
@@ -69,7 +69,7 @@ CATALOGUE = {
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The content of a split as hashes, which are equal for files that differ only in compression or layout."""
+    """The hashes of the content of a split; files that differ only in compression or layout have equal hashes."""
 
     rows: int
     ordered: str
@@ -86,7 +86,7 @@ class Fingerprint:
         return cls(table.num_rows, _combined(digests), _combined(sorted(digests)))
 
     def difference(self, known: "Fingerprint") -> str | None:
-        """Return a sentence about how this split differs from the known split; None if it does not differ."""
+        """Return how this split differs from the known split, in words; None if it does not differ."""
         if self.ordered == known.ordered:
             return None
         if self.unordered == known.unordered:
@@ -101,7 +101,7 @@ def _combined(digests: list[bytes]) -> str:
 
 
 def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable[[str], pa.Table]) -> pa.Table:
-    """Return one split of a corpus, from the local folder if there is one."""
+    """Return one split of a corpus from the local folder if there is one, else from its public source."""
     folder = os.environ.get(DATA_VARIABLE)
     if not folder:
         return require_columns(public(split), columns, f"the public source of {name}")
@@ -115,7 +115,6 @@ def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """Return the table in a parquet file."""
     try:
         return pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
@@ -125,7 +124,7 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa.Table:
-    """Return these columns of a table, in this order."""
+    """Return the given columns of a table, in the given order; refuse a table that lacks one of them."""
     missing = [column for column in columns if column not in table.column_names]
     if missing:
         raise AttestError(
@@ -136,7 +135,7 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
 
 
 def compare(name: str, split: str, found: Fingerprint, known: Fingerprint) -> None:
-    """Print a sentence if a split differs from the split whose counts are published, and say how it differs."""
+    """Print a sentence that says how a split differs from the split with the published counts, if it differs."""
     if difference := found.difference(known):
         source = f"the folder in {DATA_VARIABLE}" if os.environ.get(DATA_VARIABLE) else "the public source"
         say(
@@ -161,7 +160,6 @@ PARQUET = "refs/convert/parquet"
 def load_hub_split(
     repository: str, split: str, revision: str | None = None, *, names: bool = False, subset: str | None = None
 ) -> pa.Table:
-    """Return one split of a Hub dataset."""
     import datasets  # a second and a half that local files need not wait for
 
     try:

@@ -14,7 +14,7 @@ NEUTRAL = 2
 
 
 class SstDataModule(StoredDataModule):
-    """The sentiment, in two classes, of sentences of the Stanford Sentiment Treebank (Socher et al., 2013).
+    """A corpus of sentences from movie reviews in two classes, negative and positive (Socher et al., 2013).
 
     Classes: 0 negative (very negative, negative), 1 positive (positive, very positive); neutral sentences are dropped.
     Splits:  the treebank's own, 6920 / 872 / 1821 sentences.

@@ -1,11 +1,6 @@
-"""The base class of corpora in files: their content is compared with known counts and tokenised.
-
-``StoredDataModule`` is what they share, ``QuestionDataModule`` what those share that have a question, or a hypothesis, beside
-each text.
-"""
+"""The base classes of corpora in files: ``StoredDataModule``, and ``QuestionDataModule`` for corpora with questions."""
 
 import os
-from abc import abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +23,7 @@ Tables = dict[str, pa.Table]
 
 
 class StoredDataModule(TextDataModule):
-    """A corpus read from files; a subclass names the files and defines how they are prepared (``prepare``)."""
+    """A corpus in files; a subclass names the files and prepares their content in ``prepare``."""
 
     folder: ClassVar[str]
     """Folder of the corpus below ``ATTEST_DATA``."""
@@ -56,23 +51,23 @@ class StoredDataModule(TextDataModule):
         return CATALOGUE[self.folder].hub
 
     def tables(self) -> Tables:
-        """Return the splits as their source has them, one row per instance."""
+        """Return the splits as their source has them, one row for each instance."""
         return {split: load_split(self.folder, split, self.columns, self.public) for split in self.splits}
 
     def public(self, split: str) -> pa.Table:
-        """Return a split from its public source."""
+        """Download a split from its public source."""
         return load_hub_split(self.hub, split, self.revision)
 
-    @abstractmethod
     def prepare(self, tables: Tables) -> Corpus:
         """Return the corpus, tokenised, split and filtered."""
+        raise NotImplementedError(f"{type(self).__name__} must say how a corpus is made of its files: define prepare.")
 
     def labelled(self, table: pa.Table) -> pa.Table:
         """Return ``id``, ``text`` and ``label`` of all instances in a split of the source, before any filter."""
         raise NotImplementedError(f"{type(self).__name__} must say what its texts and labels are: define labelled.")
 
     def originals(self, split: str) -> tuple[list[Any], list[Any]]:
-        """Return the unchanged texts of a split, strings or lists of words, and the name of each class or list of names."""
+        """Return the unchanged texts of a split, strings or lists of words, and the names of their classes or tags."""
         tables = self.tables()
         if split not in tables:
             raise AttestError(f"{self.folder} has no {split} split in its source; expected one of {', '.join(tables)}.")
@@ -101,7 +96,7 @@ class StoredDataModule(TextDataModule):
         return self.documents(table["id"], table["text"].combine_chunks(), table["label"], tokeniser)
 
     def documents(self, ids: Any, texts: pa.Array, labels: Any, tokeniser: Tokeniser | None = None) -> Documents:
-        """Return the texts as documents of the same tokens with or without ``sentences``, which cuts texts into sentences."""
+        """Tokenise texts and return them as documents; the tokens are equal with and without ``sentences``."""
         tokeniser = tokeniser or self.tokenise
         if not self.sentences:
             return Documents.of(ids, tokeniser(texts), label=labels)
@@ -118,7 +113,7 @@ class StoredDataModule(TextDataModule):
 def split_at_random(
     rows: np.ndarray, share: float, seed: int, labels: Sequence[int] | np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split rows in two by scikit-learn's ``train_test_split``, as the code of the papers does."""
+    """Split rows into two parts by scikit-learn's ``train_test_split``, as the code of the papers does."""
     from sklearn.model_selection import train_test_split  # a second that corpora with splits of their own need not wait for
 
     first, second = train_test_split(rows, test_size=share, random_state=seed, stratify=labels)
@@ -126,13 +121,13 @@ def split_at_random(
 
 
 def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
-    """Return the texts longer than ``shortest`` and shorter than ``longest`` tokens; by default the longest stay out."""
+    """Return the texts longer than ``shortest`` and shorter than ``longest`` tokens; by default the longest are left out."""
     lengths = documents.lengths
     return documents.where((lengths > shortest) & (lengths < (longest or lengths.max())))
 
 
 class QuestionDataModule(StoredDataModule):
-    """A corpus of passages with a question and an answer each; attention is over the passage, with the question as its query.
+    """A corpus of passages with a question and an answer each; attention is over the passage, the question is its query.
 
     Raises:  AttestError: texts are to be read as sentences or in subwords, or come without questions.
     """
@@ -150,7 +145,7 @@ class QuestionDataModule(StoredDataModule):
         return super().read()
 
     def fit_words(self, documents: Documents, min_df: int = 1) -> Vocabulary:
-        """Return the vocabulary of passages and questions, each counted as a text, as in the code of Jain & Wallace."""
+        """Return the vocabulary of passages and questions; each counts as one text, as in the code of Jain & Wallace."""
         texts = [documents.table[column].combine_chunks() for column in ("tokens", "question")]
         return self.fit_vocabulary(pa.concat_arrays(texts), min_df)
 
@@ -168,11 +163,7 @@ class QuestionDataModule(StoredDataModule):
 
 
 def published_file(corpus: str, *patterns: str) -> Path | None:
-    """Return the path of a published corpus file below ``ATTEST_DATA``; None if this variable is not set.
-
-    Args:
-        patterns: the possible places of the file; the first match counts, and the error names the likeliest place.
-    """
+    """Return the first file below ``ATTEST_DATA`` that matches one of the patterns; None if ``ATTEST_DATA`` is not set."""
     data = os.environ.get(DATA_VARIABLE)
     if not data:
         return None
@@ -188,7 +179,7 @@ def published_file(corpus: str, *patterns: str) -> Path | None:
 
 
 def classes(answers: Any, names: Sequence[str], where: str) -> pa.Array:
-    """Return the class numbers of answers, int64."""
+    """Return the class number of each answer, int64."""
     chunk = answers.combine_chunks() if isinstance(answers, pa.ChunkedArray) else answers
     numbers = pc.index_in(chunk, value_set=pa.array(names, pa.string())).cast(pa.int64())
     if numbers.null_count:

@@ -1,9 +1,7 @@
-"""The tokenisers of the papers; each is a function from an Arrow array of texts to an array of token lists.
+"""The tokenisers of the papers, each a function from an Arrow array of texts to an array of token lists; and sentences.
 
-All of them keep this law, so that documents can be cut into sentences without changing a token: cutting a text after a blank
-and tokenising the pieces gives the tokens of the whole.
-
-Documents as sentences, split by rule, for networks that read words into sentences and sentences into a document.
+All tokenisers keep one law, so that sentences have the tokens of the whole text: cutting a text after a blank and tokenising
+the pieces gives the tokens of the whole.
 """
 
 import re
@@ -46,17 +44,12 @@ def spacy_tokens(texts: pa.Array) -> pa.Array:
 
 def treebank_tokens(texts: pa.Array) -> pa.Array:
     """Return tokens as Jain & Wallace do for SST: brackets and non-word characters become blanks, then ``spacy_tokens``."""
-    return pa.array(_spacy_words(words_only(text) for text in texts.to_pylist()), TOKENS)
-
-
-def words_only(text: str) -> str:
-    """Replace brackets and every run of characters other than letters, digits or underscores by one blank."""
-    text = text.replace("-LRB-", "").replace("-RRB-", " ")
-    return re.sub(r"\W+", " ", text).strip()
+    bare = (text.replace("-LRB-", "").replace("-RRB-", " ") for text in texts.to_pylist())
+    return pa.array(_spacy_words(re.sub(r"\W+", " ", text).strip() for text in bare), TOKENS)
 
 
 def review_tokens(texts: pa.Array) -> pa.Array:
-    """Return the words of Keras' IMDb index in each text, as Jain & Wallace use them.
+    """Return the words of each text as Keras' IMDb index has them and Jain & Wallace use them.
 
     ASCII punctuation except the apostrophe, tabs and newlines separate words, as blanks do, so that ``<br />`` leaves the
     word ``br``; ASCII letters alone are lower-cased.
@@ -92,7 +85,7 @@ def _without_punctuation(words: list[str], text: str) -> list[str]:
 
 
 def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:
-    """Return token lists without the tokens that are not kept."""
+    """Return token lists that contain only the kept tokens."""
     kept_before = np.concatenate([[0], np.cumsum(keep)])
     ends = np.concatenate([[0], np.cumsum(pc.list_value_length(texts))])
     return pa.ListArray.from_arrays(pa.array(kept_before[ends], pa.int32()), pc.list_flatten(texts).filter(keep))
@@ -114,7 +107,7 @@ SENTENCE_ENDS = frozenset({".", "!", "?", "…"})
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text; joined together they are the text again.
+    """Return the sentences of a text; joined together they give the text again.
 
     A sentence ends at a mark that a blank and a capital or a digit follow, unless the mark is the stop of an abbreviation,
     at a line break of a web page and at an empty line.
@@ -125,7 +118,6 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _abbreviates(match: re.Match[str]) -> bool:
-    """Return whether the word before this full stop is an abbreviation; words longer than the window are not."""
     if match["mark"] != ".":
         return False
     before = match.string[max(0, match.start() - LONGEST_ABBREVIATION) : match.start()]
@@ -134,7 +126,7 @@ def _abbreviates(match: re.Match[str]) -> bool:
 
 
 def tokenise_sentences(texts: pa.Array, tokeniser: Tokeniser) -> tuple[pa.Array, pa.Array]:
-    """Return the tokens of texts, which are tokenised sentence by sentence.
+    """Tokenise texts sentence by sentence.
 
     Returns:
         Tokens, lists of strings ``(N,)``, those that the tokeniser gives for whole texts (spaCy's may tell apart what a line
@@ -157,7 +149,6 @@ def sentence_lengths(tokens: Iterable[str]) -> Iterator[int]:
 
 
 def _cut_long(lengths: Iterable[int]) -> Iterator[int]:
-    """Cut sentences of more than ``LONGEST`` tokens into pieces of this length; drop sentences without tokens."""
     for length in lengths:
         yield from [LONGEST] * (length // LONGEST)
         if length % LONGEST:

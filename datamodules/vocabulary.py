@@ -15,11 +15,7 @@ BOUNDARIES = 2
 
 
 class Vocabulary:
-    """A map from words to token ids; padding is 0 and every unseen word is 1.
-
-    Args:
-        words: known words in id order, from id 2; all different.
-    """
+    """A map from words to token ids: padding is 0, every unseen word is 1, and known words follow from 2 on."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
@@ -28,11 +24,7 @@ class Vocabulary:
 
     @classmethod
     def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":
-        """Return the vocabulary of all words that occur in at least ``min_df`` texts, in alphabetical order.
-
-        Args:
-            max_words: keep no more than so many words, those that occur in most texts; alphabetical order breaks ties.
-        """
+        """Return the vocabulary of words in at least ``min_df`` texts; ``max_words`` keeps those in most texts."""
         words, texts_with = document_frequencies(texts)
         frequency = dict(zip(words, texts_with.tolist(), strict=True))
         known = sorted(word for word, count in frequency.items() if count >= min_df)
@@ -45,19 +37,18 @@ class Vocabulary:
 
     @property
     def published_size(self) -> int:
-        """Return |V| as the papers count it: with padding, unknown, <SOS> and <EOS>."""
+        """Return |V| as the papers count it, including padding, unknown, <SOS> and <EOS>."""
         return len(self) + BOUNDARIES
 
     def knows(self, token: str) -> bool:
-        """Return whether the word has its own id."""
         return token in self.ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Return the token ids of words, with ``UNKNOWN`` for unseen words."""
+        """Return the token ids of words; an unseen word has the id ``UNKNOWN``."""
         return [self.ids.get(token, UNKNOWN) for token in tokens]
 
     def encode_all(self, tokens: pa.Array) -> np.ndarray:
-        """Return the token ids of a whole split in one array, int64 ``(N,)``, with ``UNKNOWN`` for unseen words."""
+        """Return the token ids of a whole split in one array, int64 ``(N,)``; an unseen word has the id ``UNKNOWN``."""
         found = pc.index_in(tokens, value_set=pa.array(self.words, pa.string()))
         return pc.fill_null(pc.add(found.cast(pa.int64()), len(SPECIALS)), UNKNOWN).to_numpy()
 

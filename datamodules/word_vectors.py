@@ -1,4 +1,4 @@
-"""The pretrained word vectors of a text file, of an installed package, or of a file that is downloaded once.
+"""The pretrained word vectors from a text file, from an installed package, or from a file that is downloaded once.
 
 Legend: V token ids of the vocabulary, E dimensions.
 """
@@ -29,7 +29,7 @@ NOT_TEXT = "expected text, a word and its numbers on each line, as fastText (.ve
 
 
 def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
-    """Return the vectors of the words that a vocabulary knows; the first vector of a word counts."""
+    """Return the vectors of the words that a vocabulary knows; if a word has several vectors, the first counts."""
     if not path.is_file():
         raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
     return torch.from_numpy(_by_token_id(_vectors_of_lines(path, vocabulary.ids), vocabulary, str(path)))
@@ -84,14 +84,13 @@ RANDOM_STD = 0.1
 
 @dataclass(frozen=True)
 class VectorPackage:
-    """A Python package that holds the vectors as an array, and their words.
+    """A Python package that contains the vectors as an array, and their words.
 
     Args:
-        name: the name under which the package is installed.
-        module: the name of its module, which is searched for and never run.
-        vectors: the file of the array ``(words, E)``, as NumPy writes it, below the module's folder.
+        module: the module of the package, which is searched for and never run.
+        vectors: the NumPy file of the array ``(words, E)``, below the folder of the module.
         words: the parquet file of the words, in its first column, in the order of the array.
-        sha256: of the file of the array.
+        sha256: the hash of the file of the array.
     """
 
     name: str
@@ -106,12 +105,10 @@ class WordVectors:
     """A published set of vectors, with its source.
 
     Args:
-        name: the name of the vectors.
         dimensions: E.
-        licence: the licence of the vectors.
         url: the address of the public download.
-        sha256: of that file; None where it is not known.
-        member: the file in the archive that is downloaded; None where that is no archive.
+        sha256: the hash of the downloaded file; None if it is not known.
+        member: the file in the downloaded archive; None if the download is no archive.
         package: the package that has the same vectors; None if there is none.
     """
 
@@ -125,7 +122,7 @@ class WordVectors:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "WordVectors":
-        """Return the word vectors that plain values of a configuration file describe."""
+        """Return the word vectors that the plain values in a configuration file describe."""
         try:
             package = given.get("package")
             return cls(**{**given, "package": None if package is None else VectorPackage(**package)})

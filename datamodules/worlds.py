@@ -24,7 +24,7 @@ Asked = tuple[str, str, list[int]]
 
 @dataclass
 class Stay:
-    """A period in which a thing is in a room.
+    """A period in which a thing is in one room.
 
     Args:
         room: where.
@@ -41,7 +41,7 @@ class Stay:
 
 @dataclass
 class World:
-    """The state of one story: where every person and thing is, and the lines that said so."""
+    """The state of a story: where every person and thing is, and the lines that said so."""
 
     draw: random.Random
     lines: list[str] = field(default_factory=list)
@@ -61,7 +61,6 @@ class World:
         self.hidden = {thing: self.draw.choice(ROOMS) for thing in THINGS}
 
     def tell(self, text: str) -> int:
-        """Write a line and return its number."""
         self.lines.append(f"{len(self.lines) + 1} {text}")
         return len(self.lines)
 
@@ -88,7 +87,6 @@ class World:
         return self.stays[thing][-1].room if thing in self.stays else self.hidden[thing]
 
     def act(self) -> None:
-        """Let a person take or drop a thing, or move; a move is as likely as taking and dropping together."""
         free = [thing for thing in THINGS if thing not in self.holder]
         within = [(person, thing) for thing in free for person, room in self.room.items() if room == self.where(thing)]
         if self.draw.random() < 0.5 or not (within or self.holder):
@@ -105,7 +103,6 @@ def _person(world: World) -> Asked | None:
 
 
 def _thing(world: World) -> Asked | None:
-    """Ask where a thing is; the answer is supported by who handled it and how this person came to the room."""
     if not world.handled:
         return None
     thing = world.draw.choice(sorted(world.handled))
@@ -114,7 +111,6 @@ def _thing(world: World) -> Asked | None:
 
 
 def _earlier(world: World) -> Asked | None:
-    """Ask where a thing was before; the answer is supported by how it came, for the last time, into the two rooms."""
     travelled = [thing for thing, stays in sorted(world.stays.items()) if len(stays) > 1]
     if not travelled:
         return None
@@ -135,7 +131,7 @@ TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]
 
 
 def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:
-    """Return stories with the wanted number of questions as lines in bAbI's text format; equal arguments give equal lines."""
+    """Generate stories with the wanted number of questions as lines in bAbI's format; equal arguments give equal lines."""
     draw = random.Random(f"bAbI {task} {split} {seed}")
     for first in range(0, questions, QUESTIONS_A_STORY):
         yield from _story(task, min(QUESTIONS_A_STORY, questions - first), draw)
