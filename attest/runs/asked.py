@@ -1,9 +1,8 @@
-"""What was asked for in a run: its choices and options as one configuration, and the folder that follows from it.
+"""The configuration that was asked for in a run, and the run folder that it names.
 
-The name of a run follows from the files and options that were typed, merged, and not from the defaults of the classes that
-they name: a new default, a new experiment or another module of a class never makes a finished run another run. The price is
-that an option which is typed with its default value gives a run of another name. Start at ``AskedRun.of``, ``RunSettings`` and
-``run_path``.
+The name of a run follows from the merged files and options that were typed, and not from the defaults of classes: a new
+default or a new experiment never renames a finished run. An option that is typed with its default value gives another name.
+Start at ``AskedRun.of`` and ``run_path``.
 """
 
 import hashlib
@@ -70,7 +69,7 @@ NAME = re.compile(r"\w[\w.-]*")
 
 
 def require_names(run: Mapping[str, Any]) -> None:
-    """Refuse names for the folder of a run that would lead out of the root of all runs."""
+    """Refuse a name that would put the folder of a run outside the root of all runs."""
     for part in ("data", *NAME_PARTS):
         if not NAME.fullmatch(portable(run[part])):
             raise AttestError(
@@ -95,12 +94,12 @@ NAME_PARTS = ("recipe", "model", "scoring", "projection")
 
 
 def readable_name(run: Mapping[str, Any]) -> str:
-    """Return ``<recipe>-<model>-<scoring>-<projection>``, the name of the folder of a run if no other settings differ."""
+    """Return ``<recipe>-<model>-<scoring>-<projection>``, the name of the folder of a run without other settings."""
     return portable("-".join(run[part] for part in NAME_PARTS))
 
 
 def portable(name: str) -> str:
-    """Return a name that every system accepts for a folder: ``entmax-1.3`` for ``entmax:1.3``, whose colon Windows refuses."""
+    """Return a name that every system accepts for a folder, such as ``entmax-1.3`` for ``entmax:1.3``."""
     return name.replace(":", "-")
 
 
@@ -126,7 +125,7 @@ OWN_CLASS = re.compile(r"attest(?:\.\w+)*\.(\w+)")
 
 @dataclass(frozen=True)
 class AskedRun:
-    """A run as it was asked for."""
+    """A run as the user asked for it."""
 
     typed: tuple[str, ...]
     """Choices, configuration files and options, as they were typed."""
@@ -144,7 +143,7 @@ class AskedRun:
 
 
 def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
-    """Return the configuration of all configuration files, merged in their order, and all other arguments."""
+    """Merge all configuration files in their order; return their settings and all other arguments."""
     settings: Settings = {}
     options = []
     remaining = iter(arguments)
@@ -158,12 +157,12 @@ def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
 
 
 def as_argument(settings: Settings) -> str:
-    """Return a configuration as the argument ``--config={…}``, which has the effect of a configuration file."""
+    """Return a configuration as an argument ``--config={…}``, which LightningCLI reads like a configuration file."""
     return CONFIG + yaml.dump(settings, Dumper=_Quoting, sort_keys=False, default_flow_style=True, width=math.inf)
 
 
 class _Quoting(yaml.SafeDumper):
-    """A writer of YAML that puts every text in quotation marks, since readers differ in which words are numbers."""
+    """A writer of YAML that quotes every text, since readers of YAML differ in which words are numbers."""
 
 
 _Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
@@ -186,7 +185,7 @@ def _sections(file: str) -> Settings:
 
 
 def merged(first: Any, second: Any) -> Any:
-    """Return two configurations merged: the second wins, and another class drops the arguments of the first class."""
+    """Merge two configurations: the second wins, and another class drops the arguments of the first class."""
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
     if second.get("class_path", first.get("class_path")) != first.get("class_path"):
@@ -225,7 +224,7 @@ def _nested(name: str, value: str) -> Settings:
 
 
 def identity(settings: Settings) -> Settings:
-    """Return the settings that decide what a run computes, without seed, experiments and the settings of the machine."""
+    """Return the settings that decide what a run computes, without seed, experiments and settings of the machine."""
     parts = {name: value for name, value in settings.items() if name not in NO_PART}
     for section, names in OF_THE_MACHINE.items():
         found = parts.get(section)
@@ -241,7 +240,7 @@ def _without(section: Any, names: Sequence[str]) -> Any:
 
 
 def by_class(value: Any) -> Any:
-    """Return settings in which classes of Attest have their names alone, without their modules."""
+    """Return settings in which each class of Attest is named without its module."""
     if isinstance(value, dict):
         return {key: by_class(below) for key, below in value.items()}
     if isinstance(value, list):
@@ -256,7 +255,7 @@ def digest(settings: Settings) -> str:
 
 
 def evidence_digest(settings: Settings) -> str:
-    """Return the SHA-256 of all settings that evidence on a run depends on: identity, seed and experiments; 64 hex digits."""
+    """Return the SHA-256 of all settings that evidence depends on: identity, seed and experiments; 64 hex digits."""
     return _sha256([identity(settings), settings.get("seed_everything"), settings.get("experiments")])
 
 
@@ -265,9 +264,9 @@ def _sha256(content: Any) -> str:
 
 
 def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -> Path:
-    """Return ``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<8 hex digits>]/seed<n>``.
+    """Return the folder of a run, ``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<8 hex digits>]/seed<n>``.
 
-    The digits stand where something else was asked for than the choices that the readable name says.
+    The digits are there if more was asked for than the choices in the readable name.
     """
     require_names(run)
     name = readable_name(run)
@@ -277,7 +276,6 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
 
 
 def _of_choices(run: Mapping[str, Any]) -> Settings | None:
-    """Return the identity that follows from the choices in the name of a run alone; None if a choice has no shipped file."""
     try:
         return identity(asked_settings(choice_arguments({part.upper(): run[part] for part in ("data", *NAME_PARTS)})))
     except AttestError:
@@ -285,7 +283,7 @@ def _of_choices(run: Mapping[str, Any]) -> Settings | None:
 
 
 def folder_of_words(words: Sequence[str]) -> Path:
-    """Return the folder of the run that ``attest fit`` trains for these choices and options."""
+    """Return the folder of the run that ``attest fit`` trains for some typed choices and options."""
     settings = AskedRun.of(words).settings
     run = asdict(RunSettings()) | settings.get("run", {})
     return run_path(settings, run, run["root"], settings.get("seed_everything", 0))

@@ -1,9 +1,8 @@
-"""Digests by which the files of a run are held together: checkpoint, settings, data, and the origin of each table.
+"""The digests that tell whether the files of a run belong together: checkpoint, settings, data and tables of evidence.
 
-When training ends, ``run.json`` keeps the digests of the run's files. Every table of evidence keeps the digests of the
-checkpoint and the data that it was made from, with the version and commit of Attest. A checkpoint keeps the settings of its
-network, because it may be read outside of its run. Every command that reads a run compares digests here; files of earlier
-versions have none and are not compared. Start at ``require_together``.
+When training ends, ``run.json`` keeps the digests of the run's files. Every table keeps the digests of the checkpoint and the
+data that it was made from, with the version and commit of Attest. Files of earlier versions have no digests and are not
+compared. Start at ``require_together``.
 """
 
 import hashlib
@@ -30,7 +29,7 @@ TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
 def digests_of(folder: RunFolder) -> dict[str, str]:
-    """Return the digests of the files of a run that exist, by part: ``checkpoint``, ``settings``, ``data``."""
+    """Return the digests of those files of a run that exist, by part: ``checkpoint``, ``settings``, ``data``."""
     return _digests(checkpoint=folder.best, settings=folder.config, data=folder.data)
 
 
@@ -40,10 +39,9 @@ def _digests(**files: Path) -> dict[str, str]:
 
 
 def checkpoint_digest(path: Path) -> str:
-    """Return the digest of the tensors in a checkpoint, from the sizes and checksums in the directory of the zip file.
+    """Return the digest of the tensors in a checkpoint, from the sizes and checksums that the zip file lists.
 
-    Equal tensors have the same digest on every machine. Reading the directory of a file of gigabytes takes a millisecond,
-    which ``attest table`` can afford for hundreds of runs.
+    Equal tensors have the same digest on every machine. For a file of gigabytes this takes a millisecond.
     """
     try:
         with zipfile.ZipFile(path) as file:
@@ -54,12 +52,11 @@ def checkpoint_digest(path: Path) -> str:
 
 
 def unreadable(path: Path) -> AttestError:
-    """Return the error for a file that is no checkpoint; it advises to train again if the file is that of a run."""
+    """Return the error for a file that is no checkpoint; the advice is to train again if the file is that of a run."""
     run = RunFolder(path.absolute().parent.parent)
     if path.absolute() in (run.best.absolute(), run.last.absolute()) and run.config.is_file():
         return AttestError(
-            f"{path} is damaged and cannot be read as a checkpoint; expected one that is whole. To train this run afresh, "
-            f"{TRAIN_AGAIN}."
+            f"{path} is damaged and cannot be read as a checkpoint; expected a whole file. To train afresh, {TRAIN_AGAIN}."
         )
     return AttestError(
         f"{path} cannot be read as a checkpoint; expected a file that this program wrote, such as "
@@ -73,7 +70,7 @@ def settings_digest(path: Path) -> str:
 
 
 def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a configuration that a checkpoint keeps: seed, model and network.
+    """Return the seed, model and network of a configuration, which a checkpoint keeps.
 
     The folder of a pretrained model is left out, because it may move; the weights are in the checkpoint.
     """
@@ -110,12 +107,12 @@ def _sha256(said: str) -> str:
 
 
 def known_digests(folder: RunFolder) -> dict[str, str]:
-    """Return the digests of a run's files, by file, as they were kept when it was trained; empty if there are none."""
+    """Return the digests of a run's files that were kept when it was trained, by file; empty if none were kept."""
     return read_json(folder.identity).get(DIGESTS, {}) if folder.identity.is_file() else {}
 
 
 def keep_digests(folder: RunFolder) -> None:
-    """Write the digests of the files of a run as they are now into ``run.json``."""
+    """Write the current digests of the files of a run into ``run.json``."""
     write_json(folder.identity, read_json(folder.identity) | {DIGESTS: digests_of(folder)})
 
 
@@ -147,9 +144,7 @@ OF_TRAINING = ("every_n_epochs", "validation_instances")
 
 
 def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[str]:
-    """Return the names of tables that have to be made again.
-
-    They were made from another checkpoint or other data than the run has, or with other settings than are asked for.
+    """Return the names of the tables that were made from other files than the run has, or with other settings than asked.
 
     Args:
         experiments: the settings that are asked for: class and arguments of the evidence, by id of the experiment.
@@ -181,13 +176,13 @@ def require_together(folders: Sequence[RunFolder]) -> None:
 
 
 def other_version(path: Path) -> str:
-    """Return ``, by attest 0.2.0 of commit 921e47c…`` if another version or commit made a table; else an empty text."""
+    """Return ``, by attest 0.2.0 of commit 921e47c…`` if another version made a table, else an empty text."""
     made = made_from(path)
     return "" if {name: made.get(name) for name in made_by()} == made_by() else f", by {version_of(made)}"
 
 
 def mixed_versions(folder: RunFolder) -> str | None:
-    """Return a warning that names the versions that made the tables of a run; None if one version made all tables."""
+    """Return a warning that names the versions that made the tables of a run; None if one version made all of them."""
     tables: dict[str, list[str]] = {}
     for path in _tables(folder):
         tables.setdefault(version_of(made_from(path)), []).append(path.stem)
@@ -208,14 +203,14 @@ def version_of(made: Mapping[str, str]) -> str:
 
 
 class OnTrial:
-    """A checkpoint on trial and its data, which must not change while evidence is gathered; a call returns their digests."""
+    """A checkpoint and its data, which must not change while evidence is gathered; a call returns their digests."""
 
     def __init__(self, checkpoint: Path, data: Path) -> None:
         self._checkpoint, self._data = checkpoint, data
         self._began_with = _digests(checkpoint=checkpoint, data=data)
 
     def __call__(self) -> dict[str, str]:
-        """Return what a table is made from: digests, version and commit."""
+        """Return the digests, version and commit that a table is made from."""
         if _digests(checkpoint=self._checkpoint, data=self._data) != self._began_with:
             raise AttestError(
                 f"{self._checkpoint} or {self._data.name} was written anew while evidence on it was gathered; expected the "

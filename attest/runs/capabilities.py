@@ -1,4 +1,4 @@
-"""What can be asked of a model, read from its settings before anything is built or trained.
+"""The capabilities of a model, read from the settings of a run before anything is built or trained.
 
 The settings name classes, which are imported here; attributes of these classes declare what they can do, and a subclass
 inherits them.
@@ -23,18 +23,18 @@ def class_named(path: str) -> Any:
 
 
 def predicts(settings: Settings) -> str | None:
-    """Return ``label`` or ``tags``, what the model of a run predicts; None if no other run can depend on it."""
+    """Return what the model of a run predicts, ``label`` or ``tags``; None if no other run can depend on it."""
     module = class_named(settings["model"]["class_path"])
     return None if hasattr(module, "take_base") else getattr(module, "predicts", None)
 
 
 def declared(part: Settings, attribute: str, otherwise: Any = True) -> Any:
-    """Return an attribute of the class of a network or projection, as its settings name the class; ``otherwise`` if none."""
+    """Return an attribute of the class that settings name; ``otherwise`` if the class does not have it."""
     return getattr(class_named(part["class_path"]), attribute, otherwise)
 
 
 def attends_within(network: Any) -> bool:
-    """Return whether a network has self-attention: whether the network or a part in its settings declares it."""
+    """Return whether a network has self-attention, because the network or a part of it declares ``attends_within``."""
     if isinstance(network, list):
         return any(map(attends_within, network))
     if not isinstance(network, dict):

@@ -1,11 +1,9 @@
-"""The words that people type, such as ``DATA=sst MODEL=bilstm SEED=1``, and the configuration files that they stand for.
+"""The words that people type, such as ``DATA=sst MODEL=bilstm SEED=1``, and the configuration files that they name.
 
-A choice named X with value y is the file ``configs/x/y.yaml``: a new value needs a file and no code, a new kind of choice also
-its name in ``configs/defaults.yaml``. A value may carry a parameter, ``PROJECTION=entmax:1.3``: the header of
-``configs/projection/entmax.yaml`` names the option that the parameter sets, with ``{}`` where the parameter goes.
+A choice named X with value y is the file ``configs/x/y.yaml``. A value may have a parameter, ``PROJECTION=entmax:1.3``: the
+header of ``configs/projection/entmax.yaml`` names the option that the parameter sets, with ``{}`` in place of the parameter.
 
-Start at ``expand``, which turns all words of a training into options of LightningCLI. ``take_words`` reads the words of other
-commands, such as ``SEEDS=3 JOBS=2``.
+Start at ``expand``, which turns all words of a training into options of LightningCLI.
 """
 
 import re
@@ -55,27 +53,27 @@ ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")
 
 @dataclass(frozen=True)
 class TypedWords:
-    """The words ``NAME=value`` that were typed, by name; the last of two equal names counts, and an empty value does not."""
+    """The typed words ``NAME=value``, by name; the last of two equal names counts, an empty value does not."""
 
     typed: Mapping[str, str]
 
     def text(self, name: str, otherwise: str = "") -> str:
-        """Return the value of a word as it was typed; ``otherwise`` if the word was not typed."""
+        """Return the value of a word; ``otherwise`` if the word was not typed."""
         return self.typed.get(name, otherwise)
 
     def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
-        """Return the values that stand between the commas of a word; an empty tuple if there are none."""
+        """Return the values between the commas of a word; an empty tuple if there are none."""
         return tuple(filter(None, self.text(name, otherwise).split(",")))
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
-        """Return whether the value of a word is 1 (yes) and not 0 (no)."""
+        """Return True if the value of a word is 1 and False if it is 0."""
         value = self.text(name, str(int(otherwise)))
         if value not in ("0", "1"):
             raise AttestError(f"{name}={value} is neither yes nor no; expected {name}=1 or {name}=0.")
         return value == "1"
 
     def count(self, name: str, otherwise: int, least: int = 1) -> int:
-        """Return the value of a word that states how many there should be of something, a whole number."""
+        """Return the value of a word as a whole number."""
         value = self.text(name, str(otherwise))
         if not value.isdecimal() or not least <= int(value) <= MOST:
             example = f"{name}={max(otherwise, least)}"
@@ -94,10 +92,7 @@ def take_words(arguments: Sequence[str], names: Container[str] | None = None) ->
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of the base, and those of the runs that depend on it, which follow a lone ``--``.
-
-    FORCE belongs to the dependent runs wherever it stands.
-    """
+    """Return the arguments of the base, and those of its dependent runs, which follow a lone ``--`` or set ``FORCE``."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     forced = [argument for argument in arguments if argument.startswith("FORCE=")]
     base = [argument for argument in arguments[:at] if argument not in forced]
@@ -105,12 +100,12 @@ def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def are_plain(arguments: Sequence[str]) -> bool:
-    """Return whether choices and options hold nothing but numbers and plain words: no file, and no class from elsewhere."""
+    """Return whether choices and options contain only numbers and plain words: no file, and no class."""
     return all(PLAIN.fullmatch(argument) or argument.startswith(OF_THE_RUN) for argument in arguments)
 
 
 def stray_word(argument: str) -> AttestError:
-    """Return the error for an argument that is neither a choice nor an option: ``data=planted``, ``sst``."""
+    """Return the error for an argument such as ``data=planted`` or ``sst``, which is neither a choice nor an option."""
     name, _, value = argument.partition("=")
     known = (*file_choices(), *SETTINGS)
     hint = f" Type {name.upper()}={value}" if value and name.upper() in known else ""
@@ -120,9 +115,9 @@ def stray_word(argument: str) -> AttestError:
 
 
 def expand(arguments: Sequence[str]) -> list[str]:
-    """Return the options that the typed choices stand for, followed by all other arguments, which override these options.
+    """Return the options that the typed choices name, followed by all other arguments, which override these options.
 
-    Without any ``--config`` the choices that are not typed take their defaults; ``RECIPE`` is then the one the model names.
+    Without any ``--config``, choices that are not typed take their defaults; the default of ``RECIPE`` is named by the model.
     """
     words, rest = take_words([option for argument in arguments for option in _options_meant_by(argument)])
     typed = {name: value for name, value in words.typed.items() if name not in SETTINGS}
@@ -141,7 +136,6 @@ def _options_meant_by(argument: str) -> list[str]:
 
 
 def _require_installed_logger(name: str) -> None:
-    # refused here, before the libraries are imported that train
     if name == TENSORBOARD[0] and not any(map(find_spec, TENSORBOARD)):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
@@ -157,7 +151,7 @@ def _as_yaml(name: str, value: str) -> str:
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:
-    """Return the options that typed and default choices stand for: files in the order of merging, then parameters."""
+    """Return the options that typed and default choices name: files in the order of merging, then parameters."""
     chosen = complete(typed)
     extra = sorted(set(chosen) - set(ORDER))
     files, parameters = [], []
@@ -173,7 +167,7 @@ def choice_arguments(typed: dict[str, str]) -> list[str]:
 
 
 def complete(typed: dict[str, str]) -> dict[str, str]:
-    """Return every choice that stands for a file: as it is typed, else as the model sets it, else the default."""
+    """Return the value of every choice that names a file: as typed, else as the model sets it, else the default."""
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text(encoding="utf-8"))
@@ -182,7 +176,7 @@ def complete(typed: dict[str, str]) -> dict[str, str]:
 
 
 def default_choices(model: str | None = None) -> dict[str, str]:
-    """Return the choices for a model, or for the default model, where nothing is typed; without ``RECIPE``."""
+    """Return the default choices for a model, or for the default model, without ``RECIPE``."""
     defaults = {name: value for name, value in _defaults().items() if name in ORDER}
     return defaults | _defaults()["FOR_MODEL"].get(model or defaults["MODEL"], {})
 
@@ -193,12 +187,11 @@ def _defaults() -> dict[str, Any]:
 
 
 def file_choices() -> tuple[str, ...]:
-    """Return the choices that stand for files, in the order in which the files are merged; optional choices come last."""
+    """Return the choices that name files, in the order of merging; optional choices come last."""
     return (*ORDER, *_defaults()["OPTIONAL"])
 
 
 def config_file(choice: str, value: str) -> Path:
-    """Return the file that a choice stands for."""
     if choice not in file_choices():
         raise AttestError(
             f"{choice}={value} is not a choice; expected one of: {', '.join((*file_choices(), *SETTINGS))}. "
@@ -211,7 +204,6 @@ def config_file(choice: str, value: str) -> Path:
 
 
 def values_of(choice: str) -> list[str]:
-    """Return the names of all values of a choice that stands for files."""
     return sorted(path.stem for path in (configs_folder() / choice.lower()).glob("*.yaml"))
 
 
@@ -240,7 +232,6 @@ def names_a_file(value: str) -> bool:
 
 
 def _embedding_options(value: str, model: Path) -> list[str]:
-    """Return the options of EMBEDDINGS: the vectors, and their number of dimensions for the embedding of the network."""
     if names_a_file(value):
         dimensions = dimensions_in(Path(value).expanduser())
         if dimensions is None:
@@ -273,7 +264,6 @@ def _size_option(dimensions: int, model: Path) -> str:
 
 
 def _path_to_size(settings: Any) -> str | None:
-    """Return the dotted name of the embedding's size in a configuration; None if no network has one."""
     if not isinstance(settings, dict):
         return None
     if SIZE in settings:
@@ -283,5 +273,5 @@ def _path_to_size(settings: Any) -> str | None:
 
 
 def plain_help(text: str | None) -> str:
-    """Return a docstring as plain text: without marks around names and roles such as ``:class:``."""
+    """Return a docstring as plain text, without backticks and roles such as ``:class:``."""
     return ROLE.sub(r"\1", text or "").replace("`", "")

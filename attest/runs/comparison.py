@@ -33,7 +33,7 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
 
 
 def require_comparable(settings: dict[str, Any]) -> None:
-    """Refuse a run, before it is trained, whose experiments leave no table to compare with."""
+    """Refuse a run before it is trained if its experiments write no table that other runs can be compared with."""
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
             f"this run's experiments lack {INSTANCES} (of taggers: {TAGGED}), the predictions and attention of each text; "
@@ -109,8 +109,7 @@ def _jsd_to_matched_heads(theirs: pd.Series, ours: pd.Series, lengths: np.ndarra
 def _matched_in_layer(p: Tensor, q: Tensor, lengths: np.ndarray) -> np.ndarray:
     """Return the JSD of each sentence between each head and its match in the base, ``(sentences, heads)``.
 
-    One matching holds for the corpus, that of the smallest mean JSD (Hungarian algorithm). The loop over heads bounds memory:
-    one head at a time is compared with all heads of the base.
+    One matching, that of the smallest mean JSD, is used for the whole corpus. Looping over heads bounds memory.
     """
     starts = _starts(lengths**2)
     against = [np.add.reduceat(jensen_shannon_terms(p[:, [head]], q).numpy(), starts) for head in range(p.shape[1])]

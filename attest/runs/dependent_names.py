@@ -1,7 +1,6 @@
 """The words that choose adversaries and controls of a base, and the names of these dependent runs.
 
-``take_adversaries`` and ``take_controls`` read the words of a command. An adversary (E7) and its folder are named
-``unfrozen-kl-0.001``; a control (E4 to E6) has the name under which a table shows it. Nothing heavy is imported here.
+An adversary (E7) and its folder are named ``unfrozen-kl-0.001``; a control (E4 to E6) has the name that a table shows.
 """
 
 import re
@@ -34,11 +33,11 @@ class AdversaryChoices:
 
     @property
     def sweep(self) -> str:
-        """Return the name of an adversary without its λ, such as ``unfrozen-kl``, which all adversaries of a sweep share."""
+        """Return the name that all adversaries of a sweep share, without λ, such as ``unfrozen-kl``."""
         return f"{self.variant}-{self.divergence}"
 
     def name(self, lam: float) -> str:
-        """Return the readable name of the adversary with this λ: ``unfrozen-kl-0.001``."""
+        """Return the name of the adversary with a given λ, such as ``unfrozen-kl-0.001``."""
         return f"{self.sweep}-{lam:g}"
 
 
@@ -63,7 +62,7 @@ def _parse_lambda(text: str) -> float:
 
 
 def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
-    """Return the choices and the λ that the readable name of an adversary states."""
+    """Return the choices and the λ that the name of an adversary states."""
     match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
     if match is None:
         raise AttestError(
@@ -73,16 +72,16 @@ def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
 
 
 def take_controls(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
-    """Return the number of seeds of SEEDS, the guide that GUIDE names (None if not typed), and the other arguments."""
+    """Return the number of seeds (SEEDS), the guide (GUIDE; None if not typed), and the other arguments."""
     words, rest = take_words(arguments, ("SEEDS", "GUIDE"))
     return words.count("SEEDS", SEEDS), words.text("GUIDE") or None, rest
 
 
 def seed_name(seed: int) -> str:
-    """Return the name of the run with another seed."""
+    """Return the name of a control run that differs from the base in its seed alone."""
     return f"seed {seed}"
 
 
 def by_adversary(lam: float) -> str:
-    """Return the name of the control that is guided by the adversary with this λ."""
+    """Return the name of the control that is guided by the adversary with a given λ."""
     return f"{BY_ADVERSARY}, λ = {lam:g}"

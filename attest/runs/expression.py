@@ -1,6 +1,6 @@
-"""Expressions in the files of tables: columns of evidence, numbers, arithmetic, comparisons, ``and``, ``or``, ``not``.
+"""The expressions in the files of tables: columns of evidence, numbers, arithmetic, comparisons, ``and``, ``or``, ``not``.
 
-The file may come from a stranger, so nothing else is accepted: no call, no attribute, no text. Start at ``evaluated``.
+The file may come from a stranger, so calls, attributes and texts are refused. Start at ``evaluated``.
 """
 
 import ast
@@ -57,7 +57,7 @@ def parsed(text: str) -> ast.expr:
 
 
 def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
-    """Return the value of an expression for every row; comparisons with NaN are false."""
+    """Compute an expression for every row of a table; comparisons with NaN are false."""
     try:
         values = _value(parsed(text), rows)
     except (ArithmeticError, TypeError, RecursionError) as error:

@@ -54,14 +54,14 @@ YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Stopped:
-    """A record of an experiment that stopped early, when its means were known precisely enough."""
+    """A record of an experiment that stopped early because its means were known precisely enough."""
 
     precision: float
     summary: dict[str, float]
 
 
 class RunFolder:
-    """The folder of one run: ``runs/<data>/<readable name>/seed<n>/``.
+    """A folder with the files of one run, ``runs/<data>/<readable name>/seed<n>/``.
 
     Files: ``run.json`` (what the run is), ``config.yaml``, ``data.json`` (vocabulary, classes and fingerprints of the texts),
     ``checkpoints/{best,last}.ckpt``, ``curves.json`` (written when training has ended),
@@ -92,7 +92,7 @@ class RunFolder:
 
     @property
     def setting(self) -> Path:
-        """Return the folder of the runs that differ in their seed alone, however the path of this run was typed."""
+        """Return the folder of the runs that differ in their seed alone, whether the path is absolute or relative."""
         return Path(os.path.abspath(self.path)).parent
 
     @property
@@ -117,16 +117,12 @@ class RunFolder:
         return self.curves.is_file() and self.best.is_file()
 
     def missing_evidence(self, identities: Iterable[str], until: float | None = None) -> list[str]:
-        """Return the experiments whose tables do not exist, or whose means are not known as precisely as they are to be.
-
-        Args:
-            until: the half width of an interval that means are to have at most; None for all texts.
-        """
+        """Return the experiments without a table, and those that stopped before their means were known to ± ``until``."""
         coarse = [name for name, stopped in self.stopped_evidence().items() if until is None or stopped.precision > until]
         return [identity for identity in identities if identity in coarse or not self.evidence(identity).is_file()]
 
     def complete(self, identities: Iterable[str], until: float | None = None) -> bool:
-        """Return whether nothing is left to do: the run is trained, every table written, summed up and reported."""
+        """Return whether nothing is left to do: the run is trained, and all tables, summary and report are written."""
         there = self.trained and self.config.is_file() and self.last.is_file()
         return there and not self.missing_evidence(identities, until) and self.reported
 
@@ -138,7 +134,7 @@ class RunFolder:
 
     @property
     def reported(self) -> bool:
-        """Return whether the run is summed up, and its report, if the run was trained, is no older than the summary."""
+        """Return whether the summary is up to date and so is the report, which a trained run needs."""
         return self.summed_up and (not self.trained or _time_written(self.summary) <= _time_written(self.report))
 
     def stopped_evidence(self) -> dict[str, Stopped]:
@@ -147,16 +143,10 @@ class RunFolder:
         return {identity: Stopped(**stopped) for identity, stopped in known.items()}
 
     def write_evidence(self, identity: str, rows: "pd.DataFrame", stopped: Stopped | None = None) -> None:
-        """Write the table of an experiment.
-
-        A process that is killed here never leaves a table of some texts that looks like a table of all texts.
-
-        Args:
-            stopped: why the table has no row for some texts; None if it has a row for every text.
-        """
+        """Write the table of an experiment, which has a row for every text unless ``stopped`` says why not."""
         made_from = self.made_from()
         known = {name: asdict(each) for name, each in self.stopped_evidence().items()}
-        if stopped is not None:
+        if stopped is not None:  # a process that is killed here leaves no table that looks like one of all texts
             self.evidence(identity).unlink(missing_ok=True)
             write_json(self.stopped, known | {identity: asdict(stopped)})
         write_table(self.evidence(identity), rows, made_from)
@@ -164,7 +154,7 @@ class RunFolder:
             write_json(self.stopped, known)
 
     def remove(self) -> None:
-        """Delete the folder with all its files; if this is stopped in the middle, nothing is left that looks like a run."""
+        """Delete the folder with all its files; a process that is killed meanwhile leaves nothing that looks like a run."""
         if self.path.is_dir():
             doomed = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=TEMPORARY))
             self.path.replace(doomed)
@@ -173,10 +163,7 @@ class RunFolder:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Keep other processes out of the folder until the context ends or the process dies.
-
-        Files that a dead process was writing are deleted by the next process that claims the folder.
-        """
+        """Keep other processes out of the folder while the context lasts; delete unfinished files that a dead process left."""
         made = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -199,9 +186,9 @@ class RunFolder:
 
     @contextmanager
     def claimed_anew(self) -> Iterator[None]:
-        """Claim a folder that is new or empty, or that a process has left half written, whose files are deleted.
+        """Claim a folder that is new or empty, or that a process has left half written; delete its files.
 
-        The folder counts as half written as long as it holds the file ``UNFINISHED``.
+        The folder counts as half written as long as it contains the file ``UNFINISHED``.
         """
         if self.path.exists() and not self.path.is_dir():
             raise self._there_already()
@@ -218,7 +205,7 @@ class RunFolder:
         return AttestError(f"{self.path} is there already; expected a new folder or an empty one. Type --out=<another folder>")
 
     def require_no_links(self) -> None:
-        """Refuse a folder that holds a link to another folder, because Attest would write and delete files in that folder."""
+        """Refuse a folder that contains a link to another folder, because Attest would write and delete files there."""
         if link := next((each for each in sorted(self.path.glob("*")) if each.is_symlink() and each.is_dir()), None):
             raise AttestError(
                 f"{link} is a link to the folder {link.resolve()}, into which this command would write; expected a folder of "
@@ -231,7 +218,7 @@ class RunFolder:
                 unfinished.unlink(missing_ok=True)
 
     def note(self, **facts: Any) -> None:
-        """Add facts to ``timing.json``; dictionaries are merged one level deep."""
+        """Add facts to ``timing.json``; the entries of dictionaries are merged."""
         known = read_json(self.timing) if self.timing.is_file() else {}
         for name, fact in facts.items():
             known[name] = known.get(name, {}) | fact if isinstance(fact, dict) else fact
@@ -239,7 +226,7 @@ class RunFolder:
 
 
 def no_configuration(path: Path) -> AttestError:
-    """Return the error for a ``config.yaml`` that is no configuration of a run."""
+    """Return the error for a ``config.yaml`` that is not the configuration of a run."""
     return AttestError(f"{path} is not the configuration of a run; expected the file that `attest fit` wrote there.")
 
 
@@ -268,8 +255,7 @@ def _lock(descriptor: int, path: Path) -> None:
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then rename it; on failure nothing is left behind.
 
-    When this returns, the file and its name are on the disk, so that also after a power cut files exist in the order in which
-    they were written.
+    The file is on the disk when the function returns, so that after a power cut no later file exists without it.
     """
     temporary: Path | None = None
     try:
@@ -301,12 +287,11 @@ def _put_on_disk(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_json(path: Path, content: Any, in_order: bool = False) -> None:
-    """Write JSON whole or not at all; NaN and infinities, which JSON does not know, become null."""
+    """Write JSON whole or not at all; NaN and infinities become null."""
     write_text(path, json.dumps(_json_numbers(content), indent=2, sort_keys=not in_order, allow_nan=False) + "\n")
 
 
@@ -328,7 +313,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the content of a configuration file that a run has kept."""
+    """Return the content of a configuration file in a run folder."""
     try:
         return yaml.load(bounded(path.read_text(encoding="utf-8")), YAML)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -336,7 +321,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> "pd.DataFrame":
-    """Return a table that ``write_table`` wrote, or some of its columns."""
+    """Read a table that ``write_table`` wrote, or some of its columns."""
     import pandas as pd  # takes a second to import, for which commands that read no table do not wait
 
     with _readable(path):
@@ -352,7 +337,7 @@ def columns_in(path: Path) -> list[str]:
 
 
 def read_rows(path: Path, ids: Sequence[int]) -> "pd.DataFrame":
-    """Return the rows with the given ids, in the order of the table."""
+    """Read the rows of a table with the given ids, in the order of the table."""
     import pandas as pd
 
     with _readable(path):
@@ -381,14 +366,14 @@ def _damaged(path: Path, kind: str, error: Exception, again: str = "") -> Attest
 
 
 def write_table(path: Path, rows: "pd.DataFrame", made_from: Mapping[str, str] | None = None) -> None:
-    """Write a Parquet table whole or not at all, with what it was made from in its metadata."""
+    """Write a Parquet table whole or not at all; its metadata say what it was made from."""
     rows = rows.copy(deep=False)
     rows.attrs = {MADE_FROM: dict(made_from)} if made_from else {}
     write_atomically(path, lambda temporary: rows.to_parquet(temporary, index=False))
 
 
 def made_from(path: Path) -> dict[str, str]:
-    """Return the digests and versions that a table was made from, read from its metadata; empty if the metadata have none."""
+    """Return the digests and versions that a table was made from, from its metadata; empty if there are none."""
     import pyarrow.parquet as pq
 
     with _readable(path):

@@ -1,7 +1,6 @@
 """The identity of a run, which is stored in its folder: a folder that is renamed, moved or copied is still the same run.
 
-Start at ``identity_of``. ``find_runs`` finds the runs below a folder; ``texts_of`` tells whether two runs were tested on the
-same texts.
+Start at ``identity_of``.
 """
 
 import hashlib
@@ -48,7 +47,7 @@ class RunIdentity:
         return cls(portable(settings["run"]["data"]), name, settings["seed_everything"], variant)
 
     def with_dependent(self, kind: str, name: str) -> "RunIdentity":
-        """Return the identity of a run that depends on this run."""
+        """Return the identity of a run that depends on the run with the identity ``self``."""
         return replace(self, kind=kind, dependent=name)
 
     @property
@@ -58,7 +57,7 @@ class RunIdentity:
 
     @property
     def setting(self) -> str:
-        """Return the identity without the seed: ``sst/jw-bilstm-additive-softmax``; ``…/keys/adversarial`` if dependent."""
+        """Return the identity without the seed, such as ``sst/jw-bilstm-additive-softmax``."""
         return "/".join(filter(None, (self.data, self.full_name, self.kind, self.dependent)))
 
     def __str__(self) -> str:
@@ -76,7 +75,7 @@ def typed_of(folder: RunFolder) -> list[str] | None:
 
 
 def identity_of(folder: RunFolder) -> RunIdentity:
-    """Return the identity of the run in a folder, from ``run.json``; from the path if an earlier version wrote the folder."""
+    """Read the identity of a run from ``run.json``, or from the path if an earlier version wrote the folder."""
     if folder.identity.is_file():
         known = read_json(folder.identity)
         return RunIdentity(**{each.name: known[each.name] for each in fields(RunIdentity) if each.name in known})
@@ -91,7 +90,7 @@ def identity_of(folder: RunFolder) -> RunIdentity:
 
 
 def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
-    """Return the finished runs at or below some folders, in the order given, each once."""
+    """Return the finished runs in or below some folders, in the given order, each once."""
     found: dict[Path, RunFolder] = {}
     for path in paths:
         summaries = [path / "summary.json"] if (path / "summary.json").is_file() else sorted(path.rglob("summary.json"))
@@ -104,7 +103,7 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
 
 
 def require_no_trial(run: RunFolder) -> None:
-    """Refuse the folder of a trial where a trained model is needed: a trial keeps its evidence, and not the model."""
+    """Refuse the folder of a trial where a trained model is needed, because a trial keeps no model."""
     if run.config.is_file() and TRIAL in run.settings():
         raise AttestError(
             f"{run.path} is the folder of a trial, which keeps no model; expected that of a trained run. For a text that "
@@ -115,11 +114,11 @@ def require_no_trial(run: RunFolder) -> None:
 
 @dataclass(frozen=True)
 class TextsOfRun:
-    """The texts that a run was tested on, as far as its folder tells.
+    """The texts that a run was tested on, as far as its folder identifies them.
 
     Args:
-        corpus: readable name; None if the run does not tell.
-        fingerprint: hash of the content of the test split; None if the run does not tell.
+        corpus: readable name; None if it is not known.
+        fingerprint: hash of the content of the test split; None if it is not known.
         table: path of the table with ids, lengths and labels of the texts; None if the run has kept none.
     """
 
@@ -140,7 +139,7 @@ class TextsOfRun:
         return digest.hexdigest()
 
     def same_as(self, other: "TextsOfRun") -> bool | None:
-        """Return whether two runs were tested on the same texts; None if both tell no more than the name of one corpus."""
+        """Return whether two runs were tested on the same texts; None if only the names of their corpora are known."""
         for best in ("fingerprint", "instances"):
             ours, theirs = getattr(self, best), getattr(other, best)
             if ours is not None and theirs is not None:
@@ -149,7 +148,7 @@ class TextsOfRun:
 
 
 def texts_of(run: RunFolder) -> TextsOfRun:
-    """Return the corpus, the hash and the table of the texts that a run was tested on, as far as its files tell."""
+    """Return the corpus, the hash and the table of the texts that a run was tested on, as far as they are known."""
     corpus = (run.settings().get("run") or {}).get("data") if run.config.is_file() else None
     fingerprint = read_json(run.data).get("fingerprints", {}).get("test") if run.data.is_file() else None
     return TextsOfRun(corpus, fingerprint, table_of(run))

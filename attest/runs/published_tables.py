@@ -1,8 +1,7 @@
-"""Published tables as data: ``configs/tables/<table>.yaml`` states runs, the quantities read of them, and published numbers.
+"""The published tables as data: ``configs/tables/<table>.yaml`` states runs, measured quantities and published numbers.
 
 Each file holds one table or figure of a paper. A row is a run, a column is a measured quantity, a source is a publication of
-numbers, and a claim is what the paper says of two of its numbers. This is the one source of published numbers, for the report
-of a single run and for reproduced tables alike; nothing is run or read of a run here. Start at ``read_published``.
+numbers, and a claim is what the paper says of two of its numbers. Start at ``read_published``.
 """
 
 import re
@@ -42,7 +41,7 @@ class Quoted:
 
     @classmethod
     def parse(cls, text: str) -> "Quoted":
-        """Return the published number that a text such as ``0.35`` or ``0.35 ± 0.21`` states."""
+        """Return the published number in a text such as ``0.35`` or ``0.35 ± 0.21``."""
         match = NUMBER.fullmatch(text)
         if match is None:
             raise AttestError(f"{text!r} is not a number; expected for example 0.35 or 0.35 ± 0.21")
@@ -55,7 +54,7 @@ SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
 
 @dataclass(frozen=True)
 class Likeness:
-    """The likeness of a published setting to that of a run."""
+    """A statement how like a published setting is to that of a run, with the reason."""
 
     degree: str = SAME_SETTING
     why: str = ""
@@ -80,7 +79,7 @@ class Publication:
     embeddings: str = ""
 
     def likeness_to(self, run: Mapping[str, str]) -> Likeness:
-        """Return the likeness of the published setting to that of a run."""
+        """Return how like the published setting is to that of a run."""
         ours = run.get("EMBEDDINGS", "random").partition(":")[0]
         if not self.embeddings or ours == self.embeddings:
             return Likeness(OTHER, self.why) if self.why else Likeness()
@@ -91,7 +90,7 @@ class Publication:
 
     @property
     def citation(self) -> str:
-        """Return the citation, marked if numbers are quoted from memory."""
+        """Return the citation, which says if numbers are quoted from memory."""
         return f"{self.cite} [from memory]" if self.memory else self.cite
 
 
@@ -122,7 +121,7 @@ class PublishedColumn:
 
 @dataclass(frozen=True)
 class ParameterSweep:
-    """The values of a choice at which a row is run: a choice of its dependent run if it has one, else of its base run."""
+    """The values of a choice with which a row is run: a choice of its dependent run if it has one, else of its base."""
 
     choice: str
     values: tuple[float, ...]
@@ -130,7 +129,7 @@ class ParameterSweep:
     label: str = "λ"
 
     def typed(self, value: float) -> dict[str, str]:
-        """Return the choice with one value, in the form in which a user types the value."""
+        """Return the choice with one value, as a user types it."""
         return {self.choice: self.form.format(f"{value:g}")}
 
     def shortened(self) -> "ParameterSweep":
@@ -141,7 +140,7 @@ class ParameterSweep:
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A row of a table: runs on each of some corpora that differ in their seed alone, or in the value of a sweep.
+    """A row of a table: runs on one or more corpora that differ in their seed, or in the value of a sweep.
 
     Args:
         then: ``command`` and choices of the run that depends on the base run; empty for none.
@@ -197,7 +196,7 @@ class PublishedTable:
 
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
-    """Return a table with three values of every sweep, which is enough to show that its runs work."""
+    """Return a table with three values of every sweep, enough to show that its runs work."""
     shortened = {
         name: replace(row, sweep=row.sweep.shortened())
         for name, row in experiment.rows.items()
@@ -207,12 +206,11 @@ def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> Publ
 
 
 def table_names() -> list[str]:
-    """Return the names of all tables that ship."""
     return sorted(path.stem for path in (configs_folder() / "tables").glob("*.yaml"))
 
 
 def table_file(name: str) -> Path:
-    """Return the file of a table that ships, or of the user's own table, which is typed as ``<file>.yaml``."""
+    """Return the file of a shipped table, or of the user's own table, which is typed as ``<file>.yaml``."""
     file = Path(name) if name.endswith(".yaml") else configs_folder() / "tables" / f"{name}.yaml"
     if not file.is_file():
         raise unknown_choice("TABLE", name, ["all", *table_names()], "make reproduce TABLE={}")
@@ -233,7 +231,7 @@ def read_published(file: Path) -> PublishedTable:
 
 
 def parse_published(name: str, given: Mapping[str, Any], file: Path) -> PublishedTable:
-    """Return the published table that the content of a YAML file describes; all scalars in the content are text."""
+    """Return the published table that the content of a YAML file describes; all scalars in the content are texts."""
     try:
         return _parse_table(name, given)
     except (TypeError, KeyError, ValueError, AttributeError, AttestError) as error:

@@ -1,7 +1,4 @@
-"""The versions, the commit and the memory with which a run was computed; and Lightning's remarks, which are silenced.
-
-Start at ``environment``.
-"""
+"""The versions, the commit and the memory with which a run was computed; and a filter of Lightning's remarks."""
 
 import logging
 import os
@@ -23,20 +20,20 @@ GIT = ("git", "--no-optional-locks")
 
 
 def version_line() -> str:
-    """Return the line of ``attest --version``, without importing the packages that it names."""
+    """Return the line of ``attest --version`` without importing the packages that it names."""
     known = environment()
     return f"attest {__version__}, torch {known['torch']}, lightning {known['pytorch-lightning']}, python {known['python']}"
 
 
 def environment() -> dict[str, str]:
-    """Return the versions of Python and of the packages that results may depend on, and the commit if there is git."""
+    """Return the versions of Python and of the packages that results depend on, and the commit if there is git."""
     versions = {"attest": __version__, "python": platform.python_version(), "machine": platform.machine()}
     versions |= {package: installed_version(package) for package in PACKAGES}
     return versions | ({"commit": commit} if (commit := _commit()) else {})
 
 
 def installed_version(package: str) -> str:
-    """Return the version of a package; ``NOT_INSTALLED`` if it is not there."""
+    """Return the version of a package; ``NOT_INSTALLED`` if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -49,7 +46,7 @@ def made_by() -> dict[str, str]:
 
 
 def peak_memory() -> dict[str, float]:
-    """Return the most memory that this process has held, in MiB: in main memory if the system tells, and on a GPU."""
+    """Return the largest memory of this process so far, in MiB: main memory if the system tells, and GPU memory."""
     import torch
 
     peak = {}
@@ -70,18 +67,6 @@ def _commit() -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def last_commit(file: Path) -> str | None:
-    """Return ``committed as <hash> of <day>``, the last commit of a file; None without git, or if the file has changed."""
-    where = file.resolve()
-    git = [*GIT, "-C", str(where.parent)]
-    try:
-        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", where.name], capture_output=True).returncode
-        log = subprocess.run([*git, "log", "-1", "--format=%h of %cs", "--", where.name], capture_output=True, text=True)
-    except OSError:
-        return None
-    return f"committed as {log.stdout.strip()}" if changed == 0 and log.stdout.strip() else None
 
 
 def quieten() -> None:

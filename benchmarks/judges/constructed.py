@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from attest.app.api.judging import STATED
 from attest.core.errors import AttestError
 from attest.experiments.judges.judging import hear, judge, with_added
 from attest.runs.folder import write_json
-from attest.runs.versions import last_commit
+from attest.runs.versions import GIT
 from benchmarks.judges.constructed_page import write_judges
 from benchmarks.judges.found import findings
 
@@ -67,9 +68,21 @@ def stamp(file: Path, smoke: bool, own: list[str], what: str = "Defendants, test
     """Return a sentence that identifies the list of defendants: the hash of its file and the last commit that changed it."""
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     told = f"{what} are stated in configs/judges/{file.name}, sha256 {sha256[:16]}"
-    told += f", {last_commit(file) or 'of no commit that could be found'}."
+    told += f", {_last_commit(file) or 'of no commit that could be found'}."
     told += " This is a smaller try, not what was stated." if smoke else ""
     return told + (f" Added by hand: {', '.join(own)}." if own else "")
+
+
+def _last_commit(file: Path) -> str | None:
+    """Return ``committed as <hash> of <day>``, the last commit of a file; None without git, or if the file has changed."""
+    where = file.resolve()
+    git = [*GIT, "-C", str(where.parent)]
+    try:
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", where.name], capture_output=True).returncode
+        log = subprocess.run([*git, "log", "-1", "--format=%h of %cs", "--", where.name], capture_output=True, text=True)
+    except OSError:
+        return None
+    return f"committed as {log.stdout.strip()}" if changed == 0 and log.stdout.strip() else None
 
 
 EXAMPLE = "Type for example: --defendant mine.py:Name"
