@@ -1,8 +1,7 @@
-"""What a network and a batch must satisfy before an experiment; an error in one sentence says what is wrong.
+"""The checks that a network and a batch must pass before an experiment; each refusal says what is wrong.
 
-Shapes and the mask are looked at in every batch. What needs a look at the numbers (attention sums to 1 and leaves padding out)
-is looked at once a network, in its first batch and in the first that has padding. ``require_itself`` asks whether a network
-decides as it does when its owner runs it.
+Shapes and the mask are checked in every batch. That attention sums to 1 and leaves padding out is checked once a network, in
+its first batch and in the first batch with padding.
 
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
@@ -27,13 +26,13 @@ STEPS = {
 GUIDE = "“Your own model” in the documentation shows a network that works"
 ROWS_SHOWN = 5
 _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
-"""Networks whose attention has been looked at, and whether there was padding then."""
+"""Networks whose attention has been checked, and whether the batch had padding."""
 _REPEATABLE: WeakSet[nn.Module] = WeakSet()
 """Networks in training mode whose passes are all the same."""
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Return the logits that follow from hidden states by the last three steps: ``(B, T, H)``, ``(B, T)`` -> ``(B, C)``."""
+    """Return the logits of hidden states by the last three steps of a network: ``(B, T, H)``, ``(B, T)`` -> ``(B, C)``."""
     return network.decode(hidden, network.project(network.score(hidden, mask), mask))
 
 
@@ -55,14 +54,14 @@ def require_steps(network: Any) -> None:
 
 
 def require_forward(network: nn.Module) -> None:
-    """Raise an ``AttestError`` if a network has no ``forward``, without which it cannot be trained."""
+    """Refuse a network without ``forward``, because it cannot be trained."""
     if type(network).forward is nn.Module.forward:
         name = type(network).__name__
         raise AttestError(f"{name} lacks forward; expected forward(tokens, mask) -> logits, the four steps in a row. {GUIDE}.")
 
 
 def offers_forward(network: nn.Module) -> bool:
-    """Return whether a network has a ``forward(tokens, mask)`` of its own."""
+    """Return whether a network defines ``forward(tokens, mask)``."""
     return [*inspect.signature(network.forward).parameters][1:] == ["mask"]
 
 
@@ -75,21 +74,21 @@ def _takes_two(step: Any) -> bool:
 
 
 def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
-    """Refuse a batch that is not what ``Observation`` describes; ids may be left out."""
+    """Refuse a batch that is not as ``Observation`` describes it; ids may be None."""
     named = {"tokens": tokens} if ids is None else {"ids": ids, "tokens": tokens}
     for name, given in (*named.items(), ("mask", mask)):
         if not isinstance(given, Tensor):
             raise AttestError(f"{name} is a {type(given).__name__}; expected a tensor. Use torch.as_tensor({name}).")
     if mask.dtype != torch.bool:
         kind = str(mask.dtype).removeprefix("torch.")
-        raise AttestError(f"mask holds {kind}; expected bool, True at real tokens. Use mask.bool().")
+        raise AttestError(f"mask is {kind}; expected bool, True at real tokens. Use mask.bool().")
     if mask.ndim != 2 or tokens.shape[:2] != mask.shape or not len(mask):
         shapes = f"tokens are {tuple(tokens.shape)} and mask is {tuple(mask.shape)}"
         raise AttestError(f"{shapes}; expected (B, T) for both, with one text or more.")
     for name, given in named.items():
         if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
             kind = str(given.dtype).removeprefix("torch.")
-            raise AttestError(f"{name} hold {kind}; expected whole numbers. Use {name}.long().")
+            raise AttestError(f"{name} are {kind}; expected whole numbers. Use {name}.long().")
     if ids is not None and ids.shape != mask.shape[:1]:
         raise AttestError(f"ids are {tuple(ids.shape)} for {len(mask)} texts; expected ({len(mask)},), one for each text.")
     if not (mask[:, 0].all() & (mask[:, 1:] <= mask[:, :-1]).all()):
@@ -100,18 +99,16 @@ def _refuse_mask(mask: Tensor) -> None:
     empty = _rows_where(~mask.any(dim=-1))
     if empty:
         raise AttestError(
-            f"mask: the texts in rows {empty} have no real token; expected one at least in each. Leave empty texts out of the "
-            "batch."
+            f"mask: rows {empty} have no real token; expected at least one in each text. Leave empty texts out of the batch."
         )
     late = _rows_where((mask[:, 1:] > mask[:, :-1]).any(dim=-1))
     raise AttestError(
-        f"mask: rows {late} have padding before real tokens; expected real tokens first and padding at the end. Pad texts on "
-        "the right."
+        f"mask: rows {late} have padding before real tokens; expected padding at the end. Pad texts on the right."
     )
 
 
 def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int, ...], dimensions: int) -> None:
-    """Raise an ``AttestError`` unless a step returned a tensor of so many ``dimensions`` whose shape begins with ``batch``."""
+    """Refuse the result of a step unless it is a tensor with ``dimensions`` dimensions whose shape begins with ``batch``."""
     if isinstance(returned, Tensor) and returned.ndim == dimensions and returned.shape[: len(batch)] == batch:
         return
     found = f"a tensor {tuple(returned.shape)}" if isinstance(returned, Tensor) else f"a {type(returned).__name__}"
@@ -123,7 +120,7 @@ def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int
 
 
 def require_gradient(network: nn.Module, hidden: Tensor) -> None:
-    """Raise an ``AttestError`` if hidden states are cut off from the embedded input."""
+    """Refuse hidden states that have no gradient to the embedded input."""
     if not hidden.requires_grad:
         raise AttestError(
             f"{type(network).__name__}.encode returned hidden states without a gradient; expected a gradient that reaches "
@@ -132,7 +129,7 @@ def require_gradient(network: nn.Module, hidden: Tensor) -> None:
 
 
 def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
-    """Raise an ``AttestError`` for token ids that the embedding does not have; called when ``encode`` has not found one."""
+    """Refuse token ids that the embedding of a network does not have."""
     sizes = [module.num_embeddings for module in network.modules() if isinstance(module, nn.Embedding)]
     least, most = int(tokens.min()), int(tokens.max())
     if sizes and (least < 0 or most >= max(sizes)):
@@ -143,12 +140,7 @@ def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
 
 
 def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], Tensor]) -> None:
-    """Refuse a network in training mode in which two passes over a batch differ, as they do where dropout is drawn.
-
-    Args:
-        network: asked once whether it, or a part of it, is in training mode, and later whether it is itself.
-        logits: of a pass, ``(B, C)``.
-    """
+    """Refuse a network in training mode if two passes over a batch differ, as with dropout."""
     if network in _REPEATABLE or (network in _PADDING_SEEN and not network.training):
         return
     training = [part for part in network.modules() if part.training]
@@ -164,13 +156,7 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
 
 
 def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
-    """Raise an ``AttestError`` that names the texts whose logits are NaN or infinite, if there are any.
-
-    Args:
-        logits: ``(B, C)``, or of each token ``(B, T, C)``.
-        ids: int64 ``(B,)``.
-        mask: bool ``(B, T)``.
-    """
+    """Refuse logits ``(B, C)`` or ``(B, T, C)`` that are NaN or infinite at real tokens, and name their texts by id."""
     finite = logits.isfinite().all(dim=-1)
     finite = finite if finite.ndim == 1 else (finite | ~mask).all(dim=-1)
     if not finite.all():
@@ -183,12 +169,7 @@ def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
 def require_attention(
     network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, tokens: Tensor, mask: Tensor
 ) -> None:
-    """Check once for each network that its attention and decoder keep their promises; scores that are NaN end the check.
-
-    Args:
-        hidden, scores, weights, logits: what its steps returned for a batch, ``(B, T, H)``, ``(B, T)`` twice, ``(B, C)``.
-        tokens, mask: int64 and bool ``(B, T)``.
-    """
+    """Check once for each network that its attention is a distribution over real tokens and that its steps agree."""
     seen = _PADDING_SEEN.get(network)
     if seen or (seen is False and mask.all()) or not scores.isfinite()[mask].all():
         return
@@ -220,8 +201,7 @@ def _require_logits(name: str, logits: Tensor) -> None:
     one = (logits.sum(dim=-1) - 1).abs() <= _tolerance(logits)
     if logits.shape[-1] > 1 and (one & (logits >= 0).all(dim=-1)).all():
         raise AttestError(
-            f"{name}.decode returned numbers from 0 that sum to 1 in every row, so probabilities; expected logits. Leave the "
-            "softmax out of decode."
+            f"{name}.decode returned probabilities, which sum to 1 in every row; expected logits. Leave out its softmax."
         )
 
 
@@ -242,7 +222,7 @@ def _require_forward(network: nn.Module, logits: Tensor, tokens: Tensor, mask: T
     if offers_forward(network) and (apart := _apart(network(tokens, mask), logits)):
         raise AttestError(
             f"{type(network).__name__}: forward and decode(hidden, project(score(hidden))) are {apart:.3g} apart; expected "
-            "the same logits, since evidence is of the steps. Let forward take the four steps."
+            "the same logits, since evidence comes from the steps. Let forward call the four steps."
         )
 
 
@@ -261,12 +241,12 @@ def _rows_where(wrong: Tensor) -> list[int]:
 
 
 CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
-"""How far apart probabilities may be that should be the same; the second in half precision. Of numbers, as a share of them."""
+"""The largest difference between equal probabilities, in single and in half precision; for numbers, relative to them."""
 
 
 @torch.no_grad()
 def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor] | None = None) -> None:
-    """Refuse a network whose steps decide otherwise than its own forward pass, or otherwise beside a longer text than alone.
+    """Refuse a network whose predictions differ between its steps and its own forward pass, or with and without padding.
 
     Args:
         network: with the four steps, in evaluation mode. What it does itself is its method ``itself(tokens, mask, **given)``,
@@ -286,7 +266,7 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
         beside = together[text, length] if together.ndim == 3 else together[text]
         _require_close(
             f"{_name(network)} decides otherwise where a text is padded than where it is alone", alone, beside, ids[text],
-            "Its decision would hang on the texts beside it. Leave padding out of all that tokens are mixed by.",
+            "Its decision would depend on other texts of the batch. Apply the mask wherever tokens are mixed.",
         )  # fmt: skip
 
 
@@ -301,8 +281,7 @@ def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, giv
         else ways.get("its forward", ways["its four steps"])
     )
     found, *rest = (_without_padding(network, each, mask) for each in (own, *ways.values()))
-    others = dict(zip(ways, rest, strict=True))
-    for name, other in others.items():
+    for name, other in zip(ways, rest, strict=True):
         what = f"{_name(network)} decides otherwise by {name} than it does itself"
         _require_close(what, found, other, ids, _why(network, tokens, mask))
     return found
@@ -310,8 +289,8 @@ def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, giv
 
 def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
     if (found := mask & (tokens == getattr(network, "padding", None))).any():
-        return f"The token of padding, {network.padding}, stands in {int(found.any(dim=-1).sum())} of them. Leave these out."
-    return "Evidence would be of another model. SDPA leaves out soft caps: model.set_attn_implementation('eager') keeps them."
+        return f"The token of padding, {network.padding}, stands in {found.any(dim=-1).sum()} of the texts. Leave them out."
+    return "Evidence would be about another model. SDPA drops soft caps: model.set_attn_implementation('eager') keeps them."
 
 
 def _without_padding(network: Any, logits: Tensor, mask: Tensor) -> Tensor:

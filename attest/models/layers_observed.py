@@ -1,4 +1,4 @@
-"""One forward pass observed inside the layers of a Transformer: the start of every experiment on self-attention.
+"""The observation of one forward pass inside the layers of a Transformer, for experiments on self-attention.
 
 Legend: B batch, N heads, T tokens (the last of two T is attended to), C logits, K classes.
 """
@@ -24,7 +24,7 @@ Scopes = dict[str, list[str]]
 
 
 class Resuming(Protocol):
-    """A network whose forward pass can begin at a layer, as in ``attest.models.networks``; no network has to offer this.
+    """A network whose forward pass can begin at a layer, as in ``attest.models.networks``; optional.
 
     A subclass that overrides ``forward`` has to override ``resume`` too.
     """
@@ -33,18 +33,8 @@ class Resuming(Protocol):
         """Return the logits of a pass that begins with ``hidden (B, T, H)`` at a layer; layers with heads count from 0."""
 
 
-class Sided(Protocol):
-    """A network whose attention is not one map from every token to every token of a text; no network has to offer this."""
-
-    def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return which rows, bool ``(B, G, Q)``, and which places, bool ``(B, G, S)``, of G groups of heads are real."""
-
-    def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
-        """Return what its attention says of each token, ``(B, T)``, sums to 1; ``predicted`` are classes, int64 ``(B,)``."""
-
-
 class Skipping(Protocol):
-    """A network whose own pass can leave out its first layers while it still gets the tokens: somebody else's model."""
+    """A network, somebody else's model, whose pass can leave out its first layers although it gets tokens; optional."""
 
     blocks: Mapping[str, nn.Module]
     """What is called with the ``(B, T, H)`` that enter a layer, by its name; none where no layer can be left out."""
@@ -55,15 +45,15 @@ class Skipping(Protocol):
 
 @dataclass(frozen=True)
 class LayerObservation:
-    """A forward pass of one batch through a network with self-attention; without the autograd graph unless made within one."""
+    """A forward pass of one batch through a network with self-attention, without the autograd graph unless made in one.
+
+    ``ids``, ``tokens``, ``mask`` and ``ids_given`` are as in ``Observation``.
+    """
 
     network: nn.Module
     ids: Tensor
-    """int64 ``(B,)``: identities of the instances."""
     tokens: Tensor
-    """int64 ``(B, T)``."""
     mask: Tensor
-    """bool ``(B, T)``: True at real tokens, which come first in each row."""
     attention: Mapping[str, Tensor]
     """float ``(B, N, T, T)`` of each layer, by name, first to last; rows of padding are arbitrary. Of a network with ``sides``
     ``(B, N, Q, S)``: Q rows of weights over S places."""
@@ -72,7 +62,6 @@ class LayerObservation:
     labels: Tensor | None = None
     """int64 ``(B,)``: gold classes, of a tagger ``(B, T)``, below 0 where a token has none, where they are known."""
     ids_given: bool = True
-    """As in ``Observation``."""
     special: Tensor | None = None
     """bool ``(B, T)``: tokens that are in every text whatever it says, as in ``observe``; None if they are not known."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
@@ -81,49 +70,43 @@ class LayerObservation:
 
     @cached_property
     def probabilities(self) -> Tensor:
-        """Return the predicted class probabilities, ``(B, K)``, of a tagger ``(B, T, K)``."""
+        """Return the predicted class probabilities, ``(B, K)``; of a tagger, ``(B, T, K)``."""
         return probabilities(self.logits)
 
     @cached_property
     def prediction(self) -> Tensor:
-        """Return the prediction: class probabilities ``(B, K)`` or ``(B, T, K)``, or one number in its unit, ``(B, 1)``."""
+        """Return the class probabilities ``(B, K)`` or ``(B, T, K)``, or one number in its unit, ``(B, 1)``."""
         return predictions_of(self.network, self.logits)
 
     @cached_property
     def predicted(self) -> Tensor:
-        """Return the predicted classes, int64 ``(B,)``, of a tagger ``(B, T)``; a tie goes to the lower class."""
+        """Return the predicted classes, int64 ``(B,)``, of a tagger ``(B, T)``; of two equal classes, the lower one."""
         return self.prediction.argmax(dim=-1)
 
     @cached_property
     def scopes(self) -> Scopes:
-        """Return all layers together, under no suffix, and each of several layers alone: ``_layer1``, ``_layer2``, …"""
+        """Return all layers under the suffix ``""`` and, if there are several, each layer under ``_layer1``, ``_layer2``, …"""
         layers = list(self.attention)
         alone = {f"_layer{place}": [layer] for place, layer in enumerate(layers, start=1)} if len(layers) > 1 else {}
         return {"": layers} | alone
 
     def under(self, *interventions: Intervention) -> "LayerObservation":
-        """Return an observation of the batch while interventions are in force; the layers below them keep their attention."""
+        """Observe the batch again while interventions are in force; layers below them keep their attention."""
         with intervene(self.network, *interventions):
             logits, weights = _passed(self.network, self._forward(slice(None)), self.mask.device)
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
         return replace(self, attention=attention, logits=logits, inputs={})
 
     def logits_under(self, rows: Tensor, *interventions: Intervention) -> Tensor:
-        """Return the logits of R of the instances, int64 ``(R,)`` rows of the batch, while interventions are in force.
-
-        No attention is kept, so that any number of interventions can be tried on long texts.
-
-        Returns:
-            ``(R, C)``, of a tagger ``(R, T, K)``.
-        """
+        """Return the logits ``(R, C)`` or ``(R, T, K)`` of some rows of the batch, int64 ``(R,)``, under interventions."""
         with intervene(self.network, *interventions), torch.autocast(rows.device.type, enabled=False):
             return self._forward(rows)()
 
     @torch.no_grad()
     def values(self) -> dict[str, Tensor]:
-        """Return what the heads of each layer average, ``(B, N, T, D)``, of a network that shows the outputs of its heads.
+        """Return the value vectors of the heads of each layer, ``(B, N, T, D)``.
 
-        Where only its softmaxes are seen, it is what a head hands on where every token attends to itself alone.
+        If only the softmaxes of a network are seen, return what a head outputs when every token attends to itself alone.
         """
         if not getattr(unwrapped(self.network), "shows_values", True):
             return {layer: self._of_itself(layer) for layer in self.attention}
@@ -146,7 +129,6 @@ class LayerObservation:
         return found[0]
 
     def _forward(self, rows: Tensor | slice) -> Callable[[], Tensor]:
-        """Return a function that runs the network, from the first layer with an intervention on if the network can do so."""
         tampered = [name for name, layer in attending(self.network).items() if layer.replacements]
         tokens, mask = self.tokens[rows], self.mask[rows]
         if not tampered or not all(name in self.inputs for name in tampered):
@@ -155,7 +137,7 @@ class LayerObservation:
         return partial(_pass_from, place, [*self.inputs.values()][place][rows], self.network, tokens, mask)
 
     def rows(self, index: Tensor) -> "LayerObservation":
-        """Return the observation of R of the instances, int64 ``(R,)`` rows of the batch, which may repeat."""
+        """Return the observation of some instances, int64 ``(R,)`` rows of the batch, which may repeat."""
         attention = {layer: weights[index] for layer, weights in self.attention.items()}
         inputs = {layer: hidden[index] for layer, hidden in self.inputs.items()}
         ids, tokens, mask, logits = (column[index] for column in (self.ids, self.tokens, self.mask, self.logits))
@@ -163,29 +145,29 @@ class LayerObservation:
         return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given, special, inputs)
 
     def per_instance(self, values: Tensor) -> Tensor:
-        """Return one number an instance ``(B,)``: values ``(B,)`` as they are, the mean of ``(B, T)`` over deciding tokens."""
+        """Return one number for each instance ``(B,)``: ``(B,)`` unchanged, or the mean of ``(B, T)`` over deciding tokens."""
         if values.ndim == 1:
             return values
         return torch.where(self.deciding, values, 0).sum(dim=-1) / self.deciding.sum(dim=-1)
 
     @cached_property
     def deciding(self) -> Tensor:
-        """Return the tokens whose decision counts, bool ``(B, T)``: in tagging the tokens with a gold tag."""
+        """Return the tokens whose decision counts, bool ``(B, T)``: in tagging, the tokens with a gold tag."""
         return self.mask if self.labels is None or self.labels.ndim == 1 else self.labels >= 0
 
     def correct(self, labels: Tensor) -> Tensor:
-        """Return whether each decision is right, ``(B,)``, NaN for labels below 0; of a tagger the share of right tags."""
+        """Return whether each decision is right, ``(B,)``, NaN for labels below 0; of a tagger, the share of right tags."""
         return self.per_instance(self.predicted == labels if labels.ndim > 1 else rightly(self.predicted, labels))
 
     def moved_from(self, other: "LayerObservation") -> Tensor:
-        """Return how far apart both observations' predictions are, ``(B,)``, of a tagger the mean over tokens.
+        """Return the distance between the predictions of two observations, ``(B,)``; of a tagger, the mean over tokens.
 
-        It is their TVD, in [0, 1]; of one number the distance in its standard deviations.
+        The distance is the TVD, in [0, 1]; of one number, the difference in its standard deviations.
         """
         return self.per_instance(movement(self.prediction, other.prediction))
 
     def diverged_from(self, other: "LayerObservation", layers: Sequence[str]) -> Tensor:
-        """Return the JSD of both observations' attention rows in nats, ``(B,)``, mean over layers, heads and real tokens."""
+        """Return the JSD in nats between two observations' attention rows, ``(B,)``, mean over layers, heads, real tokens."""
         return self.mean_over_rows(lambda layer: jensen_shannon(self.attention[layer], other.attention[layer]), layers)
 
     def support(self, layers: Sequence[str]) -> Tensor:
@@ -199,7 +181,7 @@ class LayerObservation:
         return self.mean_over_rows(lambda layer: self.attention[layer].amax(dim=-1), layers)
 
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
-        """Return the mean ``(B,)`` of ``measure(layer)``, ``(B, N, T)``, over layers, heads and real tokens, without NaN."""
+        """Return the mean ``(B,)`` of ``measure(layer)``, ``(B, N, T)``, over layers, heads and real tokens, ignoring NaN."""
         means = [
             measure(layer).masked_fill(~self.rows_that_count(self.attention[layer]), torch.nan).flatten(1).nanmean(dim=-1)
             for layer in layers
@@ -207,38 +189,41 @@ class LayerObservation:
         return torch.stack(means).nanmean(dim=0)
 
     def rows_that_count(self, weights: Tensor) -> Tensor:
-        """Return which rows of weights ``(B, N, Q, S)`` are those of real tokens, bool ``(B, N, Q)``."""
+        """Return which rows of weights ``(B, N, Q, S)`` belong to real tokens, bool ``(B, N, Q)``."""
         return _of_heads(self._sides[0], weights).expand(weights.shape[:-1])
 
     def places(self, weights: Tensor) -> Tensor:
-        """Return which places of weights ``(B, N, Q, S)`` hold real tokens, bool ``(B, N, 1, S)``."""
+        """Return which columns of weights ``(B, N, Q, S)`` belong to real tokens, bool ``(B, N, 1, S)``."""
         return _of_heads(self._sides[1], weights).unsqueeze(2)
 
     @cached_property
     def _sides(self) -> tuple[Tensor, Tensor]:
-        sides = getattr(unwrapped(self.network), "sides", None)
-        return (self.mask.unsqueeze(1),) * 2 if sides is None else sides(self.mask)
+        return _sides_of(self.network, self.mask)
+
+
+def _sides_of(network: nn.Module, mask: Tensor) -> tuple[Tensor, Tensor]:
+    sides = getattr(unwrapped(network), "sides", None)
+    return (mask.unsqueeze(1),) * 2 if sides is None else sides(mask)
 
 
 def weights_a_head(network: nn.Module, mask: Tensor) -> int:
-    """Return how many weights a head has for each text of a batch, with mask ``(B, T)``: T times T, or more in windows."""
-    sides = getattr(unwrapped(network), "sides", None)
-    rows, places = (mask.unsqueeze(1),) * 2 if sides is None else sides(mask)
+    """Return how many weights a head has for each text of a batch with mask ``(B, T)``: T times T, or more in windows."""
+    rows, places = _sides_of(network, mask)
     return max(mask.shape[-1] ** 2, rows.shape[1] * rows.shape[2] * places.shape[2])
 
 
 def _of_heads(side: Tensor, weights: Tensor) -> Tensor:
-    """Return a side of attention, bool ``(B, G, T)``, for each of the N heads, which are G groups, ``(B, N, T)``."""
+    """Return a side of attention, bool ``(B, G, T)``, for each of N heads in G groups, ``(B, N, T)``."""
     return side.repeat_interleave(weights.shape[1] // side.shape[1], dim=1)
 
 
 def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean of ``values (B, N, T)`` over heads and the real tokens of ``mask (B, T)``, ``(B,)``; NaN is left out."""
+    """Return the mean of ``values (B, N, T)`` over heads and the real tokens of ``mask (B, T)``, ``(B,)``, ignoring NaN."""
     return values.masked_fill(~mask.unsqueeze(1), torch.nan).flatten(1).nanmean(dim=-1)
 
 
 def self_attending(network: nn.Module) -> list[str]:
-    """Return the names of the layers in which every token attends to every other, first to last."""
+    """Return the names of the layers with self-attention, first to last."""
     layers = [name for name, layer in attending(network).items() if layer.heads is not None]
     if not layers:
         raise AttestError(
@@ -256,7 +241,7 @@ def observe_layers(
     labels: Tensor | None = None,
     special: Tensor | None = None,
 ) -> LayerObservation:
-    """Run a network once and keep its layers' attention and, where a pass can begin at a layer, the inputs of layers."""
+    """Run a network once; keep the attention of its layers and, if a pass can begin at a layer, the inputs of layers."""
     layers = self_attending(network)
     tokens, mask = outside_inference(tokens), outside_inference(mask)
     with entering(_entered(network)) as inputs:
@@ -280,7 +265,6 @@ def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, i
 
 
 def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Return the logits of a pass that begins at a layer, counted from 0 among those with heads, with its input ``hidden``."""
     bare = unwrapped(network)
     if hasattr(bare, "beginning_at"):
         with cast(Skipping, bare).beginning_at(place, hidden):
@@ -310,7 +294,7 @@ def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.dev
 
 @contextmanager
 def entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
-    """Collect the hidden states that enter modules as long as the ``with`` block runs, by the names of the modules."""
+    """Collect the hidden states that enter some modules while the ``with`` block runs, by the names of the modules."""
     inputs: dict[str, Tensor] = {}
 
     def keep(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:

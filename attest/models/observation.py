@@ -1,4 +1,4 @@
-"""One observed forward pass: the start of every experiment on a batch.
+"""The observation of one forward pass, from which every experiment on a batch begins.
 
 Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 """
@@ -28,7 +28,7 @@ from attest.models.contract import (
 from attest.models.prediction import predictions_of, rounding_of, says_number
 
 Result = TypeVar("Result")
-Columns = TypeVar("Columns", Tensor, dict[str, Tensor])
+Measured = TypeVar("Measured", Tensor, dict[str, Tensor])
 
 
 class Network(Protocol):
@@ -38,9 +38,9 @@ class Network(Protocol):
 
     * ``token_logits(hidden) -> (B, T, C)``, if ``decode`` is linear in weights that sum to 1: counterfactual weights then
       cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible;
-    * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, with such a decoder: ``[b, v, t]`` is the score, and are
-      the logits, of token t in text b read without its token v; arbitrary but finite at t = v and at padding. Else each
-      shortened text is encoded from its beginning.
+    * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, with such a decoder: at ``[b, v, t]``, the score and the
+      logits of token t in text b without its token v; arbitrary but finite at t = v and at padding. Else each shortened text
+      is encoded anew.
     """
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -57,7 +57,7 @@ class Network(Protocol):
 
 
 class GivenReading(NamedTuple):
-    """An explanation that somebody else made, one number a token."""
+    """An explanation that somebody else made, one number for each token."""
 
     values: Tensor
     """float ``(B, T)``, finite; 0 at padding."""
@@ -69,7 +69,7 @@ class GivenReading(NamedTuple):
 class Observation:
     """A forward pass of one batch: what each step returned, with the autograd graph from the embedded input onwards.
 
-    Built once a batch and shared by all experiments, which must not backpropagate without ``retain_graph``.
+    All experiments share it, so they must backpropagate with ``retain_graph``.
     """
 
     network: Network
@@ -113,11 +113,11 @@ class Observation:
 
     @property
     def explanation(self) -> Tensor:
-        """Return the explanation on trial, a weight a token, ``(B, T)``: the attention, or what ``explained_by`` put there."""
+        """Return the explanation on trial, one weight for each token, ``(B, T)``: attention unless ``explained_by`` set it."""
         return self.attention if self.read_instead is None else self.read_instead
 
     def explained_by(self, explanation: Tensor) -> "Observation":
-        """Return this observation with another explanation on trial: ``(B, T)``, at least 0, such as attention rollout."""
+        """Return this observation with another explanation on trial, ``(B, T)`` from 0 up, such as attention rollout."""
         return replace(self, read_instead=explanation)
 
     @cached_property
@@ -131,14 +131,14 @@ class Observation:
         return predictions_of(self.network, self.logits.detach())
 
     def of_predicted(self, values: Tensor) -> Tensor:
-        """Return the predicted class's entries of values ``(B, ..., K)`` that have one entry for each class, ``(B, ...)``."""
+        """Return the entries ``(B, ...)`` of the predicted class, from values ``(B, ..., K)`` with an entry for each class."""
         index = self.predicted.view(-1, *(1,) * (values.ndim - 1)).expand(*values.shape[:-1], 1)
         return values.gather(-1, index).squeeze(-1)
 
     def left_of_prediction(self, outcomes: Tensor) -> Tensor:
-        """Return what is left of the prediction where a text is decided otherwise, ``(B, ..., K) -> (B, ...)``.
+        """Return how much of the prediction is left in other outcomes of a text, ``(B, ..., K) -> (B, ...)``.
 
-        It is the predicted class's probability; of one number, 0 minus how far it is from what the network says of the text.
+        It is the probability of the predicted class; of one number, minus the distance from the prediction.
         """
         found = self.of_predicted(outcomes)
         if not says_number(self.network):
@@ -152,7 +152,7 @@ class Observation:
 
     @property
     def within(self) -> float:
-        """Return how far apart two predictions of this batch may be by rounding alone."""
+        """Return the largest difference between two predictions of this batch that rounding alone can cause."""
         return rounding_of(self.network, self.logits.dtype)
 
     @cached_property
@@ -162,12 +162,12 @@ class Observation:
 
     @cached_property
     def reach(self) -> int:
-        """Return the number of columns that texts and their padding take; the others hold questions."""
+        """Return the number of columns of texts and their padding; all further columns contain questions."""
         asks = getattr(self.network, "reads_questions", False)
         return int(self.lengths.max()) if asks else self.mask.shape[-1]
 
     def narrowed(self, values: Tensor, size: int) -> Tensor:
-        """Return the first ``size`` columns of values ``(N, T, …)``, followed by the columns that hold questions."""
+        """Return the first ``size`` columns of values ``(N, T, …)``, followed by the columns of questions."""
         if self.reach == values.shape[1]:
             return values[:, :size]
         return torch.cat([values[:, :size], values[:, self.reach :]], dim=1)
@@ -184,7 +184,7 @@ class Observation:
 
     @cached_property
     def several(self) -> Tensor:
-        """Return whether one token of each text can be erased while another stays, bool ``(B,)``."""
+        """Return whether a token of each text can be erased while another token stays, bool ``(B,)``."""
         return (self.erasable > 0) & (self.lengths > 1)
 
     @cached_property
@@ -193,7 +193,7 @@ class Observation:
         return self.prediction.argmax(dim=-1)
 
     def part(self, rows: Tensor) -> "Observation":
-        """Return the observation of some texts, bool or int64 ``rows``, padded to the longest of them, without the graph."""
+        """Return the observation of some texts, bool or int64 ``rows``, cut to the longest of them, without the graph."""
         size = int(self.lengths[rows].max())
 
         def cut(values: Tensor) -> Tensor:
@@ -215,13 +215,7 @@ class Observation:
 
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:
-        """Return the class probabilities that other attention would give, hidden states unchanged.
-
-        Args:
-            weights: ``(B, T)`` or ``(B, D, T)``; rows sum to 1.
-        Returns:
-            ``(B, K)`` or ``(B, D, K)``.
-        """
+        """Return class probabilities ``(B, K)`` or ``(B, D, K)`` under other weights, ``(B, T)`` or ``(B, D, T)``."""
         if self.class_logits is not None:
             return self._outcomes_of_pooling(weights)
         if weights.ndim == 2:
@@ -254,7 +248,7 @@ class Observation:
 
     @cached_property
     def margins(self) -> Tensor | None:
-        """Return each token's logit of class 1 minus class 0's, float64 ``(B, T)``; None unless binary and linear.
+        """Return the logit of class 1 minus that of class 0 for each token, float64 ``(B, T)``; None unless binary and linear.
 
         The prediction is ``sigmoid(weights @ margins)``.
         """
@@ -264,13 +258,13 @@ class Observation:
 
 
 def rightly(predicted: Tensor, labels: Tensor) -> Tensor:
-    """Return whether predicted classes int64 ``(B,)`` are the gold labels, bool ``(B,)``; NaN, as float, for labels < 0."""
+    """Return whether predicted classes, int64 ``(B,)``, are the gold labels, bool ``(B,)``; NaN, as float, for labels < 0."""
     right = predicted == labels
     return right if (labels >= 0).all() else torch.where(labels >= 0, right.double(), torch.nan)
 
 
 def cached_per_batch(measurement: Callable[[Observation], Result]) -> Callable[[Observation], Result]:
-    """Decorate a measurement so that it is made once for each observation and shared by all experiments."""
+    """Decorate a measurement so that it is computed once for each observation and shared by all experiments."""
 
     @wraps(measurement)
     def remembering(observation: Observation) -> Result:
@@ -281,8 +275,8 @@ def cached_per_batch(measurement: Callable[[Observation], Result]) -> Callable[[
     return remembering
 
 
-def skips_long_texts(measurement: Callable[..., Columns]) -> Callable[..., Columns]:
-    """Decorate a measurement that compares every token with every other, so that texts too long for it get NaN.
+def skips_long_texts(measurement: Callable[..., Measured]) -> Callable[..., Measured]:
+    """Decorate a measurement that compares every token with every other, so that texts that are too long get NaN.
 
     Args:
         measurement: takes an observation, and what else there may be; returns ``(B,)`` or ``(B, T)``, 0 at padding, or a
@@ -290,7 +284,7 @@ def skips_long_texts(measurement: Callable[..., Columns]) -> Callable[..., Colum
     """
 
     @wraps(measurement)
-    def sparing(observation: Observation, *arguments: Any) -> Columns:
+    def sparing(observation: Observation, *arguments: Any) -> Measured:
         short = observation.lengths <= longest_quadratic()
         if short.all():
             return measurement(observation, *arguments)
@@ -310,7 +304,6 @@ def _first_tokens(observation: Observation) -> Observation:
 
 
 def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
-    """Return a column with the measured numbers of the short texts, and NaN for the long ones."""
     everyone = column.new_full(mask.shape[: column.ndim], torch.nan)
     if column.ndim > 1:
         everyone = everyone.masked_fill(~mask, 0)
@@ -324,7 +317,7 @@ def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
 
 
 def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, observation: Observation) -> Tensor:
-    """Apply a measurement that needs no gradient to a few texts of an observation at a time, within the memory budget."""
+    """Apply a measurement without gradient to a few texts of an observation at a time, within the memory budget."""
     everyone = torch.arange(len(observation.ids), device=observation.ids.device)
 
     def of_rows(rows: Tensor) -> Tensor:
@@ -343,11 +336,11 @@ def observe(
     words: Tensor | None = None,
     special: Tensor | None = None,
 ) -> Observation:
-    """Run a network once, keeping every named step and the graph from the embedded input onwards.
+    """Run a network once; keep the result of every step and the graph from the embedded input onwards.
 
     Args:
         network: any ``nn.Module`` that offers the seam, in evaluation mode.
-        ids: as in ``Observation``; None counts the rows from 0, and callbacks put the rows of the data set in their place.
+        ids: as in ``Observation``; None to count the rows from 0.
         tokens, mask, labels, words: as in ``Observation``.
         special: bool ``(B, T)``, True at tokens that are in every text whatever it says, ``[CLS]`` and ``[SEP]`` for example;
             None for those that are of no word, where words are known. They are neither ranked nor erased.
@@ -386,15 +379,12 @@ def observe(
 def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> Tensor | None:
     """Return the tokens that evidence neither ranks nor erases: the place of decision, and special tokens.
 
-    A Transformer that decides at one place, the first token of an encoder or the last one of a decoder, cannot do without
-    it, and attention rollout begins there; without special tokens it reads what it was never trained on.
-
     Args:
-        network: which says by ``deciding(mask)`` how its last hidden states come to the decision, if it has such a place.
+        network: if it decides at one place, its ``deciding(mask)`` returns 1 there, at the first token or the last.
         mask: bool ``(B, T)``.
         special: bool ``(B, T)``, if known.
     Returns:
-        bool ``(B, T)``; None if there is none.
+        bool ``(B, T)``; None if there is no such token.
     """
     spared = torch.zeros_like(mask) if special is None else special & mask
     deciding = getattr(network, "deciding", None)
@@ -404,7 +394,6 @@ def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> T
 
 
 def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the embedded input, a leaf, and the hidden states made of it."""
     module = cast(nn.Module, network)
     try:
         with _embedded_inputs(_token_lookups(network, tokens, mask), tokens) as embedded:
@@ -423,17 +412,17 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
 
 
 def numbered(ids: Tensor | None, mask: Tensor) -> Tensor:
-    """Return the given ids, int64 ``(B,)``; if there are none, the row numbers of the batch."""
+    """Return the given ids, int64 ``(B,)``, or the row numbers of the batch if there are no ids."""
     return torch.arange(len(mask), device=mask.device) if ids is None else ids
 
 
 def outside_inference(values: Tensor) -> Tensor:
-    """Return a copy of a tensor that was made in inference mode, which autograd refuses to keep; else the tensor itself."""
+    """Return a copy of a tensor that was made in inference mode, which autograd refuses, else the tensor itself."""
     return values.clone() if values.is_inference() else values
 
 
 def tables_of(network: Network) -> list[nn.Module]:
-    """Return the ``nn.Embedding`` layers of a network; of other people's models the table of tokens, adapted or not."""
+    """Return the ``nn.Embedding`` layers of our network, or the table of tokens of somebody else's model."""
     if getattr(network, "holds_a_model", False):
         return [cast(Any, network).embeddings]
     return [each for each in cast(nn.Module, network).modules() if isinstance(each, nn.Embedding)]

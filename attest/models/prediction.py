@@ -1,7 +1,7 @@
-"""What a network predicts, in the unit that its evidence counts in: class probabilities, or one number.
+"""The predictions of a network in the unit of its evidence: class probabilities, or one number.
 
 A network that says one number, a regression or a reranker, carries its ``number``: evidence is how far it moves, in standard
-deviations of the predictions over the corpus. How far two predictions are apart is ``attest.core.measures.movement``.
+deviations of the predictions over the corpus.
 
 Legend: C logits, K classes.
 """
@@ -18,7 +18,7 @@ from attest.core.rounding import rounding
 
 @dataclass(frozen=True)
 class OneNumber:
-    """The scale on which one number is read, which is fixed before evidence begins.
+    """The scale of a predicted number, which is fixed before evidence begins.
 
     Args:
         deviation: the standard deviation of the predictions over the corpus; 1 as long as it is not known.
@@ -30,17 +30,17 @@ class OneNumber:
 
 
 def says_number(network: Any) -> bool:
-    """Return whether a network says one number of a text, and decides between no classes."""
+    """Return whether a network predicts one number for a text and no classes."""
     return getattr(network, "number", None) is not None
 
 
 def logits_of_classes(network: Any, logits: Tensor) -> Tensor:
-    """Return one logit a class, ``(..., C) -> (..., K)``; of one number, that number in standard deviations, ``(..., 1)``."""
+    """Return one logit for each class, ``(..., C) -> (..., K)``, or one number in standard deviations, ``(..., 1)``."""
     return logits / network.number.deviation if says_number(network) else class_logits(logits)
 
 
 def predictions_of(network: Any, logits: Tensor) -> Tensor:
-    """Return what a network's logits predict.
+    """Return the predictions that follow from a network's logits.
 
     Args:
         logits: float ``(..., C)``.
@@ -52,13 +52,13 @@ def predictions_of(network: Any, logits: Tensor) -> Tensor:
 
 
 def lead(classes: Tensor, predicted: Tensor) -> Tensor:
-    """Return a class's logit minus the largest of the others: ``(..., K)``, classes that broadcast -> ``(...)``."""
+    """Return the logit of a class minus the largest of all others: ``(..., K)``, classes that broadcast -> ``(...)``."""
     own = predicted.expand(classes.shape[:-1]).unsqueeze(-1)
     return (classes.gather(-1, own) - classes.scatter(-1, own, -torch.inf).amax(dim=-1, keepdim=True)).squeeze(-1)
 
 
 def rounding_of(network: Any, dtype: torch.dtype) -> float:
-    """Return how far apart two equal predictions of a network may be by rounding alone."""
+    """Return the largest difference between two equal predictions of a network that rounding can cause."""
     if not says_number(network):
         return rounding(dtype)
     return rounding(dtype) * max(1.0, network.number.largest / network.number.deviation)

@@ -1,7 +1,7 @@
-"""Predictions for variants of observed texts: without some tokens, with tokens masked, or with others in their place.
+"""The predictions for variants of observed texts: without some tokens, with masked tokens, or with other tokens.
 
-Variants of like length are read together, so that little of a pass is padding. Nothing is tampered with, so a model of
-transformers reads them by the attention that its owner chose. A decoder reads a variant from its first changed token on.
+Variants of similar length are read together, so that little of a pass is padding. A model of transformers reads them by the
+attention that its owner chose. A decoder reads a variant from its first changed token on.
 
 Legend: B batch, N variants, T tokens, K classes.
 """
@@ -29,14 +29,14 @@ LEAST_TOKENS = 256
 
 
 def attends_within(network: object) -> bool:
-    """Return whether tokens of the network attend to one another."""
+    """Return whether the tokens of a network attend to one another."""
     parts = network.modules() if isinstance(network, nn.Module) else [network]
     return any(getattr(part, "attends_within", False) for part in parts)
 
 
 @contextmanager
 def untouched(network: object) -> Iterator[None]:
-    """Let models of transformers read by the attention of their owner, as long as the block lasts and nothing intervenes."""
+    """Let models of transformers compute attention as their owner chose, while the block runs and nothing intervenes."""
     with ExitStack() as stack:
         parts: Iterable[Any] = network.modules() if isinstance(network, nn.Module) else ()
         for part in parts:
@@ -46,7 +46,7 @@ def untouched(network: object) -> Iterator[None]:
 
 
 def moved_together(tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """Return tokens ``(N, …, T, …)`` and kept, bool ``(N, …, T)``, with the kept tokens of each text moved to the front."""
+    """Move the kept tokens of each text to the front: tokens ``(N, …, T, …)`` and kept, bool ``(N, …, T)``."""
     order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
     return tokens.gather(kept.ndim - 1, beside(order, tokens).expand(tokens.shape)), kept.gather(-1, order)
 
@@ -85,7 +85,7 @@ class _Variants:
     in_place: bool
 
     def read(self) -> Tensor:
-        """Return the predictions ``(N, K)``; by whole passes too, where a decoder that goes on after a prefix gives others."""
+        """Return the predictions ``(N, K)``, by whole passes if a decoder that continues after a prefix gives others."""
         if not self.goes_on:
             return self._in_pieces(torch.zeros_like(self.lengths), self._whole)
         network: Any = self.observation.network
@@ -105,7 +105,7 @@ class _Variants:
 
     @property
     def goes_on(self) -> bool:
-        """Return whether the network can go on after what variants share with their texts, within the memory budget."""
+        """Return whether the network can continue after what variants share with their texts, within the memory budget."""
         network: Any = self.observation.network
         if not (len(self.texts) and getattr(network, "goes_on", False)):
             return False
@@ -132,12 +132,7 @@ class _Variants:
         return predictions_of(network, logits)
 
     def _in_pieces(self, begins: Tensor, read: Callable[[Tensor, int], Tensor]) -> Tensor:
-        """Return what pieces of like length are read as, ``(N, K)``.
-
-        Args:
-            begins: int64 ``(N,)``, from which place on each is read.
-            read: takes the places of some variants, and the first of their begins.
-        """
+        """Return what ``read(rows, first begin)`` returns for pieces of similar length, ``(N, K)``."""
         order = (self.lengths * (self.kept.shape[-1] + 1) + begins).argsort(descending=True, stable=True)
         attending = attends_within(self.observation.network)
         pieces = _pieces(self.lengths[order], begins[order]) if attending else [slice(0, len(order))]
@@ -148,7 +143,6 @@ class _Variants:
         return torch.cat(found)[order.argsort()]
 
     def _bytes(self, longest: Tensor) -> int:
-        """Return the memory that a variant takes, as long as this one."""
         size = int(self.lengths[longest]) if len(self.lengths) else 0
         hidden = self.observation.hidden[0, :size]
         maps = 4 * size**2 * hidden.element_size() if attends_within(self.observation.network) else 0
@@ -156,11 +150,7 @@ class _Variants:
 
 
 def _pieces(lengths: Tensor, begins: Tensor) -> Iterator[slice]:
-    """Yield which of N sorted variants are read together, the longest first.
-
-    Args:
-        lengths, begins: int64 ``(N,)``, sorted: each variant is read from its begin to its length.
-    """
+    """Yield which of N variants, sorted by ``lengths`` and ``begins``, are read together, the longest first."""
     kinds, counts = torch.stack([lengths, begins]).unique_consecutive(dim=1, return_counts=True)
     start = stop = new = width = longest = first = 0
     for length, begin, count in zip(*kinds.tolist(), counts.tolist(), strict=True):

@@ -1,10 +1,9 @@
-"""Networks, each offering its forward pass in named steps: encode, score, project, decode.
+"""The networks that Attest trains; each offers its forward pass in named steps: encode, score, project, decode.
 
-In: token ids ``(B, T)`` and a mask, True at real tokens. Out: logits ``(B, C)``, for a tagger ``(B, T, K)``. ``forward`` is
-nothing but the composition of the steps, so that an experiment can repeat the last ones with other weights.
-Start at ``pooling.py``, which pools by attention whatever an encoder makes of a text; encoders lie beside it.
-``conditioned.py`` does the same of a passage with a question beside it. Networks whose attention is inside a Transformer's
-layers alone are in ``transformer.py``.
+In: token ids ``(B, T)`` and a mask, True at real tokens. Out: logits ``(B, C)``, for a tagger ``(B, T, K)``. ``forward`` calls
+the steps, so that an experiment can repeat the last ones with other weights. Start at ``pooling.py``, which pools the states
+of any encoder by attention; ``conditioned.py`` does so with a question beside the text. ``transformer.py`` attends inside its
+layers alone.
 """
 
 from attest.models.networks.cnn import Cnn

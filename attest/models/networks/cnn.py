@@ -12,10 +12,9 @@ from attest.models.networks.tokens import between_boundaries, boundaries, embedd
 
 
 class Cnn(nn.Module):
-    """An encoder that sees each token in windows of several widths, relu on each.
+    """An encoder that convolves the embedded tokens with windows of several widths, with a relu on each.
 
-    As in ``BiLSTM``, ``<SOS>`` and ``<EOS>`` are learned vectors that windows at the ends of a text see and nothing can attend
-    to; beyond them lie zeros, in a batch as in a text alone.
+    As in ``BiLSTM``, ``<SOS>`` and ``<EOS>`` are learned vectors that nothing can attend to; beyond them are zeros.
 
     Args:
         vocab_size: number of token ids.
@@ -56,7 +55,7 @@ class Cnn(nn.Module):
         return convolved_BSH if self.boundaries is None else convolved_BSH[:, 1:-1]
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what a readout makes of the hidden states of every text without each token: only the neighbours' change.
+        """Apply a readout to the hidden states of every text without each token; only the states of neighbours change.
 
         Args:
             tokens, mask: ``(B, T)``.

@@ -1,4 +1,4 @@
-"""The network of Jain & Wallace 2019 for question answering and inference: a passage is read with a question beside it.
+"""The network of Jain & Wallace 2019 for question answering and inference, which reads a passage and a question.
 
 Legend: B batch, T tokens of a row (passage, padding, candidates, question), Q of the longest question,
 H hidden, C logits.
@@ -22,7 +22,7 @@ IMPOSSIBLE = -1e4
 
 
 class ConditionedClassifier(nn.Module):
-    r"""A classifier that attends to a passage by the encoding Q of a question, with a decoder that knows both.
+    r"""A classifier that attends to a passage by the encoding Q of a question; its decoder knows both.
 
     .. math:: \alpha = \phi(s(h_1, Q), \dots), \qquad
         \hat y = W \tanh(W_p \sum_i \alpha_i h_i + b_p + W_q Q + b_q) + b
@@ -30,13 +30,11 @@ class ConditionedClassifier(nn.Module):
     Scores s are additive, :math:`v^\top \tanh(W_1 h_i + b_1 + W_2 Q + b_2)`, or dot products :math:`h_i^\top Q / \sqrt H`.
     Passage and question have encoders of their own, embeddings too; Q is the ``summary`` of the question's.
 
-    The question stands in the row of its passage, behind it and outside the mask, ending with the row. Experiments so erase,
-    permute and replace tokens of the passage alone, and the question stays with it. Its encoding stands in the last column of
-    the hidden states, where no weight can be.
+    The question ends the row of its passage, outside the mask, so that experiments change tokens of the passage alone. Its
+    encoding is the last column of the hidden states, which gets no weight.
 
-    Where passages name the answers that are possible, all other answers have probability 0. These candidates, too, stand in
-    the row, before the question, and stay with the passage whatever an experiment does to its tokens; the columns of the
-    hidden states before the last say which they are.
+    If passages name the possible answers, all other answers have probability 0. These candidates precede the question in the
+    row; the columns of the hidden states before the last note them.
 
     Args:
         vocab_size: number of token ids.
@@ -73,7 +71,7 @@ class ConditionedClassifier(nn.Module):
         self.decoder = nn.Linear(max(size // 2, 1), outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map rows of token ids int64 ``(B, T)`` to hidden states ``(B, T, H)`` of passages; the last one is the question's.
+        """Map rows of token ids int64 ``(B, T)`` to hidden states ``(B, T, H)`` of passages, the last that of the question.
 
         Args:
             tokens: passage, padding (0), candidates (the size of the vocabulary plus the class of each) if any, question.
@@ -120,16 +118,12 @@ class ConditionedClassifier(nn.Module):
         return decided(self, self.encode(tokens, mask), mask)
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """Return the parameters that make attention: scoring and projection."""
+        """Return the parameters that compute attention: scoring and projection."""
         yield from self.attention.parameters()
 
 
 def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the questions that follow the passages in each row, int64 ``(B, Q)`` padded at the end, and their mask.
-
-    Args:
-        tokens, mask: ``(B, T)``, as in ``ConditionedClassifier.encode``.
-    """
+    """Return the questions in the rows that ``encode`` takes, int64 ``(B, Q)`` padded at the end, and their mask."""
     if mask[:, -1].any():
         raise AttestError(
             "the texts have no questions beside them; expected one in each row, behind text and padding, outside the mask. "
@@ -143,11 +137,7 @@ def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
-    """Return which classes are possible for the passage of each row, bool ``(B, C)``.
-
-    Args:
-        tokens: ``(B, T)``, as in ``ConditionedClassifier.encode``.
-    """
+    """Return the possible classes of the passages in the rows that ``encode`` takes, bool ``(B, C)``."""
     named = tokens >= vocab_size
     if not named.any(dim=-1).all():
         raise AttestError(

@@ -16,8 +16,7 @@ from attest.models.networks.tokens import PADDING, embedding
 class Hierarchical(nn.Module):
     """An encoder that reads the words of each sentence, pools them by attention of its own, then reads the sentences.
 
-    What it returns is one hidden state a sentence, so the attention that pools those, the one under trial, is over sentences.
-    Words are told from padding by their id, so the seam needs no second mask.
+    It returns one hidden state for each sentence, so the attention on trial is over sentences.
 
     Args:
         vocab_size: number of token ids; 0 is padding and stands for no word.
@@ -56,11 +55,10 @@ class Hierarchical(nn.Module):
         return self.sentence_gru(self._sentences(tokens, mask), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what a readout makes of the hidden states of every text without each of its sentences, ``(B, S, S, F)``."""
+        """Apply a readout to the hidden states of every text without each of its sentences, ``(B, S, S, F)``."""
         return self.sentence_gru.read_without_each(self._sentences(tokens, mask), mask, readout)
 
     def _sentences(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return one vector a sentence, ``(B, S, H)``, zero at padding."""
         embedded_NTE, mask_NT = self.word_dropout(self.embedding(tokens))[mask], tokens[mask] != PADDING
         sentences_NH = self.word_attention(self.word_gru(embedded_NTE, mask_NT), mask_NT)
         sentences_BSH = sentences_NH.new_zeros(*mask.shape, sentences_NH.shape[-1])

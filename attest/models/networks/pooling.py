@@ -1,4 +1,4 @@
-"""The classifier under trial: attention pools hidden states into one context vector, a linear layer decides."""
+"""The classifier on trial: attention pools hidden states into one context vector, and a linear layer decides."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, cast
@@ -76,13 +76,13 @@ class PoolingClassifier(nn.Module):
         """Return the logits that each token alone would give, ``(B, T, C)``.
 
         The decoder is linear and weights sum to 1, so ``decode(hidden, weights) = weights @ token_logits(hidden)``: every
-        counterfactual attention costs O(T C) instead of O(T H). A network without this method is decoded the long way.
+        counterfactual attention costs O(T C) instead of O(T H).
         """
         return self.decoder(hidden)
 
     @property
     def read_without_each(self) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Return a function of tokens and mask: scores ``(B, T, T)`` and token logits ``(B, T, T, C)`` without each token.
+        """Return a function of tokens and mask: scores ``(B, T, T)`` and logits ``(B, T, T, C)`` without each token.
 
         Raises:
             AttributeError: the encoder has no fast way to read so, or the score is no readout of single hidden states.
@@ -96,5 +96,5 @@ class PoolingClassifier(nn.Module):
         return read
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """Return the parameters that make attention: scoring and projection."""
+        """Return the parameters that compute attention: scoring and projection."""
         yield from self.attention.parameters()

@@ -11,11 +11,9 @@ from attest.models.networks.tokens import EMBEDDING_STD, between_boundaries, bou
 class BiLSTM(nn.Module):
     r"""An encoder that reads a text in both directions: :math:`h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]`.
 
-    The papers wrap every text in ``<SOS> … <EOS>``. These two are no words of the text: they are learned vectors of this
-    encoder, read by the LSTM and left out of what it returns, so that nothing can ever attend to them.
-
-    Two one-directional LSTMs on padded input replace the packed bidirectional one: same parameters, same hidden states to
-    2.4e-7, two to five times faster on a CPU, because only unpacked input reaches the fused kernel.
+    Every text is wrapped in ``<SOS> … <EOS>``, learned vectors that the LSTM reads and does not return, so that nothing can
+    attend to them. Two one-directional LSTMs on padded input replace the packed bidirectional one: the hidden states are equal
+    to 2.4e-7, two to five times faster on a CPU.
 
     Args:
         vocab_size: number of token ids, including padding (0) and unknown (1).
@@ -39,13 +37,12 @@ class BiLSTM(nn.Module):
         return torch.cat(self._read(tokens, mask), dim=-1)[:, 1:-1]
 
     def summary(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the last states of both directions, which have read ``<EOS>`` and ``<SOS>`` too: ``(B, 2 * hidden_size)``."""
+        """Return the last states of both directions, after reading ``<EOS>`` and ``<SOS>``: ``(B, 2 * hidden_size)``."""
         onward_BSH, backward_BSH = self._read(tokens, mask)
         row_B = torch.arange(len(mask), device=mask.device)
         return torch.cat([onward_BSH[row_B, mask.sum(dim=-1) + 1], backward_BSH[:, 0]], dim=-1)
 
     def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return both directions' states on the texts between ``<SOS>`` and ``<EOS>``, ``(B, T + 2, hidden_size)`` each."""
         lengths_B = mask.sum(dim=-1)
         wrapped_BSE = between_boundaries(self.embedding(tokens), self.boundaries, lengths_B)  # S = T + 2
         reversal_BS = reversal(lengths_B + 2, wrapped_BSE.shape[1])
@@ -56,19 +53,14 @@ class BiLSTM(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what a readout makes of the hidden states of every text without each of its tokens, ``(B, T, T, F)``."""
+        """Apply a readout to the hidden states of every text without each of its tokens, ``(B, T, T, F)``."""
         start, end = self.boundaries
         onward, backward = LstmCell(self.forward_lstm, start), LstmCell(self.backward_lstm, end)
         return read_without_each(onward, backward, self.embedding(tokens), mask, readout)
 
 
 class BidirectionalGru(nn.Module):
-    """A GRU that reads sequences of vectors in both directions; sequences are padded, for the reason given in ``BiLSTM``.
-
-    Args:
-        input_size: E, size of the vectors.
-        hidden_size: hidden units a direction; hidden states have twice as many.
-    """
+    """A GRU that reads padded sequences of vectors in both directions; hidden states have twice ``hidden_size``."""
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -85,12 +77,12 @@ class BidirectionalGru(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what a readout makes of the hidden states of every sequence without each of its vectors, ``(B, T, T, F)``."""
+        """Apply a readout to the hidden states of every sequence without each of its vectors, ``(B, T, T, F)``."""
         return read_without_each(GruCell(self.forward_gru), GruCell(self.backward_gru), sequences, mask, readout)
 
 
 class BiGRU(nn.Module):
-    """An encoder that reads a text in both directions, of Serrano & Smith's flat network (FLAN).
+    """An encoder that reads a text in both directions by a GRU, from Serrano & Smith's flat network (FLAN).
 
     Args:
         vocab_size: number of token ids.
@@ -111,5 +103,5 @@ class BiGRU(nn.Module):
         return self.gru(self.dropout(self.embedding(tokens)), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what a readout makes of the hidden states of every text without each of its tokens, ``(B, T, T, F)``."""
+        """Apply a readout to the hidden states of every text without each of its tokens, ``(B, T, T, F)``."""
         return self.gru.read_without_each(self.dropout(self.embedding(tokens)), mask, readout)

@@ -1,11 +1,10 @@
-"""Reading a text once for every token that might be missing, as a bidirectional recurrent network can.
+"""The states of a bidirectional recurrent network for every text without each of its tokens.
 
-Without token v the forward states before v and the backward states after v are what they were. So each direction reads the
-text once, remembering where it was before every token, and at every token a variant, the one that skips it, branches off.
-One recurrent product a step serves many variants; what is wanted of a state is read off it at once, and no state is kept.
+Without token v the forward states before v and the backward states after v do not change. So each direction reads the text
+once and keeps its state before every token; there the variant that skips this token begins. One recurrent product in each step
+serves many variants; the readout is applied at once, and no state is kept.
 
-A cell is one step of a recurrent network for many readers at once. The input half of the gates belongs to the token and is
-computed once; a step is one recurrent product and the gates. The states are changed in place, and tanh(x) is written
+The input half of the gates is computed once for each token. States are changed in place, and tanh(x) is written
 2 sigmoid(2 x) - 1, which torch computes ten times faster on a CPU.
 
 Legend: B batch, T tokens, V variants (T of them), E embedding, H hidden units a direction, G gates,
@@ -26,7 +25,7 @@ State = tuple[Tensor, ...]
 
 
 class Cell(Protocol):
-    """One direction of a recurrent network, which reads one token of many texts at a time."""
+    """A direction of a recurrent network, which reads one token of many texts at a time."""
 
     def inputs(self, sequences: Tensor) -> Tensor:
         """Map vectors ``(B, T, E)`` to what each step adds to the G gates, ``(T, B, G)``."""
@@ -39,12 +38,7 @@ class Cell(Protocol):
 
 
 class LstmCell:
-    """A cell of one layer and one direction of an ``nn.LSTM``.
-
-    Args:
-        lstm: whose parameters.
-        first: float ``(E,)``, read before every text.
-    """
+    """A cell of one layer and one direction of an ``nn.LSTM``, which reads ``first (E,)`` before every text."""
 
     def __init__(self, lstm: nn.LSTM, first: Tensor) -> None:
         weight_ih, weight_hh, bias_ih, bias_hh = lstm.all_weights[0]
@@ -108,8 +102,7 @@ def _candidate_doubled(gates: Tensor) -> Tensor:
 def product_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
     """Return a function that multiplies rows ``(N, H)`` with a fixed weight ``(G, H)``: ``(N, G)``.
 
-    On a CPU oneDNN's, which uses AVX-512 wherever there is AVX-512; torch's own takes MKL's, which on AMD stops at AVX2: 105
-    against 225 GFLOP/s in float32 on a Zen 5 core.
+    On a CPU it uses oneDNN, not MKL, which is half as fast on AMD: 105 against 225 GFLOP/s in float32 on a Zen 5 core.
     """
     if weight.device.type == "cpu" and weight.dtype == torch.float32 and hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
@@ -124,7 +117,7 @@ ROWS = 512
 
 @torch.no_grad()
 def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-    """Return what a readout makes of every hidden state of every text without each of its tokens.
+    """Apply a readout to every hidden state of every text without each of its tokens.
 
     Args:
         onward, backward: the two directions; hidden states are what the first makes of a token, then what the second does.
@@ -165,7 +158,7 @@ class _Path:
         return self.before[0][1:].transpose(0, 1)
 
     def read_variants(self, other_BTA: Tensor, weight: Tensor, readout: Readout) -> Tensor:
-        """Return what a readout makes of each text without one token, at the tokens read after it: ``(B, T, T, F)``.
+        """Apply a readout to each text without one token, at the tokens that are read after it: ``(B, T, T, F)``.
 
         Args:
             other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.

@@ -1,4 +1,4 @@
-"""What all encoders do with token sequences (look up, wrap, reverse), and the two encoders without context."""
+"""The operations on token sequences that all encoders share (look up, wrap, reverse), and two encoders without context."""
 
 import torch
 from torch import Tensor, nn
@@ -11,16 +11,11 @@ PADDING = 0
 
 
 EMBEDDING_STD = 0.1
-"""Standard deviation of randomly initialised embeddings.
-
-The papers start from pretrained vectors, whose components spread by a tenth or two. Random ones drawn at that scale come
-close; drawn from N(0, 1), torch's default, they lose two to four points of accuracy on SST, because the noise of words seen
-once or never drowns the others.
-"""
+"""Standard deviation of random embeddings, as of pretrained ones; torch's 1 loses two to four points of accuracy on SST."""
 
 
 def embedding(vocab_size: int, size: int, std: float = EMBEDDING_STD) -> nn.Embedding:
-    """Return an embedding layer drawn from a normal distribution of mean 0, in which padding is zero."""
+    """Return an embedding layer drawn from a normal distribution of mean 0; the vector of padding is zero."""
     lookup = nn.Embedding(vocab_size, size, padding_idx=PADDING)
     with torch.no_grad():
         lookup.weight.mul_(std)
@@ -45,18 +40,14 @@ def between_boundaries(embedded_BTE: Tensor, boundaries_2E: Tensor, lengths_B: T
 
 
 def reversal(lengths_B: Tensor, size: int) -> Tensor:
-    """Return indices ``(B, size)`` that reverse each row within its own length; an involution that leaves padding in place."""
+    """Return indices ``(B, size)`` that reverse each row within its own length and leave padding in place."""
     position_S = torch.arange(size, device=lengths_B.device)
     mirrored_BS = lengths_B.unsqueeze(-1) - 1 - position_S
     return torch.where(mirrored_BS >= 0, mirrored_BS, position_S)
 
 
 def reverse(sequences_BSE: Tensor, reversal_BS: Tensor) -> Tensor:
-    """Reverse each row of ``sequences_BSE`` by the indices ``(B, S)`` of ``reversal``.
-
-    Its own inverse, so the backward pass is the same copy of rows: half the time of ``gather``, whose backward pass adds
-    element by element.
-    """
+    """Reverse each row of ``sequences_BSE`` by the indices ``(B, S)`` of ``reversal``; its backward pass is a fast copy."""
     return _Permutation.apply(sequences_BSE, reversal_BS)
 
 
@@ -79,10 +70,8 @@ def _rows(sequences_BSE: Tensor, index_BS: Tensor) -> Tensor:
 
 
 class _WithoutContext(nn.Module):
-    """An encoder in which tokens do not interact."""
-
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Return what a readout makes of a text's hidden states, repeated for each missing token: ``(B, T, T, F)``."""
+        """Apply a readout to the hidden states of a text; repeat the result for each missing token: ``(B, T, T, F)``."""
         return without_context(readout(self(tokens, mask)))
 
 
@@ -109,8 +98,7 @@ class Embedded(_WithoutContext):
 class Average(_WithoutContext):
     r"""An encoder that projects each token by itself: :math:`h_i = \tanh(W x_i + b)`.
 
-    A hidden state knows nothing of its neighbours, so attention to it is attention to its token. ``<SOS>`` and ``<EOS>`` would
-    change nothing and are not there.
+    A hidden state depends on its token alone, so attention to it is attention to its token.
 
     Args:
         vocab_size: number of token ids.

@@ -1,7 +1,6 @@
 """The Transformer (Vaswani et al. 2017) with hook points in its attention: an encoder, a classifier and a tagger.
 
-Here φ acts in every head of every layer. The classifier and the tagger attend inside the layers alone, so that there is no
-single distribution over the tokens of a text: ``attest.core.attention.interventions`` reaches the places of each layer.
+The projection φ acts in every head of every layer. The classifier and the tagger attend inside their layers alone.
 
 Legend: B batch, T tokens, H size of the hidden states.
 """
@@ -20,7 +19,7 @@ from attest.models.networks.tokens import embedding
 
 
 class TransformerEncoder(nn.Module):
-    """An encoder that embeds tokens, adds where they stand, and lets each attend to all others, layer by layer.
+    """An encoder that embeds tokens, adds codes of their positions, and applies layers of self-attention.
 
     Layers normalise after each residual step, as the original does and the papers on trial do.
 
@@ -39,7 +38,6 @@ class TransformerEncoder(nn.Module):
     """
 
     attends_within = True
-    """Tokens attend to one another."""
 
     def __init__(
         self,
@@ -76,7 +74,7 @@ class TransformerEncoder(nn.Module):
 
 
 class TransformerLayer(nn.Module):
-    """A layer of self-attention and a feed-forward network on each token; a residual step and a normalisation after both.
+    """A layer of self-attention and a feed-forward network, each with a residual step and a normalisation after it.
 
     Args:
         size: H, size of the hidden states.
@@ -120,7 +118,7 @@ class _Scale(nn.Module):
 
 
 class KeyPerturbation(nn.Module):
-    """A network by which an adversary makes other keys, from the keys or from noise of their shape.
+    """A network with which an adversary changes keys; its input is the keys, or noise of their shape.
 
     Args:
         size: H, of the keys of all heads side by side.
@@ -132,18 +130,13 @@ class KeyPerturbation(nn.Module):
         self.hidden, self.output = nn.Linear(size, hidden_size), nn.Linear(hidden_size, size)
 
     def forward(self, keys: Tensor) -> Tensor:
-        """Return the keys ``(..., H)`` after the adversary's change, from the keys ``(..., H)``."""
+        """Return the changed keys ``(..., H)`` for keys ``(..., H)``."""
         return self.output(self.hidden(keys).relu())
 
 
 class _TransformerNetwork(nn.Module):
-    """A Transformer with attention in its layers alone, and a linear layer on the last hidden states."""
-
     pools_by_attention = False
-    """No weights that pool are learned, so that there is no pooled attention to put on trial."""
-
     attends_within = True
-    """Tokens attend to one another."""
 
     def __init__(
         self,
@@ -168,7 +161,7 @@ class _TransformerNetwork(nn.Module):
         return self.encoder(tokens, mask)
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """Return the parameters that make attention: queries, keys and projection of every head."""
+        """Return the parameters that compute attention: queries, keys and projection of every head."""
         for module in self.modules():
             if isinstance(module, MultiHeadAttention):
                 yield from module.query.parameters()
@@ -176,26 +169,32 @@ class _TransformerNetwork(nn.Module):
                 yield from module.projection.parameters()
 
 
-class TransformerClassifier(_TransformerNetwork):
-    """A classifier by the mean of the last layer's hidden states and a linear layer (Drozdyuk et al.).
+class UniformPooling:
+    """The two pooling steps of a network that weights all real tokens equally; they have no parameters."""
 
-    It offers the four steps, so that gradients and counterfactual texts can be had as from any network, but two of them have
-    nothing to learn: the mean is uniform attention, so ``score`` is constant and ``project`` uniform, whatever φ is.
-    ``pools_by_attention`` says so, and evidence on pooled attention is refused.
+    pools_by_attention = False
+    """There is no pooled attention to put on trial."""
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Map hidden states ``(B, T, H)`` to zeros ``(B, T)``."""
+        return hidden.new_zeros(mask.shape)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Map any scores ``(B, T)`` to one over the number of real tokens, ``(B, T)``."""
+        return Uniform()(scores, mask)
+
+
+class TransformerClassifier(UniformPooling, _TransformerNetwork):
+    """A classifier that averages the last hidden states and applies a linear layer (Drozdyuk et al.).
+
+    It offers the four steps, so that gradients and counterfactual texts can be computed, but evidence on pooled attention is
+    refused, because the mean is uniform attention, whatever φ is.
 
     Args:
         vocab_size: number of token ids.
         outputs: C, number of logits.
         size, layers, heads, feedforward_size, dropout, projection, embedding_size: as in ``TransformerEncoder``.
     """
-
-    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Map hidden states ``(B, T, H)`` to zeros ``(B, T)``: every token matters alike."""
-        return hidden.new_zeros(mask.shape)
-
-    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Map any scores ``(B, T)`` to one over the number of real tokens, ``(B, T)``."""
-        return Uniform()(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Map hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` to logits ``(B, C)``."""
@@ -215,7 +214,7 @@ class TransformerClassifier(_TransformerNetwork):
 
 
 class TransformerTagger(_TransformerNetwork):
-    """A tagger by the last layer's hidden states (Yang): one layer, four heads, no causal mask.
+    """A tagger that applies a linear layer to the last hidden state of each token (Yang): one layer, four heads.
 
     ``encode`` and ``decode`` are its steps; ``decode`` takes no weights, since nothing is pooled.
 

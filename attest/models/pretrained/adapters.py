@@ -1,4 +1,4 @@
-"""Adapters of the library peft, LoRA for example, as parts of the model that they adapt. Nothing is merged."""
+"""The adapters of the library peft, LoRA for example, as parts of the model that they adapt."""
 
 import copy
 import warnings
@@ -23,7 +23,7 @@ INSIDE = "base_model.model."
 
 
 def model_inside(adapted: Any) -> nn.Module:
-    """Return the model inside a ``PeftModel``, with the adapters in its layers as they are: active, disabled or merged."""
+    """Return the model inside a ``PeftModel``; the adapters stay in its layers as they are: active, disabled or merged."""
     named = getattr(adapted, "active_adapters", None) or list(adapted.peft_config)
     for name in named:
         _require_in_layers(type(adapted).__name__, adapted.peft_config[name])
@@ -34,7 +34,7 @@ def model_inside(adapted: Any) -> nn.Module:
             "torch computes nn.TransformerEncoderLayer in evaluation mode by a fast path, which leaves out the adapter in it; "
             "expected torch.backends.mha.set_fastpath_enabled(False)."
         )
-    if isinstance(inside, PreTrainedModel) and not _same(adapted, inside):
+    if isinstance(inside, PreTrainedModel) and not _same_logits(adapted, inside):
         raise AttestError(
             f"the model inside the {type(adapted).__name__} decides otherwise than the whole, so its adapter does more than "
             f"change layers; expected one of {', '.join(IN_LAYERS)}. Give model.merge_and_unload() if it can be merged."
@@ -55,14 +55,13 @@ def _require_in_layers(name: str, settings: Any) -> None:
         )
     if getattr(settings, "alora_invocation_tokens", None):
         raise AttestError(
-            f"{name} is an activated LoRA (alora_invocation_tokens), which acts on some tokens of a text alone; expected one "
-            "that acts on all."
+            f"{name} is an activated LoRA (alora_invocation_tokens), which acts only on some tokens of a text; expected an "
+            "adapter that acts on all tokens."
         )
 
 
 @torch.no_grad()
-def _same(adapted: nn.Module, inside: PreTrainedModel) -> bool:
-    """Return whether both give a text of a few tokens the same logits."""
+def _same_logits(adapted: nn.Module, inside: PreTrainedModel) -> bool:
     tokens = torch.arange(1, 6, device=inside.device).unsqueeze(0)
     with in_evaluation_mode(adapted):
         return torch.equal(*(model(input_ids=tokens, return_dict=True).logits for model in (adapted, inside)))
@@ -89,7 +88,7 @@ class Adapter:
                 f"{name} is an adapter, and the library peft that applies it is missing ({error}). Type: "
                 f"{install_command('transformers')}"
             ) from error
-        except Exception as error:  # whatever the library says of a file that is damaged
+        except Exception as error:  # peft raises anything on a damaged file
             raise AttestError(
                 f"the {SETTINGS} of {name} cannot be read ({said_by(error)}); expected one that peft has written."
             ) from error
@@ -116,11 +115,7 @@ class Adapter:
             raise AttestError(f"{self.name} names no model that it adapts; expected base_model_name_or_path in {SETTINGS}.")
 
     def configured(self, config: Any, kind: Any) -> Any:
-        """Return the configuration of the adapted model: that of its base, with as many classes as the adapter's head has.
-
-        Args:
-            kind: the class of transformers that makes the model, ``AutoModelForSequenceClassification`` for example.
-        """
+        """Return the configuration of the adapted model, made by ``kind``; its number of classes is that of the adapter."""
         config = copy.deepcopy(config)
         config.architectures = [kind._model_mapping[type(config)].__name__]
         shapes = []
@@ -136,18 +131,17 @@ class Adapter:
         return config
 
     def _shapes(self) -> dict[str, list[int]]:
-        """Return the shapes of the weights in the file, by name."""
         try:
             with safe_open(self.folder / WEIGHTS, "pt") as file:
                 return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-        except Exception as error:  # whatever the library says of a file that is missing or damaged
+        except Exception as error:  # safetensors raises errors of its own
             raise AttestError(
                 f"the weights of {self.name} cannot be read ({said_by(error)}); expected {WEIGHTS}. "
                 "model.save_pretrained(folder) writes it."
             ) from error
 
     def applied_to(self, model: PreTrainedModel, missing: list[str]) -> tuple[PreTrainedModel, list[str]]:
-        """Return the base with the adapter in its layers, and the names of the weights that neither of the two has."""
+        """Return the base with the adapter in its layers, and the names of the weights that both lack."""
         from peft import PeftModel, get_peft_model_state_dict
 
         own = self._shapes().keys()
@@ -158,7 +152,7 @@ class Adapter:
                     model, str(self.folder), config=self.settings, torch_device=str(model.device)
                 )
                 wanted = get_peft_model_state_dict(adapted, save_embedding_layers=False).keys()
-        except Exception as error:  # whatever the library says of shapes and names that do not fit
+        except Exception as error:  # peft raises anything on shapes and names that do not fit
             raise AttestError(
                 f"the adapter {self.name} does not fit its base {self.base} ({said_by(error)}); expected the model that it "
                 "was trained on."

@@ -1,4 +1,4 @@
-"""Which models of other people may be put on trial: what their heads say, and that tokens meet in attention alone."""
+"""The requirements on models of other people: a head that evidence can read, and tokens that meet in attention alone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ CHOOSING, ANSWERING = "ForMultipleChoice", "ForQuestionAnswering"
 
 
 def require_head(model: "PreTrainedModel") -> None:
-    """Refuse a model that neither decides between classes of a text or a token nor says one number of a text."""
+    """Refuse a model that neither classifies texts or tokens nor predicts one number of a text."""
     name, config = type(model).__name__, model.config
     if name.endswith(CHOOSING):
         return
@@ -55,16 +55,15 @@ def require_head(model: "PreTrainedModel") -> None:
 
 
 def gives_number(config: Any) -> bool:
-    """Return whether the configuration is of a model that says one number of a text: a regression, a reranker."""
+    """Return whether a configuration is of a model that predicts one number: a regression or a reranker."""
     of_tokens = any(name.endswith("ForTokenClassification") for name in config.architectures or ())
     return config.num_labels == 1 and config.problem_type in (None, REGRESSION) and not of_tokens
 
 
 def is_squashed(config: Any) -> bool:
-    """Return whether a model's one number is the sigmoid of its logit, as its configuration says.
+    """Return whether a model's one number is the sigmoid of its logit, according to its configuration.
 
-    Cross-encoders of sentence-transformers keep there the function that they put behind the logit. Where nothing is said, the
-    number is the logit itself.
+    Cross-encoders of sentence-transformers name their activation function there; without one, the number is the logit.
     """
     kept = getattr(config, "sentence_transformers", None) or {}
     said = kept.get("activation_fn") or getattr(config, "sbert_ce_default_activation_function", None) or "Identity"
@@ -78,23 +77,22 @@ def is_squashed(config: Any) -> bool:
 
 
 def labels_decided(model: "PreTrainedModel") -> int:
-    """Return of how many labels a classifier decides each by itself; 0 if it chooses one class."""
+    """Return how many labels a classifier decides independently; 0 if it chooses one class."""
     return int(model.config.num_labels or 0) if model.config.problem_type == MULTI_LABEL else 0
 
 
 def require_one_stack(model: "PreTrainedModel") -> None:
-    """Refuse a model with an encoder and a decoder, where the attention of a single stack is meant."""
+    """Refuse a model with an encoder and a decoder."""
     if model.config.is_encoder_decoder:
         raise AttestError(
-            f"{type(model).__name__} has an encoder and a decoder, so no attention leads from its decision to the tokens "
-            "alone; expected an encoder alone or a decoder alone."
+            f"{type(model).__name__} has an encoder and a decoder; expected a model that has only one of the two."
         )
 
 
 def require_as_it_is(network: PretrainedNetwork) -> None:
-    """Refuse a model that decides otherwise through hook points than by itself, or whose tokens meet outside of attention.
+    """Refuse a model that decides otherwise with hook points than without, or whose tokens meet outside of attention.
 
-    Where cross-attention is on trial, tokens meet in the encoder, too, and only the first is asked.
+    With cross-attention, tokens meet in the encoder, and only the first is checked.
     """
     name, calls, crosses = type(network.model).__name__, len(network.calls), isinstance(network, CrossingNetwork)
     config = None if isinstance(network, PlainNetwork) else network.model.config.get_text_config()
@@ -109,8 +107,8 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
     with in_evaluation_mode(network):
         if not crosses and _meet_elsewhere(network, tokens[:1]):
             raise AttestError(
-                f"{name} lets tokens meet outside its attention, in convolutions, recurrent or linear layers: they still see "
-                "one another when each attends to itself alone; expected a model in which tokens meet in attention alone."
+                f"{name} lets tokens meet outside its attention, in convolutions, recurrent or linear layers; expected a "
+                "model in which tokens meet in attention alone."
             )
         require_itself(network, torch.arange(2), tokens, mask)
 
@@ -125,7 +123,7 @@ def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
-    """Return whether what a token becomes hangs on another one, by its gradient, when each token attends to itself alone."""
+    """Return whether the state of a token depends on another token, by its gradient, when each attends to itself alone."""
     mask, middle = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
     itself = Intervention("weights", lambda weights, _mask: torch.eye(weights.shape[-1]).to(weights).expand_as(weights))
     look = _States(tokens.shape[-1]) if isinstance(network, PlainNetwork) else _states_of_base(network.model)
@@ -140,17 +138,13 @@ def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
 
 @contextmanager
 def _states_of_base(model: "PreTrainedModel") -> Iterator[list[torch.Tensor]]:
-    """Collect what the tokens of a text become in the base model, ``(T, H)``."""
     states: list[torch.Tensor] = []
-    looking = model.base_model.register_forward_hook(lambda _module, _inputs, output: states.append(output[0][0]))
-    try:
+    with model.base_model.register_forward_hook(lambda _module, _inputs, output: states.append(output[0][0])):
         yield states
-    finally:
-        looking.remove()
 
 
 class _States(TorchFunctionMode):
-    """A list of all that the tokens of one text become in a pass, ``(T, H)``, found by the shape of what is computed."""
+    """A list of the states of one text in a pass, ``(T, H)``, found by their shape."""
 
     def __init__(self, tokens: int) -> None:
         super().__init__()

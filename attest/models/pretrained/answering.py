@@ -1,6 +1,6 @@
-"""A decoder's answer after a prompt: how probable it is, without parts of the prompt too, and where its tokens look.
+"""The answer of a decoder to a prompt: its probability, also without parts of the prompt, and the attention of its tokens.
 
-Whatever stands before a part that is left out is computed once: no token sees a later one, so its keys and values stay.
+The keys and values of the tokens before a removed part are computed once, because no token attends to a later one.
 
 Legend: T tokens of the prompt, A tokens of the answer, S = T + A - 1, L layers, N heads, U parts.
 """
@@ -24,13 +24,13 @@ from attest.models.pretrained.calls import AttentionCall, Eager
 Span = tuple[int, int]
 """Where a part of a prompt begins and ends, in tokens."""
 CLOSE = 1e-4
-"""How far the logarithm of a probability may be from that of a whole pass."""
+"""The largest difference between a log-probability and that of a whole pass."""
 COPIES, MAPS = 3, 4
 """Queries, keys and values of a layer; and what a row of attention takes: scores, with their mask, weights, their copy."""
 
 
 class Rows(NamedTuple):
-    """What the rows of attention that lead to an answer say of each token before it."""
+    """The weights that the rows of attention of an answer give to each token before it."""
 
     attention: Tensor
     """float ``(T,)``: mean weight over rows, layers and heads."""
@@ -47,8 +47,6 @@ Attend = Callable[[slice], tuple[Tensor, Tensor]]
 
 
 class _Look:
-    """The calls of attention of one pass, with the weights of each, ``(1, N, Q, S)``."""
-
     real = torch.ones(1, 1, dtype=torch.bool)
 
     def __init__(self) -> None:
@@ -74,11 +72,7 @@ class _Look:
 
 
 class _LookAgain(_Look):
-    """The calls of attention of one pass, whose weights are computed again when they are asked for, some rows at a time.
-
-    Args:
-        chunks: of rows.
-    """
+    """The calls of attention of one pass, whose weights are computed again on demand, for ``chunks`` of rows."""
 
     def __init__(self, chunks: Sequence[slice]) -> None:
         super().__init__()
@@ -91,13 +85,7 @@ class _LookAgain(_Look):
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a causal language model to a prompt.
-
-    Args:
-        model: of the library transformers, in evaluation mode.
-        prompt: int64 ``(T,)``.
-        answer: int64 ``(A,)``, at least one token.
-    """
+    """An answer of a causal language model to a prompt: int64 ``(A,)``, at least one token, after int64 ``(T,)``."""
 
     model: PreTrainedModel
     prompt: Tensor
@@ -105,23 +93,19 @@ class Answer:
 
     @property
     def tokens(self) -> Tensor:
-        """Return what the model reads, int64 ``(S,)``: the last token of the answer leads to none."""
+        """Return the token ids that the model reads, int64 ``(S,)``: the prompt, and the answer without its last token."""
         return torch.cat([self.prompt, self.answer[:-1]])
 
     @torch.no_grad()
     def log_probability(self, kept: Tensor | None = None) -> float:
-        """Return the log-probability of the answer by a whole pass.
-
-        Args:
-            kept: bool ``(T,)``, tokens of the prompt that are read; None for all.
-        """
+        """Return the log-probability of the answer by a whole pass over the ``kept`` tokens of the prompt, bool ``(T,)``."""
         prompt = self.prompt if kept is None else self.prompt[kept]
         return float(self._of_last_rows(torch.cat([prompt, self.answer[:-1]])))
 
     def without_each(self, parts: Sequence[Span]) -> Tensor:
-        """Return the log-probability without each part of the prompt, float64 ``(U,)``; what stands before it is reused.
+        """Return the log-probability of the answer without each part of the prompt, float64 ``(U,)``.
 
-        The part that reuses most is read by a whole pass, too; all parts are where that gives another number.
+        The part that reuses most is checked by a whole pass; if that differs, whole passes are used for all parts.
         """
         found = self._by_reuse(parts)
         last = max(range(len(parts)), key=lambda place: parts[place][0])
@@ -131,7 +115,7 @@ class Answer:
 
     @torch.no_grad()
     def _by_reuse(self, parts: Sequence[Span]) -> Tensor | None:
-        """Return what ``without_each`` does, the last parts first; None where the model's memory cannot be cut."""
+        """Return what ``without_each`` returns, by reuse; None if the model's cache cannot be cut."""
         found, tokens = torch.empty(len(parts), dtype=torch.float64), self.tokens
         try:
             cache = DynamicCache(config=self.model.config)
@@ -143,7 +127,7 @@ class Answer:
                 found[place] = float(self._of_last_rows(tokens[end:], cache if begin else None))
         except (MemoryError, torch.OutOfMemoryError):
             raise
-        except Exception:  # whatever a memory of another kind says
+        except Exception:  # a cache of another kind raises anything; whole passes then give the same numbers
             return None
         return found
 
@@ -153,7 +137,7 @@ class Answer:
         return self.log_probability(kept)
 
     def _of_last_rows(self, tokens: Tensor, cache: DynamicCache | None = None, embedded: Tensor | None = None) -> Tensor:
-        """Return the log-probability of the answer, whose tokens but the last end what is read after what is in the cache."""
+        """Return the log-probability of the answer, whose tokens but the last end what is read after the cache."""
         size = len(self.answer)
         told: dict[str, Any] = {"input_ids": tokens.unsqueeze(0)} if embedded is None else {"inputs_embeds": embedded}
         if "logits_to_keep" in inspect.signature(self.model.forward).parameters:
@@ -163,7 +147,7 @@ class Answer:
         return log_probabilities.gather(-1, self.answer.unsqueeze(-1)).sum()
 
     def rows(self) -> Rows:
-        """Read the rows of attention from which the answer's tokens are decided, after what stands before them.
+        """Return the rows of attention from which the tokens of the answer are decided.
 
         Raises:
             AttestError: attention is not reached through transformers' ``AttentionInterface``.
@@ -199,18 +183,16 @@ class Answer:
         apart = abs(float(found.detach()) - self.log_probability())
         if apart > max(CLOSE, rounding(look.seen[0].dtype)):
             raise AttestError(
-                f"{name} gives the answer another probability (its logarithm {apart:.2g} apart) where what stands before it "
-                "was read already; expected a decoder whose tokens see none that come later."
+                f"{name} gives the answer another log-probability ({apart:.2g} apart) when earlier tokens are read first; "
+                "expected a decoder, in which no token attends to a later one."
             )
 
     @torch.no_grad()
     def rollout(self) -> Tensor | None:
         """Return attention rollout (Abnar & Zuidema 2020) from the rows of the answer, float ``(T,)``.
 
-        No map is kept: keys and queries are, and weights are computed again from them, in chunks of rows.
-
-        Returns:
-            None where even these do not fit the memory budget.
+        Keys and queries are kept, and weights are computed again from them, in chunks of rows. None if keys and queries do not
+        fit the memory budget.
         """
         config, size = self.model.config.get_text_config(), len(self.tokens)
         if COPIES * config.num_hidden_layers * size * config.hidden_size * 4 > memory_budget():
@@ -239,14 +221,13 @@ class Answer:
 
 @torch.no_grad()
 def written_by(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: Tensor, most: int) -> Tensor:
-    """Return what the model writes after a prompt by itself, each time the likeliest token, int64 ``(A,)`` without an end.
+    """Return the answer that a model generates after a prompt, always with the likeliest token, int64 ``(A,)`` without an end.
 
     Args:
-        model, tokenizer: that belong together.
         prompt: int64 ``(T,)``.
-        most: tokens.
+        most: the largest number of tokens.
     Raises:
-        AttestError: it writes nothing.
+        AttestError: the model generates nothing.
     """
     told: dict[str, Any] = {"pad_token_id": tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0}
     mask = torch.ones_like(prompt).unsqueeze(0)

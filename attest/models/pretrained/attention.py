@@ -1,4 +1,4 @@
-"""The connection to models of transformers: one attention function runs the model's own and passes it through hook points.
+"""The connection to transformers: an attention function that calls the model's own and adds hook points.
 
 Legend: B batch, T tokens.
 """
@@ -23,10 +23,10 @@ NAME = "attest"
 
 
 class Caller(Protocol):
-    """A network that knows the calls of the forward pass that runs."""
+    """A network that knows the calls of attention in the current forward pass."""
 
     def next_call(self) -> AttentionCall:
-        """Return the call that is made now."""
+        """Return the call of attention that the current pass makes next."""
 
     @property
     def real(self) -> Tensor:
@@ -38,7 +38,7 @@ _RUNNING: ContextVar[Caller | None] = ContextVar("running", default=None)
 
 @contextmanager
 def attending_through(model: PreTrainedModel, caller: Caller) -> Iterator[None]:
-    """Let the attention of a model pass through the calls of one network, for as long as the block lasts."""
+    """Let the attention of a model pass through the calls of a network while the block runs."""
     parts = [model, *(part for part in model.modules() if isinstance(part, PreTrainedModel))]
     stacks = {id(part.config): part for part in reversed(parts)}
     before, token = [(part, part.config._attn_implementation) for part in stacks.values()], _RUNNING.set(caller)

@@ -21,19 +21,19 @@ Eager = Callable[..., tuple[Tensor, Tensor]]
 
 
 class Memory(Protocol):
-    """A memory of what the tokens of earlier passes had in one call."""
+    """A memory of the keys and values of earlier tokens in one call."""
 
     def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Map keys, values and mask of the pass to those that its queries attend to."""
 
 
 class AttentionCall(HookedModule):
-    """The nth time that attention is computed in a forward pass; a module that is used in many layers has many.
+    """The nth computation of attention in a forward pass; a module that is used in many layers has many calls.
 
     Places: keys ``(B, G, T, D)``; values and outputs ``(B, N, T, D)``; edges, who may attend to whom, bool ``(B, 1, T, T)`` or
-    ``(B, N, T, T)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is attended to. An edge that
-    is taken out is masked before the model's own softmax; none can be added. Scores are the logarithms of the weights: the
-    model's own up to a number a row, which no projection sees.
+    ``(B, N, T, T)``; scores and weights ``(B, N, T, T)``, the last dimension being attended to. A removed edge is masked
+    before the model's softmax; none can be added. Scores are the logarithms of the weights: the model's own up to a constant
+    for each row, which no projection sees.
     """
 
     everywhere = True
@@ -55,7 +55,7 @@ class AttentionCall(HookedModule):
         """Whether outputs as we write them out have been held against the model's own."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
-        """Return the value that leaves a hook point; of windows, interventions see ``(B W, N, …)`` as ``(B, W N, …)``."""
+        """Return the value that leaves a hook point; for windows, interventions see ``(B W, N, …)`` as ``(B, W N, …)``."""
         if self.windows == 1 or point == "projection" or all(where != point for where, _ in self.replacements):
             return super().hook(point, value, mask)
         whole = super().hook(point, value.unflatten(0, (-1, self.windows)).flatten(1, 2), mask)
@@ -95,10 +95,9 @@ class AttentionCall(HookedModule):
         return self.hook("outputs", by_heads, real).transpose(1, 2).flatten(2)
 
     def attend_by_softmax(self, softmax: Callable[[Tensor], Tensor], scores: Tensor, real: Tensor) -> Tensor:
-        """Return weights ``(B, N, T, T)``, bit for bit the model's own if nothing is replaced; its softmax alone is seen.
+        """Return weights ``(B, N, T, T)``, bit for bit the model's own if nothing is replaced, if only the softmax is seen.
 
-        Keys are then not seen either: an intervention on keys gets a unit vector for each token in their place, and moves the
-        columns of the scores as it moves these. Relative positions move with them.
+        An intervention on keys gets unit vectors in place of keys; the columns of the scores move as it moves these vectors.
 
         Args:
             scores: ``(B, N, T, T)``; those that a row may not see are far below the others.
@@ -108,8 +107,8 @@ class AttentionCall(HookedModule):
         hooked = {point for point, _ in self.replacements}
         if "values" in hooked or ("keys" in hooked and not self.everywhere):
             raise AttestError(
-                "of this model only the softmax of its attention is reached, not its keys and values; expected an experiment "
-                "that needs neither. Leave out E13, and for a decoder E9."
+                "only the softmax of this model's attention is seen, and no keys or values; expected an experiment without "
+                "them. Leave out the experiment E13, and for a decoder E9."
             )
         if "keys" in hooked:
             units = torch.eye(scores.shape[-1]).to(scores).expand(len(scores), 1, -1, -1)
@@ -124,7 +123,6 @@ class AttentionCall(HookedModule):
         return self._tampered(weights, allowed, real) if self.replacements else weights
 
     def _with_edges(self, support: Tensor | None, query: Tensor, key: Tensor, real: Tensor) -> Tensor | None:
-        """Return the model's mask without the edges that an intervention takes out."""
         if not any(point == "edges" for point, _ in self.replacements):
             return support
         if support is None:
@@ -133,22 +131,19 @@ class AttentionCall(HookedModule):
         return support & left if support.dtype == torch.bool else support.masked_fill(~left, torch.finfo(support.dtype).min)
 
     def _left(self, allowed: Tensor, real: Tensor) -> Tensor:
-        """Return the edges that an intervention leaves of those that are allowed."""
         left = self.hook("edges", allowed, real)
         if not (left & allowed).any(dim=-1)[real_rows(real).squeeze(-1).expand(left.shape[:-1])].all():
             raise AttestError("a token was left without any edge; expected at least one token that it may attend to.")
         return left
 
     def _require_written_out(self, module: nn.Module, weights: Tensor, values: Tensor, output: Tensor, real: Tensor) -> None:
-        """Refuse, the first time, a model whose outputs are not its weights times its values."""
         if self._written_out:
             return
         apart = ((weights @ values).transpose(1, 2) - output).detach().abs()[real].amax()
         if not apart <= rounding(output.dtype) * max(1.0, float(output.detach().abs()[real].amax())):
             raise AttestError(
-                f"{type(module).__name__} makes something else of its attention than weights times values (up to "
-                f"{float(apart):.1g} apart); expected a model whose attention can be written out. Ask for experiments that "
-                "read attention and leave it as it is."
+                f"{type(module).__name__} does not return attention weights times values (up to {float(apart):.1g} apart); "
+                "expected a model that does. Ask only for experiments that do not change attention."
             )
         self._written_out = True
 
@@ -177,17 +172,17 @@ class AttentionCall(HookedModule):
 
 
 def last_real(mask: Tensor) -> Tensor:
-    """Return the place of the last real token, whatever is left out before it: bool ``(B, T)`` -> int64 ``(B,)``."""
+    """Return the place of the last real token of each text: bool ``(B, T)`` -> int64 ``(B,)``."""
     return mask.shape[-1] - 1 - mask.flip(-1).to(torch.uint8).argmax(dim=-1)
 
 
 def allowed_by(support: Tensor) -> Tensor:
-    """Return where a row may attend, bool, from a mask that is added to scores or is bool itself."""
+    """Return where a row may attend, bool, from a mask that is bool or is added to scores."""
     return support if support.dtype == torch.bool else support > torch.finfo(support.dtype).min / 2
 
 
 def real_rows(real: Tensor) -> Tensor:
-    """Return where rows of real tokens are, ``(B, T)`` -> ``(B, 1, T, 1)``."""
+    """Return which rows belong to real tokens, ``(B, T)`` -> ``(B, 1, T, 1)``."""
     return real[:, None, :, None]
 
 
@@ -196,7 +191,7 @@ def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
 
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
-    """Return the weights under a projection. A learned sink takes part as one more column, which is dropped afterwards."""
+    """Return the weights under a projection; a learned sink is one more column, which is dropped afterwards."""
     allowed = allowed | ~allowed.any(dim=-1, keepdim=True)  # padding whose window holds nothing but padding
     sink = 1 - weights.sum(dim=-1, keepdim=True)
     if sink.max() <= within:

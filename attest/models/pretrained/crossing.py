@@ -1,7 +1,7 @@
-"""A model with an encoder and a decoder, by the cross-attention of the step that decides: BART, T5.
+"""The network of a model with an encoder and a decoder (BART, T5): on trial is the cross-attention of the deciding step.
 
-One row of weights leads from the deciding step of the decoder to the tokens of the text, in each head of each decoder layer.
-People read this row, and it is on trial; attention within the encoder and within the decoder stays as it is.
+In each head of each decoder layer, one row of weights leads from the deciding step to the tokens of the text. Attention within
+the encoder and within the decoder stays as it is.
 
 Legend: B batch, N heads, G key-value groups, Q tokens of the decoder, T tokens of the text, D dimensions a head, H hidden, C
 logits, V vocabulary.
@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
-from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, Eager, last_real
 from attest.models.pretrained.network import PretrainedNetwork, embeddings_of
 
@@ -28,7 +27,7 @@ EXPECTED = "expected one whose decoder attends to its encoder through transforme
 
 
 class CrossCall(AttentionCall):
-    """The nth time that the decoder attends to the text. Of Q rows one is seen and may be replaced: that which decides.
+    """The nth cross-attention of a forward pass; only the row of the step that decides is seen and may be replaced.
 
     Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, 1, T)``.
     """
@@ -63,22 +62,13 @@ class CrossCall(AttentionCall):
 
 
 def _row(values: Tensor, texts: Tensor, place: Tensor) -> Tensor:
-    """Return one row of each text, ``(B, N, Q, T)`` -> ``(B, N, 1, T)``."""
     return values[texts, :, place].unsqueeze(2)
 
 
 class _Unseen:
-    """A call of attention that is not on trial."""
+    """A call of attention that is not on trial; it notes how many tokens attend to how many."""
 
-    def attend(
-        self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
-        **options: Any,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        return eager(module, query, key, value, support, **options)
-
-
-class _Shapes(_Unseen):
-    """A look at the calls of a pass: how many tokens attend to how many."""
+    real = torch.ones(1, 1, dtype=torch.bool)
 
     def __init__(self) -> None:
         self.seen: list[tuple[int, int]] = []
@@ -88,15 +78,12 @@ class _Shapes(_Unseen):
 
     def attend(self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, *others: Any, **options: Any) -> Any:
         self.seen.append((query.shape[-2], key.shape[-2]))
-        return super().attend(eager, module, query, key, *others, **options)
-
-    @property
-    def real(self) -> Tensor:
-        return torch.ones(1, 1, dtype=torch.bool)
+        value, support, _real = others
+        return eager(module, query, key, value, support, **options)
 
 
 class CrossingNetwork(PretrainedNetwork):
-    """A classifier with an encoder and a decoder, or such a language model that decides by the first token it would generate.
+    """A classifier with an encoder and a decoder, or such a language model, which decides by its first generated token.
 
     Args:
         model: logits ``(B, C)`` of texts whose decoder reads them again, as BART's does, and decides at their last token; or,
@@ -115,20 +102,17 @@ class CrossingNetwork(PretrainedNetwork):
     shows_outputs = False
     crosses = True
 
-    def __init__(
-        self, model: Any, padding: int = 0, masked: int | None = None, segments: int = 1, labels: int = 0,
-        number: OneNumber | None = None, squashed: bool = False, answers: Sequence[int] = (),
-    ) -> None:  # fmt: skip
+    def __init__(self, model: Any, padding: int = 0, *settings: Any, answers: Sequence[int] = (), **named: Any) -> None:
         self._answers = list(answers)
         self._begin = _begin_of(model) if answers else []
         self._places: list[int | None] = []
         """Of every attention of a pass, which cross-attention it is; None if it is none."""
-        super().__init__(model, padding, masked, segments, labels, number, squashed)
+        super().__init__(model, padding, *settings, **named)
         self.tags = False
 
     @property
     def about(self) -> str:
-        """What is on trial, in a sentence."""
+        """Return a sentence that says what is on trial."""
         return (
             f"{type(self.model).__name__} has an encoder and a decoder: on trial is the cross-attention of the step that "
             f"decides, one row over the text in each head of {len(self.calls)} layers; attention within the encoder and "
@@ -137,16 +121,15 @@ class CrossingNetwork(PretrainedNetwork):
 
     @property
     def embeddings(self) -> nn.Embedding:
-        """What the encoder looks tokens up in."""
+        """Return the table of tokens of the encoder."""
         return embeddings_of(self.model.get_encoder())
 
     @property
     def blocks(self) -> Mapping[str, nn.Module]:
-        """No layer: a pass begins at none."""
+        """Return no layer, because no pass can begin at one."""
         return {}
 
     def next_call(self) -> AttentionCall:
-        """Return the call that is made now: a cross-attention, or one that is left alone."""
         if self.made == len(self._places):
             raise AttestError(
                 f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self._places)} "
@@ -157,19 +140,19 @@ class CrossingNetwork(PretrainedNetwork):
         return cast(AttentionCall, _Unseen() if place is None else self.calls[place])
 
     def deciding_step(self, steps: int) -> Tensor:
-        """Return which of the steps of the decoder decides, int64 ``(B,)``."""
+        """Return which step of the decoder decides, int64 ``(B,)``."""
         if self._answers:
             return torch.full_like(self.real[:, 0], steps - 1, dtype=torch.int64)
         return last_real(self.real)
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return 1 at the token that ends a text, where a classifier decides, ``(B, T)``; of a language model 0 everywhere."""
+        """Return 1 at the last token of a text, where a classifier decides, else 0, ``(B, T)``; 0 for a language model."""
         if self._answers:
             return torch.zeros(mask.shape, device=mask.device)
         return nn.functional.one_hot(last_real(mask), mask.shape[-1]).to(torch.get_default_dtype())
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return that the one row counts, and which tokens it may attend to, bool ``(B, 1, 1)`` and ``(B, 1, T)``."""
+        """Return that the one row counts, bool ``(B, 1, 1)``, and which tokens it may attend to, bool ``(B, 1, T)``."""
         return torch.ones_like(mask[:, :1]).unsqueeze(1), mask.unsqueeze(1)
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
@@ -183,8 +166,7 @@ class CrossingNetwork(PretrainedNetwork):
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)``, attended to where weights ``(B, T)`` are above 0, to logits ``(B, C)``.
 
-        A classifier's decoder reads the text again, one token later: also there embeddings stand for tokens, and what is not
-        attended to is not.
+        A classifier's decoder reads the same embeddings again, one token later.
         """
         if self._answers:
             return super().decode(hidden, weights)
@@ -193,14 +175,11 @@ class CrossingNetwork(PretrainedNetwork):
         def again(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
             return torch.cat([own[:, :1], shifted], dim=1)
 
-        replacing = embeddings_of(self.model.get_decoder()).register_forward_hook(again)
-        try:
+        with embeddings_of(self.model.get_decoder()).register_forward_hook(again):
             return super().decode(hidden, weights)
-        finally:
-            replacing.remove()
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return logits of the model as its owner runs it, ``(B, C)``."""
+        """Return the logits of the model as its owner runs it, ``(B, C)``."""
         if not self._answers:
             return super().itself(tokens, mask, **given)
         found = super().itself(tokens, mask, **given, decoder_input_ids=self._first_steps(tokens))
@@ -220,15 +199,16 @@ class CrossingNetwork(PretrainedNetwork):
 
     @torch.no_grad()
     def _explore(self) -> None:
-        """Find which calls of attention lead from the decoder to the text."""
         from attest.models.pretrained.attention import attending_through  # registers with transformers
 
         model, name = self.model, type(self.model).__name__
-        tokens, look = self.some_tokens(), _Shapes()
+        tokens, look = self.some_tokens(), _Unseen()
         asked = tokens[:, :1].expand(-1, ASKED)
         try:
             with in_evaluation_mode(model), attending_through(model, look):
                 model.base_model(input_ids=tokens, decoder_input_ids=asked, use_cache=False)
+        except AttestError:
+            raise
         except Exception as error:  # whatever somebody's model says
             raise AttestError(
                 f"{name} cannot read a text of {tokens.shape[-1]} tokens ({said_by(error)}); {EXPECTED}."
@@ -244,17 +224,16 @@ class CrossingNetwork(PretrainedNetwork):
         try:
             with in_evaluation_mode(model):
                 self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+        except AttestError:
+            raise
         except Exception as error:  # likewise
-            raise AttestError(
-                f"{name} cannot decide about a text ({type(error).__name__} in its pass); {EXPECTED}."
-            ) from error
+            raise AttestError(f"{name} cannot decide about a text ({said_by(error)}); {EXPECTED}.") from error
 
     def _where_it_decides(self) -> str:
         return "step"
 
 
 def _begin_of(model: "PreTrainedModel") -> list[int]:
-    """Return the tokens that a decoder is given before the first one that it generates."""
     settings = (model.generation_config, model.config)
     start, forced = (
         next((each for each in (getattr(part, name, None) for part in settings) if each is not None), None)

@@ -1,9 +1,7 @@
-"""Pretrained Transformers with a new head, as networks that are trained like any of ours.
+"""The networks that fine-tune a pretrained Transformer with a new head.
 
 Legend: B batch, T tokens, C logits, K classes.
 """
-
-from abc import abstractmethod
 
 import torch
 from torch import Tensor
@@ -19,7 +17,7 @@ NAME_IT = 'make train DATA=sst MODEL=pretrained ARGS="--model.init_args.pretrain
 
 
 class FineTuned(PretrainedNetwork):
-    """A pretrained model to fine-tune: token ids as our data have them, and bfloat16 in training on a GPU.
+    """A pretrained model to fine-tune, with the token ids of our data, and bfloat16 in training on a GPU.
 
     Args:
         vocab_size: number of token ids of the data, which are cut into the model's own subwords.
@@ -27,8 +25,8 @@ class FineTuned(PretrainedNetwork):
         pretrained: folder or Hub id of the model to start from.
         projection: softmax, with which the model was pretrained; None for it too.
     Raises:
-        AttestError: there is no such model, it was to have another projection, its attention cannot be reached, or the data
-            have other tokens than it.
+        AttestError: there is no such model, the projection is no softmax, its attention cannot be reached, or the data have
+            other tokens than the model.
     """
 
     tagging = False
@@ -64,7 +62,6 @@ class FineTuned(PretrainedNetwork):
         return super().encode(self._own(tokens), mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Decode as ``PretrainedNetwork`` does, to the logits that are trained."""
         return self.decided(super().decode(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -77,16 +74,16 @@ class FineTuned(PretrainedNetwork):
         """Return the logits of the model as its owner runs it, from token ids of our data."""
         return self.decided(super().itself(self._own(tokens), mask, **given))
 
-    @abstractmethod
     def decided(self, logits: Tensor) -> Tensor:
-        """Return the logits that are trained, from those of the model."""
+        """Return the logits that are trained, from those of the model: all of them."""
+        return logits
 
     def _own(self, tokens: Tensor) -> Tensor:
         return torch.where(tokens < OURS, self.get_buffer("ours")[tokens.clamp(max=OURS - 1)], tokens - OURS)
 
 
 class FineTunedClassifier(FineTuned):
-    """A classifier of texts; of two classes one logit is trained, the difference of the model's two.
+    """A fine-tuned classifier of texts; of two classes one logit is trained, the difference of the two.
 
     Args:
         vocab_size, outputs, pretrained, projection: as in ``FineTuned``.
@@ -97,13 +94,10 @@ class FineTunedClassifier(FineTuned):
 
 
 class FineTunedTagger(FineTuned):
-    """A tagger that decides each word at its first subword.
+    """A fine-tuned tagger, which decides each word at its first subword.
 
     Args:
         vocab_size, outputs, pretrained, projection: as in ``FineTuned``.
     """
 
     tagging = True
-
-    def decided(self, logits: Tensor) -> Tensor:
-        return logits

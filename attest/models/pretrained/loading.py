@@ -1,6 +1,6 @@
-"""A fine-tuned classifier of texts or tokens, and its tokenizer, from a folder or the Hub: safetensors, no code of others.
+"""The loading of a fine-tuned classifier and its tokenizer from a folder or the Hub: safetensors only, no code of others.
 
-Whatever the precision of the file, a model is loaded in float32: evidence compares what half precision does not resolve.
+Every model is loaded in float32, because evidence compares numbers that half precision does not distinguish.
 """
 
 import json
@@ -32,24 +32,15 @@ from attest.models.pretrained.texts import require_fast
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 """Files that a tokenizer is made of; where none is there, transformers makes one that knows no word."""
-KINDS: dict[str, Any] = {
-    "texts": AutoModelForSequenceClassification,
-    "tokens": AutoModelForTokenClassification,
-    "choices": AutoModelForMultipleChoice,
-    "answers": AutoModelForQuestionAnswering,
-    "next": AutoModelForCausalLM,
-    "written": AutoModelForSeq2SeqLM,
+KINDS: dict[str, tuple[Any, str, str]] = {
+    "texts": (AutoModelForSequenceClassification, "classifier of texts", "BERT or ModernBERT"),
+    "tokens": (AutoModelForTokenClassification, "classifier of tokens", "BERT or ModernBERT"),
+    "choices": (AutoModelForMultipleChoice, "model of multiple choice", "BERT or RoBERTa"),
+    "answers": (AutoModelForQuestionAnswering, "model that marks answers", "BERT or RoBERTa"),
+    "next": (AutoModelForCausalLM, "language model", "Llama or Qwen"),
+    "written": (AutoModelForSeq2SeqLM, "language model", "T5 or BART"),
 }
-"""Classes that read a model, by what it decides: of texts, of tokens, between texts, or, asked by a prompt, the next token;
-the last one where a decoder of its own writes it."""
-KNOWN = {
-    "texts": "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
-    "tokens": "no classifier of tokens; expected one that it has, BERT or ModernBERT for example.",
-    "choices": "no model of multiple choice; expected one that it has, BERT or RoBERTa for example.",
-    "answers": "no model that marks answers; expected one that it has, BERT or RoBERTa for example.",
-    "next": "no language model; expected one that it has, Llama or Qwen for example.",
-    "written": "no language model; expected one that it has, T5 or BART for example.",
-}
+"""By what a model decides (texts, tokens, between texts, the next token): the class that reads it, its kind, an example."""
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
 
@@ -59,12 +50,12 @@ def decides_tokens(config: Any) -> bool:
 
 
 def saved_as(config: Any, kind: str) -> bool:
-    """Return whether a model was saved by a class whose name ends so."""
+    """Return whether a model was saved by a class whose name ends with ``kind``."""
     return any(name.endswith(kind) for name in config.architectures or ())
 
 
 def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Return the model in evaluation mode, and its tokenizer.
+    """Load a model in evaluation mode, and its tokenizer.
 
     Args:
         name: a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files, or with ``adapter_config.json``,
@@ -103,7 +94,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
 
 
 def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
-    """Return a pretrained model with a new head, drawn from torch's random numbers where it has none of this size."""
+    """Load a pretrained model with a new head, which is drawn at random where the model has none of this size."""
     quieten_transformers()
     config = config_of(name)
     config.num_labels, config.problem_type = classes, None
@@ -115,13 +106,13 @@ def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedMo
 
 
 def quieten_transformers() -> None:
-    """Silence transformers: what it warns of is an error here, or nothing that a user can mend."""
+    """Silence the messages and progress bars of transformers."""
     logging.set_verbosity_error()
     logging.disable_progress_bar()
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """Return the adapter in a folder or on the Hub; None if there is a whole model."""
+    """Return the adapter in a folder or on the Hub; None for a whole model."""
     settings = _file(name, SETTINGS)
     if settings is None:
         return None
@@ -130,13 +121,13 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def config_tried(name: str) -> Any:
-    """Return the configuration of a model that can be tried: of a whole model, or of an adapter and its base together."""
+    """Return the configuration of a whole model, or of an adapter and its base together."""
     adapter = adapter_of(name)
     if adapter is None:
         return config_of(name)
     beside = _file(name, "config.json")
     config = _without_code(name, _config(str(beside.parent))) if beside else config_of(adapter.base)
-    kind = KINDS[adapter.decides or _decided(decides_tokens(config))]
+    kind, *_ = KINDS[adapter.decides or _decided(decides_tokens(config))]
     return adapter.configured(config, kind) if type(config) in kind._model_mapping else config
 
 
@@ -169,7 +160,7 @@ def _config(name: str) -> Any:
 
 
 def _require_no_adapter(name: str) -> None:
-    """Refuse an adapter: whether transformers applies it would hang on what else is installed."""
+    """Refuse an adapter, because transformers would apply it only if peft is installed."""
     if (found := _file(name, SETTINGS)) is not None:
         raise AttestError(
             f"{name} holds an adapter ({found.name}), LoRA for example; expected a whole model to train or to adapt. Write it "
@@ -190,7 +181,6 @@ def _require_safe_weights(name: str, config: Any) -> None:
 
 
 def _file(name: str, file: str) -> Path | None:
-    """Return a file of a model in a folder or on the Hub; None if it has none."""
     path = Path(name).expanduser()
     if path.exists():
         return path / file if (path / file).is_file() else None
@@ -205,9 +195,12 @@ def _decided(tagging: bool) -> str:
 
 
 def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTrainedModel, list[str]]:
-    kind = KINDS[decided]
+    kind, what, example = KINDS[decided]
     if type(config) not in kind._model_mapping:
-        raise AttestError(f"{name} is a {config.model_type}, and for this type transformers has {KNOWN[decided]}")
+        raise AttestError(
+            f"{name} is a {config.model_type}, and for this type transformers has no {what}; expected one that it has, "
+            f"{example} for example."
+        )
     try:
         _require_safe_weights(name, config)
         model, told = kind.from_pretrained(
@@ -226,13 +219,7 @@ def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTra
 
 
 def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
-    """Return the fast tokenizer of a model in a folder or on the Hub."""
-    tokenizer = _tokenizer(name, **options)
-    require_fast(tokenizer)
-    return tokenizer
-
-
-def _tokenizer(name: str, **options: Any) -> PreTrainedTokenizerBase:
+    """Load the fast tokenizer of a model in a folder or on the Hub."""
     path = Path(name).expanduser()
     if path.is_dir() and not any(list(path.glob(pattern)) for pattern in VOCABULARIES):
         raise AttestError(
@@ -240,20 +227,18 @@ def _tokenizer(name: str, **options: Any) -> PreTrainedTokenizerBase:
             "tokenizer.save_pretrained(folder) writes it."
         )
     try:
-        return AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
     except Exception as error:  # whatever the library says of a file that is damaged
         raise AttestError(
             f"{name} has no tokenizer that can be read ({said_by(error)}); expected tokenizer.json beside the model. "
             "tokenizer.save_pretrained(folder) writes it."
         ) from error
+    require_fast(tokenizer)
+    return tokenizer
 
 
 def save(model: PreTrainedModel, names: Sequence[str], tokenizer: str, path: Path) -> None:
-    """Write a fine-tuned model so that ``load`` reads it.
-
-    Args:
-        names: of the classes, in class order.
-    """
+    """Save a fine-tuned model, whose classes have these names in class order, so that ``load`` can read it."""
     model.config.id2label = dict(enumerate(names))
     model.config.label2id = {name: number for number, name in enumerate(names)}
     model.save_pretrained(path)

@@ -1,4 +1,4 @@
-"""A model of transformers that classifies texts or tokens, as a network that can be put on trial.
+"""The network of a model of transformers that classifies texts or tokens, for a trial.
 
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
@@ -16,6 +16,7 @@ from attest.core.attention import Uniform
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
+from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
 from attest.models.pretrained.resuming import after_prefix, beginning_at, blocks_of, last_token_of, remembered
@@ -35,7 +36,7 @@ EXPECTED = "expected one that attends so, BERT, RoBERTa, DeBERTa, ModernBERT, GP
 
 
 class Choices(NamedTuple):
-    """What a model of multiple choice says of N texts with C choices each."""
+    """The logits of a model of multiple choice for N texts with C choices each."""
 
     logits: Tensor
     """float ``(N, C)``."""
@@ -43,34 +44,32 @@ class Choices(NamedTuple):
     """int64 ``(N,)``: the choice that it makes, whose tokens are on trial."""
 
 
-class PretrainedNetwork(nn.Module):
-    """A Transformer of other people with the steps of ours, so that gradients and counterfactual texts can be had from it too.
+class PretrainedNetwork(UniformPooling, nn.Module):
+    """A Transformer of other people with our four steps, from which gradients and counterfactual texts can be computed.
 
-    What is encoded is the input embedding, and decoding is all that follows; attention is inside the layers. ``score`` and
-    ``project`` have nothing to learn: they say which tokens there are.
+    ``encode`` returns the input embedding, and ``decode`` is all that follows, with attention inside the layers.
 
     Args:
-        model: of the library transformers; classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; put into evaluation
-            mode by whoever tries it.
+        model: of the library transformers; classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; the caller puts it
+            into evaluation mode.
         padding: the token id at padding.
-        masked: the token id that stands where a token is erased by a mask; None for what our own data have there.
-        segments: how many token types it is told; 1 if it is told none.
-        labels: of how many labels it decides each by itself; 0 if it chooses one class. It is then asked about one label of
-            each text: logits are ``(B, 1)``, of one sigmoid.
-        number: the scale of the one number that it says, ``(B, 1)``, instead of deciding between classes; None if it does.
+        masked: the token id that replaces an erased token; None for that of our own data.
+        segments: the number of token types that the model takes; 1 if it takes none.
+        labels: the number of labels that it decides independently; 0 if it chooses one class. Each text then asks about one
+            label: logits are ``(B, 1)``, of one sigmoid.
+        number: the scale of the one number that it predicts, ``(B, 1)``; None if it decides between classes.
         squashed: whether that number is the sigmoid of the model's logit.
 
-    A model of multiple choice, which gives each choice a logit, reads the choice that it makes. Logits are those of all
-    choices, ``(B, C)``, of which the others stay as ``choices`` has them. As long as that is None, there is one, ``(B, 1)``.
+    A model of multiple choice reads one choice of each text. Its logits are those of all choices, ``(B, C)``, the others taken
+    from ``choices``; while ``choices`` is None, only the logit of the choice that is read, ``(B, 1)``.
 
-    Token types, and the label or the text that is asked about, stand in the token ids, so that they stay with their token
-    wherever an experiment puts it: ``token + rows * (type + segments * label)``, with as many rows as there are embeddings.
+    Token types, and the label or text that is asked about, are part of the token ids, so that an experiment moves them with
+    their token: ``token + rows * (type + segments * label)``, where ``rows`` is the number of embeddings.
 
     Raises:
-        AttestError: its attention cannot be reached, or is none from token to token of the text.
+        AttestError: its attention cannot be reached, or is not from token to token of the text.
     """
 
-    pools_by_attention = False
     attends_within = True
     reads_in_decode = True
     """``encode`` looks tokens up and no more, so that there are no hidden states between the two to ask about."""
@@ -111,7 +110,7 @@ class PretrainedNetwork(nn.Module):
         """Which rows of the last layer lead to the decision: the ``first``, the ``last``, or ``all``."""
 
     def next_call(self) -> AttentionCall:
-        """Return the call that is made now; the first pass of all counts them."""
+        """Return the call of attention that the current pass makes next; the very first pass counts the calls."""
         if self.made == len(self.calls) and self._exploring:
             self.calls.append(AttentionCall())
         if self.made == len(self.calls):
@@ -127,7 +126,7 @@ class PretrainedNetwork(nn.Module):
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``.
 
-        Where token types or labels stand in the ids, two last columns say which, as digits that bfloat16 holds exactly.
+        If the ids contain token types or labels, the two last columns are their digits, which bfloat16 represents exactly.
         """
         embedded = self.embeddings(self._plain(tokens).where(mask, self.padding))
         if not self._noted:
@@ -135,40 +134,25 @@ class PretrainedNetwork(nn.Module):
         beside = tokens // self.rows
         return torch.cat([embedded, torch.stack([beside % DIGIT, beside // DIGIT], dim=-1).to(embedded)], dim=-1)
 
-    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Map embeddings ``(B, T, H)`` to zeros ``(B, T)``: every token is there alike."""
-        return hidden.new_zeros(mask.shape)
-
-    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Map any scores ``(B, T)`` to one over the number of real tokens, ``(B, T)``."""
-        return Uniform()(scores, mask)
-
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0 to logits ``(B, C)``.
+        """Map embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0, to logits ``(B, C)``.
 
-        The model is given token ids all the same, whose embeddings are then replaced: many a model decides elsewhere, or
-        scales otherwise, where it is given embeddings alone.
+        The model is given token ids, whose embeddings are then replaced, since many models compute otherwise from embeddings.
         """
         mask = weights > 0
         tokens = torch.where(self._has_padding(mask), self.padding, self._plain_ids[0])
         if self._noted:
             low, high = hidden[..., -2:].long().unbind(dim=-1)
             hidden, tokens = hidden[..., :-2], tokens + self.rows * (low + DIGIT * high)
-        replacing = self.embeddings.register_forward_hook(self._in_place_of_what_is_looked_up(hidden))
-        try:
+        with self.embeddings.register_forward_hook(self._in_place_of_what_is_looked_up(hidden)):
             return self.logits_of(mask, input_ids=tokens)
-        finally:
-            replacing.remove()
 
     def _has_padding(self, mask: Tensor) -> Tensor:
-        """Return where the token id of padding stands, bool ``(B, T)``: behind the last token that is attended to."""
+        """Return where padding stands, bool ``(B, T)``: after the last token that is attended to."""
         return last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
 
     def _in_place_of_what_is_looked_up(self, hidden: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-        """Return a forward hook of the table of tokens, which gives embeddings ``(B, T, H)`` in place of its own.
-
-        It does so once: GPT-2 looks up types after tokens, in the same table.
-        """
+        """Return a forward hook of the table of tokens that returns embeddings ``(B, T, H)`` once; GPT-2 looks up twice."""
         waiting = [hidden.clone()]  # which some scale in place
 
         def replace(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
@@ -191,11 +175,11 @@ class PretrainedNetwork(nn.Module):
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return logits of the model as its owner runs it: by its own attention, with everything that its tokenizer gave.
+        """Return the logits of the model as its owner runs it: by its own attention, with all inputs that its tokenizer gave.
 
         Args:
             tokens, mask: ``(B, T)``.
-            given: the rest of what the tokenizer gave, ``(B, T)`` each; what the model does not take is left out.
+            given: all further inputs from the tokenizer, ``(B, T)`` each; inputs that the model does not take are left out.
         """
         taken = inspect.signature(self.model.forward).parameters
         told = {"input_ids": self._plain(tokens).where(mask, self.padding), "attention_mask": mask.long()}
@@ -210,12 +194,12 @@ class PretrainedNetwork(nn.Module):
         return self._asked(torch.cat(alone), tokens)
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Return other token ids in the places of tokens, with the token types and labels of these."""
+        """Return other token ids in place of tokens, with the token types and labels of these tokens."""
         return others + tokens - tokens % self.rows
 
     @property
     def rows(self) -> int:
-        """How many token ids there are."""
+        """Return the number of token ids."""
         return len(self.embeddings.weight)
 
     def _plain(self, tokens: Tensor) -> Tensor:
@@ -226,10 +210,7 @@ class PretrainedNetwork(nn.Module):
         return self.segments > 1 or self.labels > 0
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logit ``(B, 1)`` of the label that each text is asked about; all logits if it chooses one class.
-
-        Of one number, that number, as its owner reads it; of multiple choice, the logits of all choices of the text.
-        """
+        """Return the logits of one label ``(B, 1)``, of all choices or classes ``(B, C)``, or one number ``(B, 1)``."""
         if not self.labels:
             return logits.sigmoid() if self._squashed else logits
         asked = (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True)
@@ -238,12 +219,12 @@ class PretrainedNetwork(nn.Module):
         return self.choices.logits[asked[:, 0]].to(logits).scatter(-1, self.choices.made[asked], logits)
 
     def _one_of_many(self, told: dict[str, Any]) -> dict[str, Any]:
-        """Return inputs ``(B, T)`` as those of one choice a text, ``(B, 1, T)``, if the model chooses between several."""
+        """Return inputs ``(B, T)`` as ``(B, 1, T)``, those of one choice a text, if the model chooses between several."""
         lifted = {name: each.unsqueeze(1) for name, each in told.items() if isinstance(each, Tensor) and each.ndim == 2}
         return told | lifted if self.chooses else told
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return how the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
+        """Return the weights of the last hidden states in the decision, ``(B, T)``: 1 at one token, or all equal."""
         if self.decides_by == "all":
             return Uniform()(torch.zeros(mask.shape, device=mask.device), mask)
         row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else last_real(mask)
@@ -251,17 +232,17 @@ class PretrainedNetwork(nn.Module):
 
     @property
     def attends_everywhere(self) -> bool:
-        """Whether tokens may attend to one another in every layer, as in an encoder."""
+        """Return whether tokens may attend to one another in every layer, as in an encoder."""
         return all(call.everywhere for call in self.calls)
 
     @property
     def shows_values(self) -> bool:
-        """Whether the values of its attention are seen, and not its softmaxes alone."""
+        """Return whether the value vectors of the attention are seen, and not only its softmaxes."""
         return self.attends_at is None or all(call.shows_values for call in self.calls)
 
     @cached_property
     def shows_outputs(self) -> bool:
-        """Whether what each head hands on is seen: it is 0 for the heads whose weights are 0, and for no others."""
+        """Return whether the outputs of each head are seen: they are 0 exactly for the heads whose weights are 0."""
         tokens = self.some_tokens()
         mask = torch.ones_like(tokens, dtype=torch.bool)
 
@@ -286,48 +267,45 @@ class PretrainedNetwork(nn.Module):
 
     @property
     def moves_keys(self) -> bool:
-        """Whether the keys of its attention can be exchanged between tokens."""
+        """Return whether the keys of the attention can be exchanged between tokens."""
         return self.shows_values or self.attends_everywhere
 
     @property
     def looks_back(self) -> bool:
-        """Whether it is a decoder: tokens attend to none that come later, and the last one decides."""
+        """Return whether the network is a decoder: no token attends to a later one, and the last token decides."""
         return self.decides_by == "last" and all(call.causal for call in self.calls)
 
     def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Let the last token of each text pass again and again, all others once; see ``attest.models.pretrained.resuming``.
+        """Prepare to pass the last token of each text again and again, all others once; see ``resuming.py``.
 
         Args:
             tokens, mask: int64 and bool ``(B, T)``.
         Returns:
-            A function of rows, int64 ``(R,)``, to their logits ``(R, C)``, which feels whatever is done to the last row of
-            attention; None if earlier tokens could feel it too, or the model cannot read one token at its place.
+            A function of rows, int64 ``(R,)``, that returns their logits ``(R, C)`` under all interventions on the last row of
+            attention; None if earlier tokens would change too, or if the model cannot read one token at its place.
         """
         return last_token_of(self, tokens, mask) if self.looks_back and self.attends_at is None else None
 
     @cached_property
     def blocks(self) -> Mapping[str, nn.Module]:
-        """The layers that passes can begin at, first to last, by the names of their calls; none where that is not exact."""
+        """Return the layers at which passes can begin, first to last, by the names of their calls; none if that is inexact."""
         return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
-        """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; see ``resuming.py``."""
+        """Let passes begin at a layer, counted from 0, with its input ``(B, T, H)``; see ``resuming.py``."""
         return beginning_at(self, list(self.blocks.values()), layer, hidden)
 
     def through(self, layer: int, hidden: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return what one of ``blocks``, counted from 0, makes of what enters it, ``(B, T, H)``; the others are left out."""
+        """Return the output of one layer of ``blocks``, counted from 0, for an input ``(B, T, H)``; skip other layers."""
         blocks, found = list(self.blocks.values()), []
         looking = blocks[layer].register_forward_hook(lambda _block, _inputs, output: found.append(output))
-        try:
-            with beginning_at(self, blocks, layer, hidden, alone=True):
-                self(tokens, mask)
-        finally:
-            looking.remove()
+        with looking, beginning_at(self, blocks, layer, hidden, alone=True):
+            self(tokens, mask)
         return found[0] if self.beside is None else found[0][0]
 
     @property
     def goes_on(self) -> bool:
-        """Whether it can read on after tokens whose keys and values are known; not where an intervention is in force."""
+        """Return whether the network can continue after known keys and values; never during an intervention."""
         return self.looks_back and self.attends_at is None and not self.chooses and not self._touched
 
     def remembering(self, tokens: Tensor, mask: Tensor) -> Any:
@@ -335,20 +313,12 @@ class PretrainedNetwork(nn.Module):
         return remembered(self, tokens, mask)
 
     def going_on(self, memory: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits ``(N, C)`` of variants, ``(N, T)``, whose first ``begin`` tokens are those of remembered texts.
-
-        Args:
-            memory: that ``remembering`` returned.
-            texts: int64 ``(N,)``, the number of each variant's text.
-        """
+        """Return the logits ``(N, C)`` of variants ``(N, T)`` that share ``begin`` first tokens with remembered texts."""
         return after_prefix(self, memory, texts, begin, tokens, mask)
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
-        """Let passes run by the attention that the model's owner chose, as long as no intervention is in force.
-
-        ``require_itself`` has found that it decides as the attention in the open does.
-        """
+        """Let passes use the attention implementation that the model's owner chose, while no intervention is in force."""
         before, self._untouched = self._untouched, True
         try:
             yield
@@ -356,7 +326,7 @@ class PretrainedNetwork(nn.Module):
             self._untouched = before
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
+        """Return the logits for a mask, bool ``(B, T)``, and token ids or positions, by the names that the model uses."""
         self.real, self.made = mask, 0
         tokens = inputs["input_ids"]
         inputs["input_ids"] = self._plain(tokens)
@@ -367,7 +337,7 @@ class PretrainedNetwork(nn.Module):
 
     @torch.no_grad()
     def all_labels(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logit of every label, ``(B, L)``, of a model that decides each by itself."""
+        """Return the logit of every label, ``(B, L)``, of a model that decides each label independently."""
         labels, self.labels = self.labels, 0
         try:
             return self(tokens, mask)
@@ -375,7 +345,6 @@ class PretrainedNetwork(nn.Module):
             self.labels = labels
 
     def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return logits by whatever attention the model is set to."""
         options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs
         if getattr(self.model.config.get_text_config(), "use_cache", False):
             options["use_cache"] = "past_key_values" in inputs
@@ -383,12 +352,10 @@ class PretrainedNetwork(nn.Module):
             return self._logits_in(self.model(**self._one_of_many(options)))
 
     def _logits_in(self, output: Any) -> Tensor:
-        """Return the logits in what the model returns."""
         return output.logits
 
     @property
     def _touched(self) -> bool:
-        """Whether something is done to its attention, or something of it is recorded."""
         return any(call.replacements or call.memory for call in (cast(AttentionCall, call) for call in self.calls))
 
     def _through_hook_points(self) -> AbstractContextManager[Any]:
@@ -402,7 +369,6 @@ class PretrainedNetwork(nn.Module):
 
     @torch.no_grad()
     def _explore(self) -> None:
-        """Count the calls, and see that each is from token to token of the text."""
         model, name = self.model, type(self.model).__name__
         if (getattr(model, "_tp_size", None) or 1) > 1:
             raise AttestError(
@@ -416,6 +382,8 @@ class PretrainedNetwork(nn.Module):
                     self._count_calls(tokens)
                 if not self.calls:
                     self._find_softmaxes(tokens)
+        except AttestError:
+            raise
         except Exception as error:  # whatever somebody's model says
             raise AttestError(
                 f"{name} cannot read a text of {tokens.shape[-1]} tokens ({said_by(error)}); {EXPECTED}."
@@ -424,7 +392,6 @@ class PretrainedNetwork(nn.Module):
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
 
     def _count_calls(self, tokens: Tensor) -> None:
-        """Count the calls of ``AttentionInterface`` in a pass."""
         self._exploring = True
         try:
             self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
@@ -432,7 +399,6 @@ class PretrainedNetwork(nn.Module):
             self._exploring = False
 
     def _find_softmaxes(self, tokens: Tensor) -> None:
-        """Find the softmaxes that are attention, whatever length texts have, and pass them through hook points from now on."""
         looks = []
         for times in LONGER:
             text = tokens.repeat(COPIES, times)
@@ -453,7 +419,7 @@ class PretrainedNetwork(nn.Module):
 
     @property
     def embeddings(self) -> nn.Embedding:
-        """What tokens are looked up in."""
+        """Return the table of tokens."""
         return embeddings_of(self.model)
 
     @cached_property
@@ -467,28 +433,25 @@ class PretrainedNetwork(nn.Module):
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
         with in_evaluation_mode(self), _in_graph(self.embeddings), recorded(self, "weights") as weights:
-            logits = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
-            gradient = _gradient(logits.square().sum(), weights[last])
+            loss = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens).square().sum()
+            passes = loss.requires_grad and weights[last].requires_grad
+            gradient = torch.autograd.grad(loss, weights[last], allow_unused=True)[0] if passes else None
         if gradient is None:
             raise AttestError(
-                f"no gradient passes the layers of {type(self.model).__name__}, as when they hold whole numbers (int8); "
-                "expected layers of floating-point numbers. Give the model before it was quantised."
+                f"no gradient passes the layers of {type(self.model).__name__}, perhaps because it is quantised (int8); "
+                "expected layers of floating-point numbers. Give the model before quantisation."
             )
         rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")
 
 
 def padding_of(model: "PreTrainedModel") -> int | None:
-    """Return the token id that a model takes for padding; None if it takes none."""
+    """Return the padding token id of a model; None if it has none."""
     return getattr(model.config.get_text_config(), "pad_token_id", None)
 
 
 def embeddings_of(model: "PreTrainedModel") -> nn.Embedding:
-    """Return what a model looks its tokens up in.
-
-    Raises:
-        AttestError: it has no such table.
-    """
+    """Return the table in which a model looks its tokens up; refuse a model without such a table."""
     try:
         found: Any = model.get_input_embeddings()
     except NotImplementedError:
@@ -501,15 +464,9 @@ def embeddings_of(model: "PreTrainedModel") -> nn.Embedding:
     return found
 
 
-def _gradient(loss: Tensor, weights: Tensor) -> Tensor | None:
-    if not (loss.requires_grad and weights.requires_grad):
-        return None
-    return torch.autograd.grad(loss, weights, allow_unused=True)[0]
-
-
 @contextmanager
 def _in_graph(part: nn.Module) -> Iterator[None]:
-    """Keep the graph from the parameters of a part on, be they frozen or not."""
+    """Keep the graph from the parameters of a part on, even if they are frozen."""
     before = [(parameter, parameter.requires_grad) for parameter in part.parameters()]
     try:
         with torch.enable_grad():
@@ -522,7 +479,7 @@ def _in_graph(part: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _padding_known(model: "PreTrainedModel", padding: int) -> Iterator[None]:
-    """Tell a decoder that has no padding token of its own which one is used, for as long as the block lasts."""
+    """Give a decoder without a padding token this padding token, while the block runs."""
     config, before = model.config.get_text_config(), padding_of(model)
     try:
         config.pad_token_id = padding if before is None else before

@@ -1,10 +1,11 @@
-"""Any module that maps token ids to logits and attends by a softmax, as a network that can be put on trial.
+"""The network of any module that maps token ids to logits and attends by a softmax, for a trial.
 
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
 
 import inspect
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cached_property
 from typing import Any
 
@@ -21,28 +22,27 @@ MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask:
 
 
 class PlainNetwork(PretrainedNetwork):
-    """Somebody's module ``forward(tokens, mask)``, or ``forward(tokens)`` that takes one token id for padding.
+    """A network around somebody's module ``forward(tokens, mask)``, or ``forward(tokens)`` with one token id for padding.
 
     Args:
         model: maps token ids int64 ``(B, T)`` and, if one of its parameters has ``mask`` in its name, a mask ``(B, T)`` to
-            logits ``(B, C)`` or, for every token, ``(B, T, K)``; or returns an object with such ``logits``. Whether its mask
-            is True at real tokens or at padding is found out by a padded text.
-        padding: the token id at padding.
-        masked: the token id that stands where a token is erased by a mask; None for what our own data have there.
-        segments: how many token types it is told as ``token_type_ids``, which then stand in the ids; 1 if it is told none.
+            logits ``(B, C)`` or, for every token, ``(B, T, K)``; or returns an object with such ``logits``. Its mask may be
+            True at real tokens or at padding.
+        padding, masked: as in ``PretrainedNetwork``.
+        segments: the number of token types that it takes as ``token_type_ids``, which are then part of the ids; 1 for none.
     Raises:
-        AttestError: it cannot be called so, its attention cannot be reached, or a padded text is decided otherwise than alone.
+        AttestError: it cannot be called so, its attention cannot be reached, or padding changes its logits.
     """
 
     def itself(self, tokens: Tensor, mask: Tensor, **_given: Tensor) -> Tensor:
-        """Return logits of the module as its owner runs it, ``(B, C)`` or ``(B, T, K)``."""
+        """Return the logits of the module as its owner runs it, ``(B, C)`` or ``(B, T, K)``."""
         inputs = {"input_ids": self._plain(tokens).where(mask, self.padding)}
         if self.segments > 1:
             inputs["token_type_ids"] = (tokens // self.rows).where(mask, 0)
         return self._own_logits(mask, **inputs)
 
     def _has_padding(self, mask: Tensor) -> Tensor:
-        """Return where the token id of padding stands: wherever the mask is False, since some modules read it from the ids."""
+        """Return where padding stands: wherever the mask is False, since some modules read it from the ids."""
         return ~mask
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -66,7 +66,6 @@ class PlainNetwork(PretrainedNetwork):
 
     @torch.no_grad()
     def _explore(self) -> None:
-        """Find out how the module is called, whether it decides tokens, and where its attention is."""
         name = type(self.model).__name__
         _require_one_class(self.model)
         self._mask_name, self._mask_as = _mask_parameter(self.model), MASKS[0]
@@ -85,7 +84,7 @@ class PlainNetwork(PretrainedNetwork):
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}. {GUIDE}.")
 
     def _find_out_mask(self, tokens: Tensor) -> None:
-        """Choose the mask under which a text is decided alike whether it is padded or not."""
+        """Choose the mask under which padding does not change the decision."""
         length = tokens.shape[-1] - 2
         mask = (torch.arange(tokens.shape[-1], device=tokens.device) < length).unsqueeze(0)
         alone, apart = tokens[:, :length], []
@@ -115,7 +114,7 @@ class PlainNetwork(PretrainedNetwork):
 
     @cached_property
     def embeddings(self) -> nn.Embedding:
-        """What tokens are looked up in."""
+        """Return the table of tokens."""
         tokens = torch.full((1, LENGTH), self.padding + 1, device=_device(self.model))
         return _token_embedding(self.model, tokens, self._called)
 
@@ -135,7 +134,6 @@ def _half(tokens: Tensor) -> Tensor:
 
 
 def _require_one_class(model: nn.Module) -> None:
-    """Refuse a module around a model of transformers that says a number, or several labels at once."""
     for part in model.modules():
         config, name = getattr(part, "config", None), type(part).__name__
         problem = getattr(config, "problem_type", None)
@@ -148,7 +146,6 @@ def _require_one_class(model: nn.Module) -> None:
 
 
 def _mask_parameter(model: nn.Module) -> str | None:
-    """Return the name of the parameter of a module that takes the mask; None if it takes tokens alone."""
     _, *others = inspect.signature(model.forward).parameters.values()
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     mask = next((each.name for each in others if "mask" in each.name), None)
@@ -169,9 +166,10 @@ def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[[Tensor,
         if inputs and isinstance(inputs[0], Tensor) and inputs[0].shape == tokens.shape and torch.equal(inputs[0], tokens):
             used[module] = None
 
-    hooks = [part.register_forward_pre_hook(note) for part in model.modules() if isinstance(part, nn.Embedding)]
     try:
-        with in_evaluation_mode(model):
+        with ExitStack() as hooks, in_evaluation_mode(model):
+            for part in (part for part in model.modules() if isinstance(part, nn.Embedding)):
+                hooks.enter_context(part.register_forward_pre_hook(note))
             called(tokens, _half(tokens))
     except AttestError:
         raise
@@ -180,9 +178,6 @@ def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[[Tensor,
             f"{type(model).__name__} cannot read token ids int64 (1, {tokens.shape[-1]}) ({said_by(error)}); expected "
             f"forward(tokens, mask). {GUIDE}."
         ) from error
-    finally:
-        for hook in hooks:
-            hook.remove()
     if len(used) != 1:
         raise AttestError(
             f"{type(model).__name__} looks its tokens up in {len(used)} nn.Embedding layers; expected one, since gradients "

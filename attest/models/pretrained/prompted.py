@@ -1,4 +1,4 @@
-"""A causal language model as a classifier: asked by a prompt, it decides between labels by the tokens that they begin with.
+"""The network of a causal language model that answers a prompt: it decides between labels by their first tokens.
 
 Legend: B batch, T tokens, V vocabulary, C labels.
 """
@@ -24,11 +24,11 @@ EXAMPLE = '--prompt "Review: {text}\\nSentiment:" --labels positive=" good",nega
 
 @dataclass(frozen=True)
 class Prompt:
-    """A question about a text, and what a model may answer.
+    """A question about a text, with the answers that a model may give.
 
     Args:
-        template: with ``{text}`` once.
-        answers: what stands for each label after the prompt, by label, in class order: ``{"positive": " good", …}``.
+        template: a text that contains ``{text}`` once.
+        answers: the answer for each label, in class order: ``{"positive": " good", …}``.
     Raises:
         AttestError: there is no place for the text, or there are not two labels with an answer each.
     """
@@ -49,11 +49,11 @@ class Prompt:
             )
 
     def about(self, text: str) -> str:
-        """Return the prompt with a text in its place."""
+        """Return the prompt with a text in place of ``{text}``."""
         return self.template.replace(TEXT, text)
 
     def first_tokens(self, tokenizer: PreTrainedTokenizerBase, apart: bool = False) -> list[int]:
-        """Return the token that each answer begins with behind the prompt, in class order."""
+        """Return the first token of each answer after the prompt, in class order."""
         first = [
             _first_alone(tokenizer, answer) if apart else _first_after(tokenizer, self.about("a text"), answer)
             for answer in self.answers.values()
@@ -69,7 +69,7 @@ class Prompt:
 
 
 def prompt_typed(template: str, labels: str | None) -> Prompt:
-    """Return a prompt as it is typed in a shell, with ``\\n`` for a new line, and its answers."""
+    """Return the prompt and answers that were typed in a shell, with ``\\n`` for a new line."""
     return Prompt(template.replace(r"\n", "\n"), answers_typed(labels or ""))
 
 
@@ -102,12 +102,7 @@ def _first_alone(tokenizer: PreTrainedTokenizerBase, answer: str) -> int:
 
 
 class PromptEncoder(Encoder):
-    """An encoder of texts as the token ids of a prompt about them; it refuses one that is too long, for its end asks.
-
-    Args:
-        model, tokenizer: that belong together.
-        prompt: about the texts.
-    """
+    """An encoder of texts as the token ids of a prompt about them; it refuses a prompt that is longer than the model reads."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> None:
         super().__init__(model, tokenizer)
@@ -129,20 +124,20 @@ class PromptEncoder(Encoder):
         return ids
 
     def everything(self, texts: Sequence[str]) -> dict[str, list[list[int]]]:
-        """Return all that the tokenizer gives for the prompts about texts, as ``Encoder`` does."""
+        """Return all inputs that the tokenizer makes of the prompts about texts, as ``Encoder`` does."""
         return super().everything([self.prompt.about(text) for text in texts])
 
     def word_of(self, text: str) -> list[int]:
-        """Return the place of the word that each token of the prompt is of; -1 for special tokens."""
+        """Return the index of the word of each token of the prompt; -1 for special tokens."""
         return super().word_of(self.prompt.about(text))
 
     def spaced_of(self, text: str) -> list[int]:
-        """Return the place of the text's word that each token of the prompt is of; -1 for the words of the prompt itself."""
+        """Return the index of the text's word of each token of the prompt; -1 for the words of the prompt itself."""
         return spaced_in(self._read(self.prompt.about(text))[0], (text,), self.prompt.template.index(TEXT))
 
 
 class PromptedNetwork(PretrainedNetwork):
-    """A causal language model that decides by the logits of the labels' first tokens, after the last token of a prompt.
+    """A causal language model that decides by the logits of the first tokens of its labels, after the prompt.
 
     Args:
         model: logits ``(B, T, V)`` of the next token.
@@ -168,27 +163,24 @@ class PromptedNetwork(PretrainedNetwork):
             )
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return logits of the labels alone, ``(B, C)``."""
+        """Return the logits of the labels alone, ``(B, C)``."""
         begin = mask.shape[-1] - inputs["input_ids"].shape[-1]
         with self._asked_at(last_real(mask) - begin):
             return super().logits_of(mask, **inputs)[:, 0, self._answers]
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the labels alone as the model's owner runs it, ``(B, C)``."""
+        """Return the logits of the labels as the model's owner runs it, ``(B, C)``."""
         with self._asked_at(last_real(mask)):
             return super().itself(tokens, mask, **given)[:, 0, self._answers]
 
     @contextmanager
     def _asked_at(self, place: Tensor) -> Iterator[None]:
-        """Ask for the token after one place ``(B,)`` of each text alone; the others would cost V numbers each."""
+        """Compute the logits after one place ``(B,)`` of each text alone; all others would cost V numbers each."""
         head: nn.Module = self.model.get_output_embeddings()
         rows = torch.arange(len(place), device=place.device)
 
         def one(_module: nn.Module, inputs: tuple[Any, ...]) -> Tensor:
             return inputs[0][rows, place].unsqueeze(1)
 
-        handle = head.register_forward_pre_hook(one)
-        try:
+        with head.register_forward_pre_hook(one):
             yield
-        finally:
-            handle.remove()

@@ -1,21 +1,18 @@
-"""Passes of a model of transformers that begin in the middle: at a layer, or at the last token of a decoder.
+"""The forward passes of a model of transformers that begin in the middle: at a layer, or at a token of a decoder.
 
-Whatever is done to the attention of a layer changes nothing that enters that layer. So this is kept from one clean pass, and
-a tampered pass leaves out all layers before the first tampered one.
+Interventions on the attention of a layer do not change the input of this layer. It is kept from one clean pass, and a changed
+pass skips all layers before the first changed one.
 
-Whatever is done to the last row of attention alone changes no key and no value of an earlier token, for none looks ahead. So
-these are kept from one clean pass, and only the last token goes through the layers anew: T times less work, and the same
-numbers. Nor does it change what the last token is below the first layer that is tampered with, so that it begins there.
-
-No token of a decoder sees a later one: a variant of a text is read from its first changed token on, after the keys and values
-that those before it have in the text.
+No token of a decoder attends to a later one. Interventions on the last row of attention therefore change no key and no value
+of earlier tokens: these are kept from one clean pass, and only the last token passes again. Likewise a variant of a text is
+read from its first changed token on.
 
 Legend: B batch, R rows to read again, G key-value groups, N heads, T tokens, D dimensions a head, H hidden, C logits.
 """
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,14 +29,7 @@ if TYPE_CHECKING:
 
 
 def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
-    """Return the layers of a model, each with one call of attention, in the order of the calls.
-
-    Args:
-        tokens: int64 ``(1, T)``, a text to try them with.
-    Returns:
-        None of them where the model has no such list of layers, or where a pass that begins at one of them gives other logits
-        than the whole pass, in any bit.
-    """
+    """Return the layers of a model in the order of their calls; none if a pass over ``tokens (1, T)`` cannot begin at each."""
     lists = (list(each) for each in network.model.modules() if isinstance(each, nn.ModuleList))
     with in_evaluation_mode(network.model):
         return next((each for each in lists if len(each) == len(network.calls) and _exact(network, each, tokens)), [])
@@ -49,11 +39,7 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
 def beginning_at(
     network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
 ) -> Iterator[None]:
-    """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; those before it compute nothing.
-
-    Args:
-        alone: whether those behind it compute nothing either.
-    """
+    """Let passes begin at a layer, with its input ``(B, T, H)``; skip earlier layers, and later layers if ``alone``."""
     others = [*blocks[:layer], *(blocks[layer + 1 :] if alone else ())]
 
     def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -69,24 +55,19 @@ def beginning_at(
     finally:
         entering.remove()
         for block, forward in zip(others, own, strict=True):
-            _put_back(block, forward)
+            if forward is None:
+                vars(block).pop("forward", None)
+            else:
+                block.forward = forward
 
 
 def _handed_on(beside: tuple[None, ...] | None, hidden: Tensor, *_: Any, **__: Any) -> Any:
     return hidden if beside is None else (hidden, *beside)
 
 
-def _put_back(block: nn.Module, forward: Callable[..., Any] | None) -> None:
-    """Put back a block's own ``forward``: its class's, or what somebody had put there."""
-    if forward is not None:
-        block.forward = forward
-    else:
-        vars(block).pop("forward", None)
-
-
 @torch.no_grad()
 def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Tensor) -> bool:
-    """Return whether each of these layers is called once and a pass can resume at each; note what they return."""
+    """Return whether each of these layers is called once and a pass can begin at each; note what they return."""
     mask = torch.ones_like(tokens, dtype=torch.bool)
     seen: list[tuple[nn.Module, int, Tensor]] = []
 
@@ -96,42 +77,40 @@ def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Te
         if arguments and isinstance(hidden, Tensor) and hidden.shape == getattr(arguments[0], "shape", None):
             seen.append((block, network.made, arguments[0]))
 
-    hooks = [block.register_forward_hook(look) for block in blocks]
-    clean = network.logits_of(mask, input_ids=tokens)
-    for hook in hooks:
-        hook.remove()
+    with ExitStack() as hooks:
+        for block in blocks:
+            hooks.enter_context(block.register_forward_hook(look))
+        clean = network.logits_of(mask, input_ids=tokens)
     if [(block, made) for block, made, _ in seen] != [(block, place) for place, block in enumerate(blocks, start=1)]:
         return False
+
+    def again(layer: int, hidden: Tensor) -> Tensor:
+        with beginning_at(network, blocks, layer, hidden):
+            return network.logits_of(mask, input_ids=tokens)
+
     try:
-        return all(torch.equal(_again(network, blocks, at, hidden, tokens), clean) for at, (*_, hidden) in enumerate(seen))
-    except Exception:  # whatever somebody's layer says when it misses what one below leaves for it
+        return all(torch.equal(again(layer, hidden), clean) for layer, (*_, hidden) in enumerate(seen))
+    except Exception:  # from somebody's layer that needs more than its input: whole passes then give the same numbers
         return False
-
-
-def _again(network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int, hidden: Tensor, tokens: Tensor) -> Tensor:
-    with beginning_at(network, blocks, layer, hidden):
-        return network.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
 
 
 class Kept:
-    """A memory of keys, values and mask of a clean pass, as they come to one call."""
+    """A memory that keeps the keys, values and mask of a call in a clean pass."""
 
     keys: Tensor
     values: Tensor
     support: Tensor | None
 
     def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Keep them, and let them pass unchanged."""
+        """Keep the keys, values and mask, and return them unchanged."""
         self.keys, self.values, self.support = key.detach(), value.detach(), support
         return key, value, support
 
 
 class Recalled:
-    """A memory that recalls what was kept for some rows, with the last token's own key and value in their place.
+    """A memory that returns what was kept for some rows, with the last token's own key and value in their place.
 
-    Args:
-        kept: of this call.
-        rows, places: int64 ``(R,)``: which texts of the batch, and where their last token stands.
+    ``rows`` and ``places``, int64 ``(R,)``, say which texts of the batch, and where their last token is.
     """
 
     def __init__(self, kept: Kept, rows: Tensor, places: Tensor) -> None:
@@ -156,7 +135,7 @@ class Recalled:
 
 @torch.no_grad()
 def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-    """Return what ``PretrainedNetwork.from_the_last`` promises."""
+    """Return what ``PretrainedNetwork.from_the_last`` returns."""
     if "position_ids" not in inspect.signature(network.model.forward).parameters:
         return None
     kept, places = [Kept() for _ in network.calls], last_real(mask)
@@ -190,7 +169,7 @@ def remembered(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> An
 
 @torch.no_grad()
 def after_prefix(network: "PretrainedNetwork", cache: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Return what ``PretrainedNetwork.going_on`` promises."""
+    """Return what ``PretrainedNetwork.going_on`` returns."""
     from transformers.cache_utils import DynamicCache
 
     shared = [(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in cache.layers]
@@ -206,7 +185,6 @@ def _tampered(network: "PretrainedNetwork") -> list[int]:
 
 @contextmanager
 def _remembering(network: "PretrainedNetwork", memories: Sequence[Memory]) -> Iterator[None]:
-    """Let the nth call of a pass remember by the nth memory, until the block ends."""
     calls = [cast(AttentionCall, call) for call in network.calls]
     try:
         for call, memory in zip(calls, memories, strict=True):

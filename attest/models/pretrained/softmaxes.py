@@ -1,10 +1,9 @@
-"""The second connection to other people's models: the softmax itself, in whatever class it is called.
+"""The second connection to other people's models: the softmax function itself, in whatever class it is called.
 
-A model that does not attend through transformers' ``AttentionInterface`` (DeBERTa, MPNet, Bloom, a plain
-``nn.TransformerEncoder``) still makes its attention by ``softmax`` or ``scaled_dot_product_attention``. ``Softmaxes`` looks at
-every call of the two in a forward pass. Those whose result has a row of weights over the tokens for every token are passed
-through hook points. What the next linear layer reads is taken for the outputs of the heads, side by side;
-``PretrainedNetwork.shows_outputs`` says whether it is.
+A model that does not attend through transformers' ``AttentionInterface`` (DeBERTa, MPNet, Bloom, ``nn.TransformerEncoder``)
+computes its attention by ``softmax`` or ``scaled_dot_product_attention``. ``Softmaxes`` sees every call of the two in a
+forward pass. Those that give every token a row of weights over the tokens pass through hook points. The input of the next
+linear layer is taken for the outputs of the heads; ``PretrainedNetwork.shows_outputs`` says whether that is right.
 
 Legend: B batch, N heads, T tokens, D dimensions a head.
 """
@@ -32,13 +31,10 @@ MULTIHEAD_ARGUMENTS = (
 
 
 class Softmaxes(TorchFunctionMode):
-    """A look at every softmax of a forward pass; calls of attention go through the hook points of a network.
+    """A mode that sees every softmax of a forward pass and sends those that are attention through hook points.
 
-    While a function is handled here, the functions that it calls are not seen. So ``scaled_dot_product_attention`` and
+    While a function is handled here, the functions that it calls are not seen. Therefore ``scaled_dot_product_attention`` and
     ``multi_head_attention_forward``, which call softmax inside, are written out.
-
-    Args:
-        network: knows the mask ``real`` of the pass, and by ``attends_at`` which of all softmaxes are attention.
     """
 
     def __init__(self, network: "PretrainedNetwork") -> None:
@@ -65,7 +61,6 @@ class Softmaxes(TorchFunctionMode):
         return function(*args, **given)
 
     def _softmax(self, function: Callable[..., Tensor], arguments: Sequence[Any], options: dict[str, Any]) -> Tensor:
-        """Return a softmax, passed through the hook points if it is attention."""
         scores = arguments[0] if arguments else options.pop("input")
         rest = arguments[1:]
         dim = rest[0] if rest else options.get("dim")
@@ -83,7 +78,6 @@ class Softmaxes(TorchFunctionMode):
         return weights.reshape(scores.shape)
 
     def _linear(self, call: AttentionCall, input: Tensor, *parameters: Any, **named: Any) -> Tensor:
-        """Return a linear layer of the outputs of a call's heads, which are passed through their hook point."""
         self._just_attended = None
         real = self.network.real
         if input.ndim == 3 and input.shape[:2] == real.shape and input.shape[-1] % (call.heads or 1) == 0:
@@ -91,7 +85,7 @@ class Softmaxes(TorchFunctionMode):
         return functional.linear(input, *parameters, **named)
 
     def _by_heads(self, scores: Tensor) -> Tensor | None:
-        """Return scores as ``(B, N, T, T)``; None if they are not over the tokens of each text for each of them."""
+        """Return scores as ``(B, N, T, T)``; None if they are not over the tokens of each text for each token."""
         texts, tokens = self.network.real.shape
         if scores.ndim not in (3, 4) or scores.shape[-2:] != (tokens, tokens):
             return None
@@ -119,7 +113,6 @@ class Softmaxes(TorchFunctionMode):
         self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
         is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
     ) -> Tensor:  # fmt: skip
-        """Return ``scaled_dot_product_attention``, written out and passed through the hook points if it is attention."""
         texts, tokens = self.network.real.shape
         fits = query.ndim == 4 and len(query) == texts and query.shape[-2] == key.shape[-2] == tokens
         if not self._is_attention(fits):
@@ -163,7 +156,7 @@ class Softmaxes(TorchFunctionMode):
 
 
 def _joined(mask: Tensor | None, padding: Tensor | None, tokens: int, heads: int, like: Tensor) -> Tensor | None:
-    """Return the two masks of ``nn.MultiheadAttention``, in which True is left out, as one that is added, of 4 dimensions."""
+    """Return the two masks of ``nn.MultiheadAttention``, True at what is left out, as one 4-dimensional mask that is added."""
     added = []
     for each in (mask, None if padding is None else padding[:, None, None]):
         if each is not None:
@@ -175,7 +168,6 @@ def _joined(mask: Tensor | None, padding: Tensor | None, tokens: int, heads: int
 def _written_out(
     _module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, scaling: float, dropout: float
 ) -> tuple[Tensor, Tensor]:
-    """Return outputs ``(B, T, N, D)`` and weights ``(B, N, T, T)`` of dot-product attention."""
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     scores = query @ key.mT * scaling

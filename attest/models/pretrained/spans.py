@@ -1,8 +1,7 @@
-"""A model that marks where the answer to a question begins and ends in a passage, as a network that decides between answers.
+"""The network of a model that marks the answer to a question in a passage; it decides between two answers.
 
-An instance is a question with a passage. The decision is whether the model still gives the answer that it gave, or another
-one: two logits, of the best other span of the passage and of this one. So a decision flips where the answer does, and the
-probability is that of the two spans alone.
+An instance is a question with a passage. The decision is whether the model gives the same answer as for the unchanged text:
+two logits, of the best other span and of this span.
 
 Legend: B batch, T tokens.
 """
@@ -34,9 +33,8 @@ class Span(NamedTuple):
 class SpanNetwork(PretrainedNetwork):
     """A Transformer that answers questions by a span of a passage.
 
-    What a token is to the answer stands in its id, as token types do, so that it stays with the token wherever an experiment
-    puts it. An answer whose first or last token is gone cannot be given. As long as ``knows_answers`` is False, logits are
-    those of the model, ``(B, T, 2)``.
+    The role of a token in the answer is part of its id, so that it moves with the token. An answer whose first or last token
+    is erased cannot be given. While ``knows_answers`` is False, logits are those of the model, ``(B, T, 2)``.
     """
 
     answers_by_span = True
@@ -48,11 +46,10 @@ class SpanNetwork(PretrainedNetwork):
         return True
 
     def _logits_in(self, output: Any) -> Tensor:
-        """Return the logits of beginning and of ending at each token, ``(B, T, 2)``."""
         return torch.stack([output.start_logits, output.end_logits], dim=-1)
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return logits of the model as its owner runs it, as in ``PretrainedNetwork``."""
+        """Return the logits of the model as its owner runs it, as in ``PretrainedNetwork``."""
         self.real = mask
         return super().itself(tokens, mask, **given)
 
@@ -64,17 +61,13 @@ class SpanNetwork(PretrainedNetwork):
         return tokens + self.rows * self.segments * marks
 
     def answered(self, tokens: Tensor, mask: Tensor, passage: Tensor) -> Span:
-        """Return the best span of each passage, by the sum of the two logits of its ends.
-
-        Args:
-            tokens, mask, passage: ``(B, T)``, as long as answers are not known.
-        """
+        """Return the best span of each passage, bool ``(B, T)``, by the sum of the logits of its ends."""
         found = _sums(self(tokens, mask), passage)
         best = found.flatten(1).argmax(dim=-1)
         return Span(best // tokens.shape[-1], best % tokens.shape[-1])
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logits of another answer and of the one that is marked, ``(B, 2)``."""
+        """Return the logits of the best other answer and of the marked answer, ``(B, 2)``."""
         marks = tokens // (self.rows * self.segments)
         if not self.knows_answers:
             return logits

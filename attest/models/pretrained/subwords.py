@@ -1,4 +1,4 @@
-"""Words as the subwords that a pretrained model knows, with the ids that our data have: 0 is padding, 1 a masked token."""
+"""The cutting of words into the subwords of a pretrained model, with the ids of our data: 0 is padding, 1 a masked token."""
 
 from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
@@ -27,14 +27,13 @@ class Cut(NamedTuple):
 
 
 class Subwords:
-    """A cutter of words into the subwords that a pretrained model was taught to read.
+    """A cutter of words into the subwords of a pretrained model.
 
     Args:
         pretrained: folder or Hub id of the model; nothing but its configuration and its tokenizer is read.
         longest: most subwords of a text, special ones included; None for as many as the model reads.
     Raises:
-        AttestError: as in ``attest.models.pretrained.loading``; or fewer are asked for than the special ones, or more than are
-            read.
+        AttestError: as in ``attest.models.pretrained.loading``; or ``longest`` is too small or too large.
     """
 
     def __init__(self, pretrained: str, longest: int | None = None) -> None:
@@ -52,13 +51,13 @@ class Subwords:
         self.vocabulary = vocabulary_of(self.tokenizer)
 
     def __call__(self, texts: Sequence[Sequence[str]]) -> tuple[list[list[str]], Cut]:
-        """Cut texts that are given as words: the subwords of each by name, and as ``cut`` has them."""
+        """Cut texts that are given as words; return the names of their subwords, and the ``Cut``."""
         found = cut(self.tokenizer, texts, self.longest)
         return [[self.vocabulary[id] for id in ids] for ids in found.ids], found
 
 
 def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], longest: int) -> Cut:
-    """Return texts, given as words, in subwords; what is beyond the longest that is read is left out at the end."""
+    """Cut texts that are given as words into subwords; the ends of texts that are too long are left out."""
     words = [list(text) for text in texts]
     with taking_words(tokenizer):
         read = tokenizer(words, is_split_into_words=True, truncation=True, max_length=longest, verbose=False)
@@ -67,7 +66,7 @@ def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], long
 
 
 def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
-    """Return the subword of each id of a tokenizer; ids that it leaves out have a name that no subword has."""
+    """Return the subword of each id of a tokenizer; an unused id gets a name that no subword has."""
     known = {id: token for token, id in tokenizer.get_vocab().items()}
     return tuple(known.get(id, f"<no token {id}>") for id in range(max(known) + 1))
 
@@ -75,12 +74,9 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
 def tags_of_subwords(
     tags: Sequence[Sequence[int]], words: Sequence[Sequence[int | None]], label_names: Sequence[str]
 ) -> list[list[int]]:
-    """Return the tag of each subword: that of its word at the first of each, and ``UNLABELLED`` elsewhere.
+    """Return the tag of each subword: the first subword of a word has its tag, all others are ``UNLABELLED``.
 
-    Some words have no subword, a soft hyphen for example. Where one begins a chunk, the next word of this chunk begins it.
-
-    Args:
-        label_names: the tags, in class order.
+    Some words, a soft hyphen for example, have no subword. If such a word begins a chunk, the next word begins the chunk.
     """
     begins = {
         number: label_names.index(begin)
@@ -108,7 +104,7 @@ def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int
 
 
 def told_of_unread(texts: Sequence[Sequence[str]], cut: Cut, longest: int) -> str | None:
-    """Return a sentence on words that have no subword; None if all have. What is cut is not counted."""
+    """Return a sentence that counts the words without a subword; None if all have one."""
     unread = 0
     for words, ids, read in zip(texts, cut.ids, cut.words, strict=True):
         known = {word for word in read if word is not None} or {0}

@@ -1,4 +1,4 @@
-"""Texts as a model of transformers reads them: token ids with the special tokens that it was trained with."""
+"""The encoding of texts for a model of transformers, as token ids with special tokens."""
 
 import inspect
 import re
@@ -17,7 +17,7 @@ Batch = dict[str, Any]
 
 
 def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> int:
-    """Return how many tokens of a text, special ones included, a model reads at most; of a module, what its tokenizer says."""
+    """Return the largest number of tokens, special tokens included, that a model reads of a text."""
     told = VERY_LARGE_INTEGER if tokenizer is None else tokenizer.model_max_length
     if not isinstance(model, PreTrainedModel):
         return told
@@ -29,13 +29,13 @@ def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) ->
 
 
 def _counts_from_padding(model: nn.Module) -> bool:
-    """Return whether positions begin after the padding id, as RoBERTa's do: a table of 514 is for 512 tokens."""
+    """Return whether positions begin after the padding id, as in RoBERTa: a table of 514 is for 512 tokens."""
     return any(getattr(part, "padding_idx", None) is not None and name.endswith("position_embeddings")
                for name, part in model.named_modules())  # fmt: skip
 
 
 def require_fast(tokenizer: Any) -> None:
-    """Refuse a tokenizer that does not know which word a token is of."""
+    """Refuse a tokenizer that does not know the word of each token."""
     if not getattr(tokenizer, "is_fast", False):
         raise AttestError(
             f"the tokenizer is a {type(tokenizer).__name__}; expected a fast one, which knows the word of each token. "
@@ -44,25 +44,18 @@ def require_fast(tokenizer: Any) -> None:
 
 
 def side_cut(tokenizer: Any) -> str:
-    """Return where texts are cut that are longer than the model reads, in words."""
+    """Return in words at which side the tokenizer cuts texts that are too long."""
     return f"their {'beginnings' if tokenizer.truncation_side == 'left' else 'ends'} are cut"
 
 
-def segments_of(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
-    """Return how many token types a model is told by its tokenizer; 1 if it is told none."""
-    taken = "token_type_ids" in inspect.signature(model.forward).parameters
-    told = tokenizer("a", "a").get("token_type_ids") if taken else None
-    return 1 if told is None else max(told) + 1
-
-
 def is_pair(text: Any) -> bool:
-    """Return whether a text is a pair of two texts, a tuple; a text in words is a list."""
+    """Return whether a text is a tuple of two texts."""
     return isinstance(text, tuple) and len(text) == 2
 
 
 @contextmanager
 def taking_words(tokenizer: Any) -> Iterator[None]:
-    """Turn the refusal of a tokenizer to take words one by one into a sentence."""
+    """Turn the refusal of a tokenizer to take words one by one into an ``AttestError``."""
     try:
         yield
     except AssertionError as error:
@@ -73,22 +66,16 @@ def taking_words(tokenizer: Any) -> Iterator[None]:
 
 
 def words_in(encoding: Any) -> list[int]:
-    """Return the place of the word that each token of an encoded text is of; -1 for special tokens.
-
-    The words of the second text of a pair are counted on from those of the first.
-    """
+    """Return the index of the word of each token in an encoded text, counted on in a second text; -1 for special tokens."""
     words, texts = encoding.word_ids, encoding.sequence_ids
     first = 1 + max((word for word, text in zip(words, texts, strict=True) if text == 0 and word is not None), default=-1)
     return [-1 if word is None else word + first * (text or 0) for word, text in zip(words, texts, strict=True)]
 
 
 def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]:
-    """Return which word each token of an encoded text is of, words being what stands between spaces; -1 for special tokens.
+    """Return the index of the word of each token in an encoded text, where spaces separate words; -1 for special tokens.
 
-    The words of the second text of a pair are counted on from those of the first.
-
-    Args:
-        begins: the character at which the only text begins in what was encoded; what stands around it is of no word.
+    The words of a second text are counted on. The only text may begin at the character ``begins`` of what was encoded.
     """
     words, count = [], 0
     for text in texts:
@@ -105,18 +92,12 @@ def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]
 
 
 def texts_in(encoding: Any) -> list[int]:
-    """Return which text of an encoded pair each token is of, 0 or 1; -1 for special tokens."""
+    """Return the text of a pair to which each token belongs, 0 or 1; -1 for special tokens."""
     return [-1 if text is None else text for text in encoding.sequence_ids]
 
 
 class Encoder:
-    """An encoder of texts, pairs of texts or texts in words, as token ids, cut where the model stops reading.
-
-    Args:
-        model, tokenizer: that belong together.
-    Raises:
-        AttestError: the tokenizer is not a fast one.
-    """
+    """An encoder of texts, pairs of texts or lists of words as token ids, cut to the length that the model reads."""
 
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
         require_fast(tokenizer)
@@ -125,11 +106,14 @@ class Encoder:
         """Whether a list of two strings is a sentence of two words, and not a pair of texts."""
         self.rows = 0
         """How many token ids the model has, if token types are told to it in the ids; see ``PretrainedNetwork``."""
-        self.segments = segments_of(model, tokenizer)
+        taken = "token_type_ids" in inspect.signature(model.forward).parameters
+        told = tokenizer("a", "a").get("token_type_ids") if taken else None
+        self.segments = 1 if told is None else max(told) + 1
+        """The number of token types that the tokenizer distinguishes; 1 if the model takes none."""
         self.cut = 0
 
     def __call__(self, text: Any) -> list[int]:
-        """Return the token ids of a text, special tokens among them, with its token types if they are told."""
+        """Return the token ids of a text, including special tokens and, if the model takes them, token types."""
         read = self._read(text, truncation=True, max_length=self.longest)
         ids = read["input_ids"]
         self.cut += len(ids) == self.longest and len(self._read(text)["input_ids"]) > self.longest
@@ -141,7 +125,7 @@ class Encoder:
             return self.tokenizer(*given, is_split_into_words=isinstance(text, list), verbose=False, **options)
 
     def everything(self, texts: Sequence[Any]) -> dict[str, list[list[int]]]:
-        """Return all that the tokenizer gives for texts, pairs or lists of words: token ids, token types and what else."""
+        """Return all inputs that the tokenizer makes of texts, pairs or lists of words, such as token ids and token types."""
         given: tuple[list[Any], ...] = ([text if isinstance(text, str) else list(text) for text in texts],)
         if pairs := all(map(is_pair, texts)) and not self.tagging:
             given = ([first for first, _ in texts], [second for _, second in texts])
@@ -149,30 +133,30 @@ class Encoder:
         return dict(self.tokenizer(*given, is_split_into_words=words, truncation=True, max_length=self.longest, verbose=False))
 
     def word_of(self, text: Any) -> list[int]:
-        """Return the place of the word that each token is of, as ``words_in`` has it."""
+        """Return the index of the word of each token, as ``words_in`` does."""
         return words_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
     def spaced_of(self, text: Any) -> list[int]:
-        """Return the place of the word that each token is of; words stand between spaces, or are those of a list."""
+        """Return the index of the word of each token, where spaces separate words unless the text is a list of words."""
         encoding = self._read(text, truncation=True, max_length=self.longest)[0]
         return words_in(encoding) if isinstance(text, list) else spaced_in(encoding, text if is_pair(text) else (text,))
 
     def text_of(self, text: Any) -> list[int]:
-        """Return which text of a pair each token is of, as ``texts_in`` has it."""
+        """Return the text of a pair to which each token belongs, as ``texts_in`` does."""
         return texts_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
     def places_of(self, text: Any) -> list[tuple[int, int]]:
-        """Return where each token begins and ends in its text, in characters."""
+        """Return the first and the last character (exclusive) of each token in its text."""
         return list(self._read(text, truncation=True, max_length=self.longest)[0].offsets)
 
     @property
     def words(self) -> Sequence[str]:
-        """The token of each id, as it is shown; the same whatever token type stands in the id."""
+        """Return the token of each id as it is shown; token types do not change it."""
         known = self.tokenizer.convert_ids_to_tokens(list(range(self.rows or len(self.tokenizer))))
         return [token or "" for token in known] * self.segments if self.rows else known
 
     def tell_of_cuts(self, texts: int) -> None:
-        """Warn of texts that were cut."""
+        """Warn if texts were cut, and say how many."""
         if self.cut:
             warnings.warn(
                 f"{self.cut} of {texts} texts are longer than the {self.longest} tokens that the model reads; "

@@ -1,7 +1,7 @@
-"""A text that is longer than its model reads, in windows that overlap: one decision, and evidence about the whole text.
+"""The network of texts that are longer than a model reads: overlapping windows, one decision, evidence on the whole text.
 
 Windows are those of the tokenizers of transformers (``return_overflowing_tokens``, ``stride``): each begins and ends with the
-special tokens of a text. What is done to a token is done to it in every window.
+special tokens of a text. An intervention on a token acts in every window.
 
 Legend: B batch, W windows, N heads, T tokens of a text, L tokens of a window, H hidden, C logits.
 """
@@ -15,11 +15,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attest.core.attention import Uniform
 from attest.core.attention.interventions import attending
 from attest.core.attention.rollout import attention_rollout
 from attest.core.errors import AttestError
 from attest.core.measures import probabilities
+from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
 from attest.models.pretrained.network import PretrainedNetwork
@@ -36,8 +36,8 @@ class Windows:
 
     Args:
         window: the most tokens of a window, special ones included.
-        stride: how many tokens a window shares with the next, special ones not counted, as tokenizers have it.
-        before, after: how many special tokens a text begins and ends with.
+        stride: the number of tokens that a window shares with the next, special tokens not counted.
+        before, after: the number of special tokens with which a text begins and ends.
     Raises:
         AttestError: a window has no place for more tokens than it shares with the next.
     """
@@ -57,16 +57,16 @@ class Windows:
 
     @property
     def body(self) -> int:
-        """Return the most tokens of a window that are not special."""
+        """Return the largest number of tokens of a window that are not special."""
         return self.window - self.before - self.after
 
     def of(self, tokens: int) -> int:
-        """Return how many windows a text with this number of tokens has."""
+        """Return the number of windows of a text with a given number of tokens."""
         rest = max(0, tokens - self.before - self.after - self.body)
         return 1 + -(-rest // (self.body - self.stride))
 
     def places(self, mask: Tensor) -> "Places":
-        """Return where the tokens of each window stand in the texts, whose tokens are real where ``mask (B, T)`` says so."""
+        """Return the places of the tokens of each window in texts with the mask ``(B, T)``."""
         size = mask.shape[-1]
         length = (last_real(mask) + 1)[:, None, None]
         start = (torch.arange(self.of(size), device=mask.device) * (self.body - self.stride)).unsqueeze(-1)
@@ -93,18 +93,16 @@ class Places(NamedTuple):
     """bool ``(B, W)``: whether this window exists; where it does not, the text's first window stands in its place."""
 
 
-class WindowedNetwork(nn.Module):
-    """A network of texts that reads longer ones in windows. To experiments the heads of all windows are heads of one layer.
+class WindowedNetwork(UniformPooling, nn.Module):
+    """A network that reads long texts in windows; experiments see the heads of all windows as heads of one layer.
 
     Args:
         network: reads a window.
-        windows: in which texts are read.
-        pooled: how they decide together, one of ``POOLED``.
+        pooled: how windows decide together, one of ``POOLED``.
     Raises:
         AttestError: ``pooled`` is not known, or the network decides about each token.
     """
 
-    pools_by_attention = False
     attends_within = True
     reads_in_decode = True
     holds_a_model = True
@@ -138,7 +136,7 @@ class WindowedNetwork(nn.Module):
 
     @property
     def decides(self) -> str:
-        """Return what decides, in words."""
+        """Return in words how the windows decide together."""
         if self.number is not None:
             return f"the {'mean' if self.pooled == 'mean' else 'largest'} of their numbers is that of the text"
         return {
@@ -154,17 +152,17 @@ class WindowedNetwork(nn.Module):
 
     @property
     def embeddings(self) -> nn.Embedding:
-        """Return what tokens are looked up in."""
+        """Return the table of tokens."""
         return self.network.embeddings
 
     @property
     def labels(self) -> int:
-        """Of how many labels it decides each by itself; 0 if it chooses one class."""
+        """Return the number of labels that the network decides independently; 0 if it chooses one class."""
         return self.network.labels
 
     @property
     def number(self) -> OneNumber | None:
-        """The scale of the one number that it says; None if it decides between classes."""
+        """Return the scale of the number that the network predicts; None if it decides between classes."""
         return self.network.number
 
     @number.setter
@@ -173,25 +171,17 @@ class WindowedNetwork(nn.Module):
 
     @property
     def rows(self) -> int:
-        """How many token ids there are."""
+        """Return the number of token ids."""
         return self.network.rows
 
     @property
     def attends_everywhere(self) -> bool:
-        """Whether tokens may attend to one another in every layer, within a window."""
+        """Return whether tokens of a window may attend to one another in every layer."""
         return self.network.attends_everywhere
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``, of whole texts."""
         return self.network.encode(tokens, mask)
-
-    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Map embeddings ``(B, T, H)`` to zeros ``(B, T)``: every token is there alike."""
-        return self.network.score(hidden, mask)
-
-    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Map any scores ``(B, T)`` to one over the number of real tokens, ``(B, T)``."""
-        return Uniform()(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)``, attended to where weights ``(B, T)`` are above 0, to logits ``(B, C)``."""
@@ -216,24 +206,23 @@ class WindowedNetwork(nn.Module):
         return self._together(mask, of_windows)
 
     def all_labels(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logit of every label, ``(B, L)``, of a model that decides each by itself."""
+        """Return the logit of every label, ``(B, L)``, of a model that decides each label independently."""
         return self._together(mask, self._reading(tokens, self.network.all_labels))
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Return other token ids in the places of tokens, as in ``PretrainedNetwork``."""
+        """Return other token ids in place of tokens, as in ``PretrainedNetwork``."""
         return self.network.written_over(tokens, others)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return which rows and places of each window's attention are real tokens of it, bool ``(B, W, L)`` twice."""
+        """Return which rows and columns of each window's attention are real tokens, bool ``(B, W, L)`` twice."""
         places = self.windows.places(mask)
         real = places.real & places.there.unsqueeze(-1)
         return real, places.real
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
-        """Return attention rollout of the windows, each as much as it has in the decision, joined by token: ``(B, T)``.
+        """Return attention rollout of the windows, weighted by their share in the decision and summed by token: ``(B, T)``.
 
-        In a mean that is one over their number; of the largest logits it is the window that the predicted class has its own
-        from. A token that several windows read has the sum of what they give, as its gradient has.
+        In a mean the share is one over their number; of the largest logits, 1 for the window of the predicted class.
 
         Args:
             attention: ``(B, W N, L, L)`` of each layer.
@@ -248,7 +237,7 @@ class WindowedNetwork(nn.Module):
 
     @torch.no_grad()
     def _shares(self, tokens: Tensor, mask: Tensor, places: Places, predicted: Tensor) -> Tensor:
-        """Return how much each window has in the decision, ``(B, W)``, sum 1."""
+        """Return the share of each window in the decision, ``(B, W)``, sum 1."""
         if self.pooled != "max":
             return places.there / places.there.sum(dim=-1, keepdim=True)
         logits = self._reading(tokens, self.network)(places).unflatten(0, places.there.shape)
@@ -262,11 +251,11 @@ class WindowedNetwork(nn.Module):
         return lambda places: reads(self._in_windows(tokens, places), places.real.flatten(0, 1))
 
     def _in_windows(self, values: Tensor, places: Places) -> Tensor:
-        """Return what each token of the texts has, ``(B, T)``, for the tokens of each window, ``(B W, L)``."""
+        """Return values of tokens ``(B, T)`` for the tokens of each window, ``(B W, L)``."""
         return values.unsqueeze(1).expand(-1, places.tokens.shape[1], -1).gather(-1, places.tokens).flatten(0, 1)
 
     def _together(self, mask: Tensor, of_windows: Callable[[Places], Tensor]) -> Tensor:
-        """Return the logits ``(B, C)`` of texts from those of their windows ``(B W, C)``."""
+        """Return the logits ``(B, C)`` of texts from the logits ``(B W, C)`` of their windows."""
         places = self.windows.places(mask)
         with self._side_by_side(places.there.shape[1]):
             logits = of_windows(places).unflatten(0, places.there.shape)
@@ -282,7 +271,6 @@ class WindowedNetwork(nn.Module):
 
     @contextmanager
     def _side_by_side(self, windows: int) -> Iterator[None]:
-        """Let the windows of a text pass hook points side by side, as if their heads were of one text."""
         calls = [cast(AttentionCall, call) for call in attending(self.network).values()]
         try:
             for call in calls:
@@ -308,11 +296,7 @@ def windowed(
 
 
 def require_own_windows(network: WindowedNetwork, tokenizer: Any, texts: list[str], tokens: Tensor, mask: Tensor) -> None:
-    """Refuse texts whose windows are not those that their tokenizer makes.
-
-    Args:
-        tokens, mask: their token ids ``(B, T)``.
-    """
+    """Refuse texts, with token ids and mask ``(B, T)``, if our windows are not those of their tokenizer."""
     windows = network.windows
     places = windows.places(mask)
     rows = torch.arange(len(tokens))[:, None, None]

@@ -7,6 +7,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
+from attest.core.errors import AttestError
 from attest.experiments.layers import clean_keys, replacing_keys
 from attest.models.pretrained.attention import NAME, attending_through
 from attest.models.pretrained.network import PretrainedNetwork
@@ -254,3 +255,12 @@ def test_a_model_that_is_spread_over_devices_by_its_heads_is_refused(refusal):
     model._tp_size = 2
     with refusal():
         PretrainedNetwork(model, 0)
+
+
+def test_a_refusal_in_the_first_pass_keeps_its_own_words(monkeypatch):
+    def refuse(*_):
+        raise AttestError("its own words")
+
+    monkeypatch.setattr(PretrainedNetwork, "_count_calls", refuse)
+    with pytest.raises(AttestError, match=r"^its own words$"):
+        PretrainedNetwork(tiny("bert"), 0)

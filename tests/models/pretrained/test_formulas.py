@@ -97,7 +97,10 @@ def test_attention_that_is_not_weights_times_values_is_not_written_out():
     network(tokens, mask)
     network.calls[0]._written_out = False
     same = Intervention("weights", lambda weights, mask: weights.clone())
-    with intervene(network, same), pytest.raises(AttestError, match="BertSelfAttention makes something else of its attention"):
+    with (
+        intervene(network, same),
+        pytest.raises(AttestError, match="BertSelfAttention does not return attention weights times values"),
+    ):
         network(tokens, mask)
 
 
