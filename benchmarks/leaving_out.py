@@ -58,7 +58,7 @@ def captum(model: Any, tokenizer: Any, text: str, answer: str, checked: np.ndarr
     return attributed.seq_attr.double().numpy()
 
 
-def raced(model: Any, tokenizer: Any, text: str, answer: str) -> dict[str, float]:
+def raced(model: Any, tokenizer: Any, text: str, answer: str, with_captum: bool) -> dict[str, float]:
     """Return seconds and agreement of each way for one document."""
     said, parts = answered(model, tokenizer, text, answer)
     before = said.log_probability()
@@ -80,9 +80,10 @@ def raced(model: Any, tokenizer: Any, text: str, answer: str) -> dict[str, float
     plain, seconds = timed(lambda: np.array([before - said._whole(parts[each]) for each in checked]))
     exact, reused = timed(lambda: without([(each, each + 1) for each in range(len(parts))]))
     row = {"sentences": len(parts), "tokens": len(said.tokens), "apart": float(np.abs(plain - exact[checked]).max())}
-    theirs, spent = timed(lambda: captum(model, tokenizer, text, answer, checked))
-    row["captum ×"] = seconds / spent * (len(checked) + 1) / len(checked)  # it reads the whole prompt as well
-    row["captum apart"] = float(np.abs(theirs - plain).max())
+    if with_captum:
+        theirs, spent = timed(lambda: captum(model, tokenizer, text, answer, checked))
+        row["captum ×"] = seconds / spent * (len(checked) + 1) / len(checked)  # it reads the whole prompt as well
+        row["captum apart"] = float(np.abs(theirs - plain).max())
     seconds *= len(parts) / len(checked)
     row["reused ×"] = seconds / reused
     ways: dict[str, Callable[[], np.ndarray]] = {"groups": lambda: by_groups(without, len(parts))[0]}
@@ -100,12 +101,13 @@ if __name__ == "__main__":
     parser.add_argument("--model", required=True)
     parser.add_argument("--documents", type=int, default=4)
     parser.add_argument("--tokens", type=int, default=1000)
+    parser.add_argument("--no-captum", action="store_true", help="leave captum out, which takes most of the time")
     typed = parser.parse_args()
     torch.set_num_threads(1)
     model, tokenizer = load(typed.model, prompted=True)
     rows = []
     for text, answer, _ in documents(typed.documents, typed.tokens, tokenizer):
-        rows.append(raced(model, tokenizer, text, answer))
+        rows.append(raced(model, tokenizer, text, answer, not typed.no_captum))
         print({name: round(value, 4) for name, value in rows[-1].items()}, flush=True)
     table = pd.DataFrame(rows)
     print(pd.Series({name: interval(table[name]) for name in table}).to_string())
