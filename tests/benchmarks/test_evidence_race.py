@@ -40,11 +40,13 @@ def test_the_floor_of_leave_one_out_grows_with_the_square_of_the_length():
 
 @pytest.mark.parametrize("data", ["sst", "imdb"])
 def test_a_stage_misses_only_below_both_its_target_and_its_share(data):
-    def stage(name, ratio, share):
+    def stage(name, ratio, share, noise=0.0):
         """Half of the target or of the share, or twice."""
-        seconds = 1.0
-        return Stage(Cost(seconds * targets(data)[name] * ratio), Cost(seconds), floor=seconds * SHARES[data][name] * share)
+        theirs, ours = Cost(targets(data)[name] * ratio), Cost(1.0)
+        return Stage(theirs, ours, floor=SHARES[data][name] * share, first=1.0, second=1 - noise)
 
     assert missed({name: stage(name, 2, 0.5) for name in TARGETS}, data) == []
     assert missed({name: stage(name, 0.5, 2) for name in TARGETS}, data) == []
     assert missed({name: stage(name, 0.5, 0.5) for name in TARGETS}, data) == list(TARGETS)
+    assert missed({name: stage(name, 0.9, 0.8, noise=0.05) for name in TARGETS}, data) == list(TARGETS)
+    assert missed({name: stage(name, 0.9, 0.8, noise=0.2) for name in TARGETS}, data) == []
