@@ -42,5 +42,7 @@ def _read(path: Path) -> str:
 def _parser() -> CommandParser:
     parser = CommandParser("attest card", __doc__)
     parser.add_argument("folder", type=Path, help="the folder of a run or of a trial")
-    parser.add_argument("--into", type=Path, help="a model card, README.md, whose other lines stay as they are; or a new file")
+    parser.add_argument(
+        "--into", type=Path, help="a model card such as README.md, whose other lines stay as they are; or a new file"
+    )
     return parser

@@ -67,7 +67,9 @@ def _parser() -> CommandParser:
     parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, add its choices or --config")
     parser.add_argument("--out", type=Path, help="the folder for tables; by default the run folder, or that of the checkpoint")
     parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
-    parser.add_argument("--reading", help="a reading in the place of attention: norm, rollout, integrated-gradients, …")
+    parser.add_argument(
+        "--reading", help="the reading that experiments test instead of attention: norm, rollout, integrated-gradients, …"
+    )
     parser.add_argument(
         "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
     )

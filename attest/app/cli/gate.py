@@ -46,6 +46,6 @@ def _parser() -> CommandParser:
         help='"tokens=yes", "states=yes|in part", "E2/tvd_median>0.1" or "test/accuracy>=0.8"; may be given several times',
     )
     parser.add_argument(
-        "--json", action="store_true", help="one line of JSON instead; configs/schemas/gate.schema.json describes it"
+        "--json", action="store_true", help="print one line of JSON; configs/schemas/gate.schema.json describes it"
     )
     return parser

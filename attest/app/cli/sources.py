@@ -57,18 +57,21 @@ def _parser() -> CommandParser:
     parser.add_argument("--question", default="", help="the question about the context")
     parser.add_argument("--answer", help="the answer whose sources are asked for; by default what the model writes")
     parser.add_argument(
-        "--units", choices=("sentences", "documents"), default="sentences", help="what a source is; by default a sentence"
+        "--units",
+        choices=("sentences", "documents"),
+        default="sentences",
+        help="what is left out at once; by default a sentence",
     )
     parser.add_argument("--prompt", help=r"the whole prompt, with {context} and {question} in it; \n is a new line")
     parser.add_argument("--new-tokens", type=int, default=20, help="the most tokens that the model writes; by default 20")
     parser.add_argument(
-        "--ablations", type=int, default=32, help="random sets of sources for the surrogate, 0 for none; by default 32"
+        "--ablations", type=int, default=32, help="random sets of sources that fit the linear model; 0 for none, by default 32"
     )
     parser.add_argument(
         "--leave-out", choices=("each", "groups"), default="each",
-        help="each source by itself, the default; or groups first, then parts of the best: an approximation, fewer passes",
+        help="leave out each source alone (the default), or groups first and then parts of the best: an approximation",
     )  # fmt: skip
-    parser.add_argument("--device", help="where the model computes: cpu, the default, or cuda or cuda:1")
+    parser.add_argument("--device", help="where the model computes: cpu (the default), cuda, cuda:1")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random sets; by default 0")
     parser.add_argument("--out", type=Path, default=Path("sources.html"), help="the page; by default sources.html")
     parser.add_argument("--json", action="store_true", help="print one line of JSON alone on standard output")

@@ -39,16 +39,16 @@ SHOWN_IN_FULL = 10
 """The largest number of classes whose numbers are written out."""
 HALF = ("bfloat16", "float16")
 LABELS = (
-    "the labels in the order of the model's classes, if their names differ: negative,positive; with --prompt the answer for "
-    'each label: positive=" good",negative=" bad"'
+    "the labels of the file in the order of the model's classes, if the names differ: negative,positive; with --prompt, the "
+    'answer for each label: positive=" good",negative=" bad"'
 )
 POOLED = (
-    "what decides of a text in windows: the mean of their logits (mean, the default), the largest logit of each class (max), "
-    "or the mean of their probabilities (mean-of-probabilities); take what your own code does"
+    "how the windows of a text decide together: mean of their logits (the default), max, the largest logit of each class, "
+    "or mean-of-probabilities; take what your own code does"
 )
 EXPLANATION = (
-    "a parquet file of somebody else's explanations: a column of texts and, for each explanation, one of lists of numbers, "
-    "one a token or one a word"
+    "a parquet file of explanations that you made: a column of texts, and for each explanation a column of lists with one "
+    "number for each token or each word"
 )
 PROMPT = r"the question to a causal language model, with {text} in it; \n is a new line"
 ALL = "all"
@@ -208,7 +208,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--second-column", help="the column of the second text of a pair; guessed by its name if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
-    parser.add_argument("--encoding", default="utf-8", help="of a CSV, TSV or JSONL file; by default utf-8")
+    parser.add_argument("--encoding", default="utf-8", help="the encoding of a CSV, TSV or JSONL file; by default utf-8")
     parser.add_argument(
         "--on-bad-rows", choices=("refuse", "skip"), default="refuse", help="refuse bad rows, or leave them out"
     )
@@ -217,14 +217,16 @@ def _parser() -> CommandParser:
         type=int,
         help="read longer texts in windows of this many tokens, special ones included; without it they are cut",
     )
-    parser.add_argument("--stride", type=int, default=0, help="tokens that a window shares with the next; by default 0")
+    parser.add_argument(
+        "--stride", type=int, default=0, help="the number of tokens that a window shares with the next window; by default 0"
+    )
     parser.add_argument("--pooled", default="mean", help=POOLED)
     parser.add_argument("--labels", help=LABELS)
     parser.add_argument("--explanation", help=EXPLANATION)
     parser.add_argument(
         "--rationales", help="a parquet file of human marks: a column of texts and one called rationales, in any usual shape"
     )
-    parser.add_argument("--reading", help="the reading or explanation that E1, E11, E12 and E14 put in attention's place")
+    parser.add_argument("--reading", help="the reading or explanation that E1, E11, E12 and E14 test instead of attention")
     parser.add_argument(
         "--readings", help="the readings that E15 compares with attention, with commas between; by default all that suit"
     )
@@ -233,7 +235,7 @@ def _parser() -> CommandParser:
         "--texts", type=int, default=200, help="at most this many texts, a random sample of the file; by default 200"
     )
     parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; by default 32")
-    parser.add_argument("--device", help="where the model computes: cpu, the default, or cuda or cuda:1, in one process")
+    parser.add_argument("--device", help="where the model computes: cpu (the default); cuda or cuda:1, with one process")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random draws; by default 0")
     parser.add_argument(
         "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
