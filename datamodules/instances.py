@@ -189,8 +189,8 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
             label = label or next(name for name in names if name != text)
     if not text or not label:
         raise AttestError(
-            f"The columns {_listed(names)} of {source} do not show which column holds the texts and which the labels; "
-            f"{_name_them()}.{_without_header(source)}"
+            f"The columns {_listed(names)} of {source} do not show which column contains the texts and which the "
+            f"labels; {_name_them()}.{_without_header(source)}"
         )
     if text == label:
         raise AttestError(

@@ -151,14 +151,14 @@ class QuestionDataModule(StoredDataModule):
 
     def words_of(self, texts: Sequence[str]) -> Documents:
         raise AttestError(
-            f"a text alone has no question, and a model of {self.folder} needs one; expected a run on texts alone. The report "
+            f"a model of {self.folder} needs a question for each text; expected a run on texts without questions. The report "
             "shows this run's own test texts with their questions: type attest report --run <run folder>"
         )
 
     def originals(self, split: str) -> tuple[list[Any], list[Any]]:
         raise AttestError(
-            f"{self.folder} has a question beside each text, which no tokenizer of another model reads here; expected a "
-            "corpus of texts alone. Type --data sst."
+            f"{self.folder} has a question for each text, which other people's models do not read here; expected a corpus "
+            "without questions. Type --data sst."
         )
 
 

@@ -180,7 +180,7 @@ def _sections(file: str) -> Settings:
             f"{file} is not a configuration ({reason}); expected YAML with keys of `attest fit --help`."
         ) from error
     if content is not None and not isinstance(content, dict):
-        raise AttestError(f"{file} holds a {type(content).__name__}; expected sections such as data:, model:, trainer:.")
+        raise AttestError(f"{file} contains a {type(content).__name__}; expected sections such as data:, model:, trainer:.")
     return content or {}
 
 

@@ -118,7 +118,7 @@ def _column(name: str, rows: "pd.DataFrame") -> "pd.Series":
         known = ", ".join(str(column) for column, kind in rows.dtypes.items() if kind.kind in NUMBERS)
         raise AttestError(f"the expression names {name}, which is no column of the evidence; expected one of: {known}.")
     if _dtype_letter(rows[name]) not in NUMBERS:
-        raise AttestError(f"the expression names {name}, which holds no numbers; expected a column that does.")
+        raise AttestError(f"the expression names {name}, which contains no numbers; expected a column of numbers.")
     return rows[name]
 
 

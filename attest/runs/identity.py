@@ -96,7 +96,7 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
         summaries = [path / "summary.json"] if (path / "summary.json").is_file() else sorted(path.rglob("summary.json"))
         runs = [RunFolder(summary.parent) for summary in summaries if (summary.parent / "config.yaml").is_file()]
         if not runs:
-            raise AttestError(f"{path} holds no finished run; expected a run folder or one that holds some, such as runs/sst.")
+            raise AttestError(f"{path} contains no finished run; expected a run folder, or a folder of runs such as runs/sst.")
         found |= {run.path.resolve(): run for run in runs}
     require_together(list(found.values()))
     return list(found.values())

@@ -148,4 +148,4 @@ def test_the_command_prints_or_writes(several, tmp_path, capsys):
         assert main(["table", str(several), "--width", "60", "--out", str(page)]) == 0, "a table of Attest may be written over"
     assert page.read_text().startswith("| Measure")
     assert main(["table", str(tmp_path)]) == 2
-    assert "holds no finished run" in capsys.readouterr().err
+    assert "contains no finished run" in capsys.readouterr().err

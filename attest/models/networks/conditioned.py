@@ -126,8 +126,7 @@ def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Return the questions in the rows that ``encode`` takes, int64 ``(B, Q)`` padded at the end, and their mask."""
     if mask[:, -1].any():
         raise AttestError(
-            "the texts have no questions beside them; expected one in each row, behind text and padding, outside the mask. "
-            "Give each text a question."
+            "the texts have no questions; expected one at the end of each row, outside the mask. Give each text a question."
         )
     lengths = ((tokens != PADDING) & ~mask).sum(dim=-1, keepdim=True)
     position = torch.arange(int(lengths.max()), device=tokens.device)
@@ -151,6 +150,6 @@ def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
 def _require_room(mask: Tensor, columns: int, classes: int) -> None:
     if mask.shape[1] < columns or mask[:, -columns:].any():
         raise AttestError(
-            f"{classes} classes need {columns} columns beside the passages, and these rows have fewer; expected larger hidden "
-            "states or longer questions. Give the encoder a larger hidden_size."
+            f"{classes} classes need {columns} columns after each passage, and the rows have fewer; expected longer questions "
+            "or larger hidden states. Give the encoder a larger hidden_size."
         )

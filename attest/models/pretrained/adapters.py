@@ -159,7 +159,7 @@ class Adapter:
             ) from error
         if apart := sorted((wanted - own) | (own - wanted - adapted.state_dict().keys())):
             raise AttestError(
-                f"the adapter {self.name} does not fit its base {self.base}: {apart[0]} is in one of the two alone; expected "
+                f"the adapter {self.name} does not fit its base {self.base}: {apart[0]} is in only one of the two; expected "
                 "the model that it was trained on."
             )
         return adapted.get_base_model(), [name for name in missing if INSIDE + name not in own]

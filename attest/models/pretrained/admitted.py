@@ -100,8 +100,8 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
     if calls != layers and not crosses:
         kinds = ", ".join(dict.fromkeys(map(str, getattr(config, "layer_types", None) or ())))
         raise AttestError(
-            f"{name} has {layers} layers{f' ({kinds})' if kinds else ''} and computes attention {calls} times in a pass, so "
-            "that some layers have no single map of attention; expected one in each layer, and nothing beside it."
+            f"{name} has {layers} layers{f' ({kinds})' if kinds else ''} and computes attention {calls} times in a "
+            "pass; expected one computation in each layer."
         )
     tokens, mask = _two_texts(network)
     with in_evaluation_mode(network):

@@ -85,8 +85,8 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
         raise AttestError(f"{name} has no weights for {', '.join(missing[:3])}; expected a language model with all of them.")
     if missing:
         raise AttestError(
-            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify, not a "
-            "pretrained one alone. Fine-tune it first and save it with save_pretrained; ask a language model with --prompt."
+            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify. "
+            "Fine-tune it first and save it with save_pretrained, or ask a language model with --prompt."
         )
     words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
     alone = adapter is not None and not any(_file(name, file) for file in VOCABULARIES[:-1])
@@ -163,8 +163,8 @@ def _require_no_adapter(name: str) -> None:
     """Refuse an adapter, because transformers would apply it only if peft is installed."""
     if (found := _file(name, SETTINGS)) is not None:
         raise AttestError(
-            f"{name} holds an adapter ({found.name}), LoRA for example; expected a whole model to train or to adapt. Write it "
-            "by model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
+            f"{name} contains an adapter ({found.name}), LoRA for example; expected a whole model to train or to adapt. Write "
+            "it by model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
         )
 
 
