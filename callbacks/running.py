@@ -99,8 +99,10 @@ class EvaluatedSplit:
 
     @cached_property
     def _rows_by_batch(self) -> list[list[int]] | None:
-        sampler = getattr(self.loader, "batch_sampler", None)
-        return list(sampler) if type(sampler) is BatchSampler and _goes_in_order(sampler.sampler) else None
+        batches = getattr(self.loader, "batch_sampler", None)
+        rows = batches.sampler if type(batches) is BatchSampler else None
+        in_order = type(rows) is SequentialSampler or (type(rows) is DistributedSampler and not rows.shuffle)
+        return list(batches) if in_order else None
 
     def everyone(self, observation: Any) -> Everyone:
         """Return the ids of all instances, else their number; None if the data set has no length."""
@@ -114,10 +116,6 @@ class EvaluatedSplit:
         """Add a column of words to a table, one list for each id, if the data set has the method that returns them."""
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(**{column: rows["id"].map(read)})
-
-
-def _goes_in_order(sampler: Any) -> bool:
-    return type(sampler) is SequentialSampler or (type(sampler) is DistributedSampler and not sampler.shuffle)
 
 
 class RunningBatch:

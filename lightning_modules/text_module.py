@@ -17,6 +17,7 @@ from attest.datamodules.vocabulary import PADDING
 from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.optimisation import Optimisation, training_steps
+from attest.models.variants import beside
 
 
 class InstanceRows(Metric):
@@ -78,12 +79,8 @@ def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tens
     rates = random_uniforms(stream(seed, "rates of masking"), ids, torch.tensor(epoch, device=ids.device))
     places = torch.meshgrid(*(torch.arange(size, device=tokens.device) for size in tokens.shape[1:]), indexing="ij")
     masked = stream(seed, "places of masks")
-    each = random_uniforms(masked, _wide(ids, tokens), torch.tensor(epoch, device=ids.device), *places)
-    return tokens.masked_fill((each < _wide(rates, tokens)) & (tokens != PADDING), UNKNOWN)
-
-
-def _wide(values: Tensor, tokens: Tensor) -> Tensor:
-    return values.view(-1, *(1,) * (tokens.ndim - 1))
+    each = random_uniforms(masked, beside(ids, tokens), torch.tensor(epoch, device=ids.device), *places)
+    return tokens.masked_fill((each < beside(rates, tokens)) & (tokens != PADDING), UNKNOWN)
 
 
 Batch = dict[str, Any]

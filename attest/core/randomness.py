@@ -23,7 +23,6 @@ def _shift_right(bits: Tensor, places: int) -> Tensor:
 
 
 def _mix_(bits: Tensor) -> Tensor:
-    """Mix the bits of every integer in place, which halves the time of a hundred permutations."""
     return _mix_on_cpu_(bits) if bits.device.type == "cpu" else _mix_anywhere_(bits)
 
 

@@ -60,7 +60,6 @@ class Stopping:
         return bool(((high - low) / 2 <= self.precision).all())
 
     def _begun(self, rows: pd.DataFrame) -> MeanByBetting:
-        """Return the intervals, before any text is read, of the verdict's means that have a finite range."""
         columns = {name: self.spec.column(name) for name in (each.column for each in self.spec.measures) if name in rows}
         ranges = {name: column.range for name, column in columns.items() if column is not None and column.range is not None}
         known = {name: span for name, span in ranges.items() if np.isfinite(span).all()}

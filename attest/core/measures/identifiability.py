@@ -53,7 +53,9 @@ def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
         if some.any():
             basis[some], known[some] = complete(real[some], mask_MT[some], noise[some])
     if not known.all():
-        basis[~known], rank[~known] = _decomposed(real[~known], noise[~known])
+        directions, values, _ = torch.linalg.svd(real[~known], full_matrices=False)
+        counts = values > (noise[~known] * values.amax(dim=-1)).unsqueeze(-1)
+        basis[~known], rank[~known] = directions * counts.unsqueeze(-2), counts.sum(dim=-1)
     return ColumnSpace(basis.mul_(mask_MT.unsqueeze(-1)).view(*mask.shape, -1), rank.view(mask.shape[:-1]))
 
 
@@ -79,12 +81,6 @@ def _invertible(triangle: Tensor, noise: Tensor) -> Tensor:
     one = torch.eye(triangle.shape[-1], dtype=triangle.dtype, device=triangle.device)
     inverse = torch.linalg.solve_triangular(triangle, one.expand_as(triangle), upper=True)
     return torch.linalg.matrix_norm(triangle) * torch.linalg.matrix_norm(inverse) * noise < 1
-
-
-def _decomposed(real: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    basis, values, _ = torch.linalg.svd(real, full_matrices=False)
-    counts = values > (noise * values.amax(dim=-1)).unsqueeze(-1)
-    return basis * counts.unsqueeze(-2), counts.sum(dim=-1)
 
 
 def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpace:

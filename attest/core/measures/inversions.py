@@ -75,6 +75,5 @@ def _bitwise(ranks: Tensor) -> Tensor:
 
 
 def _how_many_are_smaller(ranks: Tensor, bound: int) -> Tensor:
-    """Count for each r in [0, bound) the ranks in each row that are below r: int64 ``(B, bound)``."""
     counts = ranks.new_zeros(len(ranks), bound).scatter_add(-1, ranks, torch.ones_like(ranks))
     return counts.cumsum(dim=-1) - counts

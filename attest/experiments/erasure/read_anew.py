@@ -17,7 +17,7 @@ from attest.core.randomness import random_uniforms, stream
 from attest.models.contract import decided
 from attest.models.observation import Network, Observation, tables_of
 from attest.models.prediction import predictions_of
-from attest.models.variants import untouched
+from attest.models.variants import beside, untouched
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
@@ -74,10 +74,10 @@ def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
 def _soft(observation: Observation, dropped: Tensor, kept: Tensor, seed: int) -> Tensor:
     """Return soft comprehensiveness and sufficiency, ``(B, 2)``, by the probabilities of dropped and kept elements."""
     before, draws = observation.confidence, _uniforms(seed, observation)
-    always = _beside(observation.mask & ~observation.ranked, draws)
+    always = beside(observation.mask & ~observation.ranked, draws)
     outcomes = (
         reading_embedded(observation, observation.embedded.detach() * (left | always))
-        for left in (draws >= _beside(dropped, draws), draws < _beside(kept, draws), torch.zeros_like(draws, dtype=torch.bool))
+        for left in (draws >= beside(dropped, draws), draws < beside(kept, draws), torch.zeros_like(draws, dtype=torch.bool))
     )
     falls = [(before - observation.left_of_prediction(each)).clamp(min=0) for each in outcomes]
     rest = falls[2]  # 1 - S₀
@@ -85,18 +85,13 @@ def _soft(observation: Observation, dropped: Tensor, kept: Tensor, seed: int) ->
     return columns.where(rest.unsqueeze(-1) > 0, torch.nan)
 
 
-def _beside(share: Tensor, draws: Tensor) -> Tensor:
-    return share.view(*share.shape, *(1,) * (draws.ndim - 2))
-
-
 def _uniforms(seed: int, observation: Observation) -> Tensor:
-    """Draw numbers in (0, 1), in the shape of the embedded input."""
     shape = observation.embedded.shape[1:]
     counters = [
         torch.arange(size, device=observation.ids.device).view(-1, *(1,) * (len(shape) - place - 1))
         for place, size in enumerate(shape)
     ]
-    ids = observation.ids.view(-1, *(1,) * len(shape))
+    ids = beside(observation.ids, observation.embedded)
     return random_uniforms(stream(seed, "dropped elements"), ids, *counters).to(observation.embedded.dtype)
 
 

@@ -68,7 +68,6 @@ class Measured:
 
 
 def _by_metric(name: str, metric: Callable[..., Any], network: Any, texts: Texts, attention: Tensor) -> Tensor:
-    """Return what a metric says of each text, float64 ``(B,)``."""
     batch = {"token_ids": texts.tokens, "mask": texts.mask, "label": texts.labels, "id": texts.ids}
     try:
         found = torch.as_tensor(metric(network, batch, attention.detach())).detach().double()

@@ -165,12 +165,10 @@ def last_of(words: Tensor) -> Tensor:
 
 
 def _spread(places: Tensor) -> Tensor:
-    """Return places ``(B, T)`` divided by their sum; of no place, zeros."""
     return places / places.sum(dim=-1, keepdim=True).clamp(min=1e-9)
 
 
 def _at(mask: Tensor, place: Tensor) -> Tensor:
-    """Return 1 at a place of each text, ``(B, T)``."""
     return functional.one_hot(place, mask.shape[1]).float()
 
 

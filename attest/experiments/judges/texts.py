@@ -97,7 +97,6 @@ def _words(rule: str, seed: int, ids: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _labels(rule: str, tokens: Tensor) -> Tensor:
-    """Return the labels that a rule gives to texts by their words alone, ``(B,)``."""
     plus, minus = (tokens == PLUS).sum(dim=-1), (tokens == MINUS).sum(dim=-1)
     if rule == "conjunction":
         return ((plus > 0) & (tokens == OTHER_PLUS).any(dim=-1)).long()

@@ -223,7 +223,6 @@ def _tampered_in(
 
 
 def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, layers: Sequence[str], compared: bool) -> Tensor:
-    """Return the outcomes of tampering with some layers, float64 ``(R, 4)``: correct, flipped, TVD, JSD."""
     tampered = clean.under(*tampering(layers))
     flipped = tampered.per_instance((tampered.predicted != clean.predicted).double())
     moved = tampered.moved_from(clean)

@@ -22,7 +22,7 @@ from attest.experiments.layers.rollout import read_from_layers, where_rollout_be
 from attest.models.layers_observed import observe_layers
 from attest.models.observation import Observation, cached_per_batch
 from attest.models.prediction import logits_of_classes, predictions_of
-from attest.models.variants import ACTIVATIONS
+from attest.models.variants import ACTIVATIONS, beside
 
 
 def norm_weighted(observation: Observation) -> Tensor:
@@ -115,7 +115,7 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
         tokens, mask, inputs = (
             observation.narrowed(each[rows], size) for each in (observation.tokens, observation.mask, embedded)
         )
-        at_point = (point.view(-1, *(1,) * (inputs.ndim - 1)) * inputs).requires_grad_()
+        at_point = (beside(point, inputs) * inputs).requires_grad_()
         with torch.backends.cudnn.flags(enabled=False):
             logits = logits_of(observation.network, tokens, mask, at_point)
             predicted = predictions_of(observation.network, logits).gather(-1, observation.predicted[rows].unsqueeze(-1))

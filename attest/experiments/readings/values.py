@@ -197,7 +197,6 @@ def _rolled_out(observation: Observation, matrix: InLayer) -> Tensor:
 
 
 def _terms(observation: Observation) -> Iterator[tuple[str, Tensor, Tensor, nn.Module]]:
-    """Yield each layer with its weights, its values, and the module that reads its heads."""
     network = cast(nn.Module, observation.network)
     seen = observe_layers(network, observation.ids, observation.tokens, observation.mask)
     values, readers = seen.values(), readers_of(observation)
