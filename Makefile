@@ -14,10 +14,10 @@ export OMP_WAIT_POLICY := PASSIVE
 .DEFAULT_GOAL := help
 .PHONY: help setup train adversarial controls keys roar judges docs test mutants reproduce bench crash check format lock clean
 
-help:  ## list every target in a line
+help:  ## list the targets, one on each line
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
 
-setup: $(READY)  ## make the virtual environment, if it is missing or stale
+setup: $(READY)  ## make the virtual environment, if missing or older than pyproject.toml
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python " + sys.version.split()[0] + " was found, expected 3.11 or newer; type for example: make $(MAKECMDGOALS) PYTHON=python3.11")'
@@ -25,7 +25,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-train: $(READY)  ## train and put on trial: DATA=planted|sst|… MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
+train: $(READY)  ## train a model and put it on trial: DATA=planted|sst|… MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
 	@$(BIN)/attest fit $(chosen) $(ARGS)
 
 adversarial: $(READY)  ## train adversaries of a run (E7): the choices of train, LAMBDA=1e-4,1e-3 VARIANT=unfrozen|frozen DIVERGENCE=kl|jsd|smoothed-kl
@@ -34,13 +34,13 @@ adversarial: $(READY)  ## train adversaries of a run (E7): the choices of train,
 controls: $(READY)  ## compare a run with uniform attention, other seeds and guides (E4, E5, E6): the choices of train, SEEDS=3 LAMBDA=1e-3
 	@$(BIN)/attest controls $(chosen) $(ARGS)
 
-keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
+keys: $(READY)  ## attack the keys of a Transformer (E9): DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
 	@$(BIN)/attest keys $(chosen) $(ARGS)
 
-roar: $(READY)  ## erase what a reading ranks first and train again, step by step: the choices of train, READING=attention,norm STEPS=10
+roar: $(READY)  ## erase what an explanation ranks first and train again, step by step: the choices of train, READING=attention,norm STEPS=10
 	@$(BIN)/attest roar $(chosen) $(ARGS)
 
-judges: $(READY)  ## try the experiments on attention that is right or wrong by construction: SMOKE=1
+judges: $(READY)  ## test the experiments on attention that is right or wrong by construction: SMOKE=1
 	@$(BIN)/python -m benchmarks.judges constructed $(if $(SMOKE),--smoke) $(ARGS)
 
 docs: $(READY)  ## write the generated parts of the documentation, and build its site into site/
@@ -48,37 +48,37 @@ docs: $(READY)  ## write the generated parts of the documentation, and build its
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "Site: site/index.html"
 
-test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
+test: $(READY)  ## run the tests; tests on real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
-mutants: $(READY)  ## break the code on purpose, in a copy, and see whether tests notice: ONLY=<word> some errors, SEARCH=1 look for others, too
+mutants: $(READY)  ## break a copy of the code on purpose, and see whether tests notice: ONLY=<word> chooses errors, SEARCH=1 looks for others
 	@$(BIN)/python -m benchmarks.mutants $(if $(ONLY),--only '$(ONLY)')
 	@$(if $(SEARCH),OMP_NUM_THREADS=1 $(BIN)/mutmut run && $(BIN)/mutmut results)
 
-reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
+reproduce: $(READY)  ## reproduce a published table, our numbers beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
 	@$(BIN)/attest reproduce $(chosen) $(ARGS)
 
-bench: $(READY)  ## race evidence against the literature's own way: DATA=sst|imdb TEXTS=200
+bench: $(READY)  ## compare the speed of evidence with the way of the literature: DATA=sst|imdb TEXTS=200
 	@$(BIN)/python -m benchmarks.evidence --data $(or $(DATA),sst) $(if $(TEXTS),--texts $(TEXTS))
 
-crash: $(READY)  ## stop a small run at 50 moments, take it up, compare bit for bit: MOMENTS=50 SEED=0
+crash: $(READY)  ## stop a small run at 50 moments, resume it and compare it bit for bit: MOMENTS=50 SEED=0
 	@$(BIN)/python -m benchmarks.crashes --moments $(or $(MOMENTS),50) --seed $(or $(SEED),0)
 
-check: $(READY)  ## lint, format, types, and which room may import which
+check: $(READY)  ## check lint, format, types, and which package may import which
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@PYTHONPATH=. $(BIN)/lint-imports
 
-format: $(READY)  ## put every file into the form that `make check` asks for
+format: $(READY)  ## format every file as `make check` requires
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-lock: $(READY)  ## write the versions that are installed now into constraints.txt
+lock: $(READY)  ## write the installed versions into constraints.txt
 	@{ echo "# Versions that the tests have passed with: pip install -c constraints.txt -e '.[dev]'. Renew with: make lock"; \
 	   $(BIN)/pip freeze --exclude-editable | sed 's/+cpu$$//'; } > constraints.txt.new && mv constraints.txt.new constraints.txt
 
-clean:  ## remove all that was made here but runs/ and results/, and say what lies elsewhere
+clean:  ## remove generated files here, except runs/ and results/, and say what lies elsewhere
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .grimp_cache .import_linter_cache .snakemake mutants site \
 	  build dist wandb lightning_logs *.egg-info .coverage
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +

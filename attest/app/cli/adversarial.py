@@ -3,13 +3,13 @@
     attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-3
     attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-4,1e-3,1e-2 VARIANT=frozen DIVERGENCE=jsd -- --trainer.max_epochs=9
 
-LAMBDA      weight of the divergence, several with commas between them  (1e-3 for classifiers, 0.2 for taggers)
-VARIANT     unfrozen: a new network; frozen: the base's network, where only attention is trained again
-DIVERGENCE  kl | jsd | smoothed-kl, of attention, from the adversary to the base
+LAMBDA      weight of the divergence; separate several with commas  (1e-3 for classifiers, 0.2 for taggers)
+VARIANT     unfrozen: trains a new network; frozen: keeps the network of the base and trains only its attention again
+DIVERGENCE  kl | jsd | smoothed-kl: the divergence from the attention of the adversary to that of the base
 
-Every other word is one of attest fit and names the base, which is trained first if it is missing. Options after a lone -- go
-to the adversaries only. Finished adversaries are not trained again, unless you type FORCE=1; the base is kept. A sweep also
-gets a table and a figure.
+All other words are words of attest fit. They name the base, and the command trains the base if it is missing. Options after
+a lone -- go only to the adversaries. FORCE=1 trains finished adversaries again and keeps the base. A sweep also gets a table
+and a figure.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,12 @@
-"""``attest card``: the section of a model card that says what a run or a trial has found about the attention.
+"""``attest card``: the section of a model card about the attention of a run or a trial.
 
     attest card runs/sst/jw-bilstm-additive-softmax/seed0
     attest card my-trial --into README.md
 
-The section has the verdict, how often such a verdict is wrong, the numbers that carry it, what was run on how many texts by
-which version, and how to do it again. With --into it takes the place of an earlier one in a card, or is added at the end;
-everything else in the card stays as it is. Without it the section is printed. From Python, trial.push_to_hub("me/my-model")
-puts it into the card on the Hub.
+The section has the verdict, how often such a verdict is wrong, the numbers behind the verdict, the experiments, the number of
+texts, the version of Attest and the command. --into replaces the earlier section in a card, or adds a section at the end, and
+keeps the rest of the card. Without --into the command prints the section. From Python, trial.push_to_hub("me/my-model")
+writes the section into the card on the Hub.
 """
 
 from pathlib import Path
@@ -43,6 +43,6 @@ def _parser() -> CommandParser:
     parser = CommandParser("attest card", __doc__)
     parser.add_argument("folder", type=Path, help="the folder of a run or of a trial")
     parser.add_argument(
-        "--into", type=Path, help="a model card such as README.md, whose other lines stay as they are; or a new file"
+        "--into", type=Path, help="write the section into this model card, such as README.md, or into a new file"
     )
     return parser

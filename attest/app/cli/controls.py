@@ -1,17 +1,16 @@
-"""``attest controls``: what a run must be compared with before its attention is read (E4, E5, E6), in one table.
+"""``attest controls``: controls of a run, to compare its attention with (E4, E5, E6), in one table.
 
     attest controls DATA=sst MODEL=bilstm SEEDS=3
     attest controls DATA=conll2000 MODEL=tagger LAMBDA=0.2,3
 
-E4  the same model trained with uniform attention: does the task need attention at all?
-E5  SEEDS other seeds of the same model, those that follow its own, 3 if not typed: how far apart is their attention?
-E6  a model without context, or for taggers the tagger itself, whose attention is uniform, learned, the base's, or that of
-    adversaries with these LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers; trained as make adversarial does)
+E4  trains the same model with uniform attention: does the task need attention at all?
+E5  trains the same model with SEEDS other seeds (3 if not typed): how far apart is their attention?
+E6  trains a model without context (for taggers, the tagger itself) with a given attention: uniform, learned, from the base,
+    or from adversaries with LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers)
 
-VARIANT and DIVERGENCE choose these adversaries, as in attest adversarial. GUIDE=base or GUIDE=unfrozen-kl-0.001 trains only
-this guide of E6, and compares nothing else.
-Every other word is one of attest fit and names the base. Options after a lone -- go to adversaries and guides only. Runs that
-exist are not trained again.
+VARIANT and DIVERGENCE choose the adversaries, as in attest adversarial. GUIDE=base or GUIDE=unfrozen-kl-0.001 trains only
+one model of E6, with this attention, and compares nothing. All other words are words of attest fit, and name the base.
+Options after a lone -- go only to adversaries and models of E6. The command does not train finished runs again.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
-"""``attest doctor``: what is installed, and what would stop a run before it begins.
+"""``attest doctor``: what is installed, and what would stop a run.
 
     attest doctor                     # the machine, the packages, the corpora, W&B, the disk
-    attest doctor imdb --root runs    # … and whether a run on IMDb could begin
-    attest doctor --model my-model    # whether a Transformer of yours can be put on trial, and what can be asked of it
-    attest doctor --model my-llama --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"    # … by a prompt
+    attest doctor imdb --root runs    # … and whether a run on IMDb can begin
+    attest doctor --model my-model    # whether your Transformer can be put on trial, and with which experiments
+    attest doctor --model my-llama --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"    # … with a prompt
 
-It trains nothing.
+The command trains nothing.
 """
 
 import os
@@ -61,9 +61,9 @@ class Finding:
 def main(arguments: Sequence[str]) -> int:
     """Print the table of findings about this machine or a model; return 1 if a finding would stop a run, else 0."""
     parser = CommandParser("attest doctor", __doc__)
-    parser.add_argument("corpora", nargs="*", help=f"corpora that must be available: any of {', '.join(CATALOGUE)}")
+    parser.add_argument("corpora", nargs="*", help=f"check that these corpora are available: any of {', '.join(CATALOGUE)}")
     parser.add_argument("--root", type=Path, default=Path("runs"), help="the folder for runs")
-    parser.add_argument("--model", help="check only this fine-tuned Transformer: a folder or an id on the Hub")
+    parser.add_argument("--model", help="check only this Transformer: a folder or an id on the Hub")
     parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument("--labels", help='with --prompt, the answer for each label: positive=" good",negative=" bad"')
     typed = parser.parse_args(list(arguments))

@@ -1,16 +1,16 @@
-"""``attest evidence``: any experiment on something already trained, a run or a bare checkpoint.
+"""``attest evidence``: any experiment on a trained run or a checkpoint.
 
     attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 E3 E12
     attest evidence --ckpt model.ckpt DATA=sst MODEL=bilstm PROJECTION=sparsemax
     attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 --reading integrated-gradients E1 E14
     attest evidence --run runs/imdb/jw-bilstm-additive-softmax/seed0 --until=0.02 E2
 
-If you name no experiment, all are computed. Tables that exist are kept, unless you type FORCE=1. The summary and the report
-of the run are then written again from all its tables.
+If you name no experiment, the command computes all. Existing tables stay, unless you type FORCE=1. The command writes the
+summary and the report of the run again.
 
-With --until=0.02 texts are read in random order, and an experiment stops when the means of its verdict are known to ± 0.02
-at 95 %, by a betting confidence sequence without replacement. An experiment that would need more than three quarters of the
-texts reads all of them. Without --until, or with a smaller value, stopped experiments are computed again.
+With --until=0.02 the command reads texts in random order, and an experiment stops when it knows the means for the verdict to
+± 0.02 at 95 %, by a betting confidence sequence without replacement. An experiment that would need more than three quarters
+of the texts reads all texts. Without --until, or with a smaller value, the command computes stopped experiments again.
 """
 
 import argparse
@@ -63,15 +63,15 @@ def _parser() -> CommandParser:
         "E1 E2 …: experiments, such as E2; all that suit the model if none is named. FORCE=1 computes them again. "
         "Choices and options of attest fit may follow."
     )
-    parser.add_argument("--run", type=Path, help="a run folder; its best checkpoint is put on trial")
-    parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, add its choices or --config")
-    parser.add_argument("--out", type=Path, help="the folder for tables; by default the run folder, or that of the checkpoint")
-    parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
+    parser.add_argument("--run", type=Path, help="a run folder; the experiments run on its best checkpoint")
+    parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, add the choices of its run or --config")
     parser.add_argument(
-        "--reading", help="the reading that experiments test instead of attention: norm, rollout, integrated-gradients, …"
+        "--out", type=Path, help="the folder for tables; by default the folder of the run or of the checkpoint"
     )
+    parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
+    parser.add_argument("--reading", help="test this explanation instead of attention: norm, rollout, integrated-gradients, …")
     parser.add_argument(
-        "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
+        "--until", type=float, help="stop an experiment when its means are known to ± this number at 95 %%, such as 0.01"
     )
     return parser
 

@@ -1,12 +1,12 @@
-"""``attest explain``: what a trained model says about a text, and every reading that might explain why.
+"""``attest explain``: what a trained model says about a text, with every explanation of its decision.
 
     attest explain --run runs/sst/jw-bilstm-additive-softmax/seed0 --text "a gorgeous , witty , seductive movie ."
     attest explain --run runs/imdb/jw-bilstm-additive-softmax/seed0 --file reviews.txt
     attest explain --run runs/trial --id 3
 
-Prints the explanation and writes it as a page. For a Transformer that has attention only inside its layers, it shows attention
-rollout. A file holds one text a line; blank lines are skipped. The folder of a trial keeps no model: its tested texts are
-explained, by their ids.
+The command prints the explanations and writes them as a page. For a Transformer with attention only inside its layers, it
+shows attention rollout. A file has one text on each line; blank lines are skipped. The folder of a trial has no model, so
+there --id names a tested text.
 """
 
 from contextlib import nullcontext
@@ -67,12 +67,12 @@ def _read(folder: RunFolder, texts: list[str], trusted: list[str]) -> list[dict[
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest explain", __doc__)
-    parser.add_argument("--run", type=Path, required=True, help="a run folder; its best checkpoint is explained")
-    parser.add_argument("--text", action="append", default=[], help="a text; may be given several times")
+    parser.add_argument("--run", type=Path, required=True, help="a run folder; the command explains its best checkpoint")
+    parser.add_argument("--text", action="append", default=[], help="a text to explain; may be given several times")
     parser.add_argument(
-        "--id", type=int, action="append", default=[], help="a text that was tested; may be given several times"
+        "--id", type=int, action="append", default=[], help="the id of a tested text; may be given several times"
     )
-    parser.add_argument("--file", type=Path, help="a file with one text a line, in UTF-8")
+    parser.add_argument("--file", type=Path, help="a UTF-8 file with one text on each line")
     parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
     parser.add_argument("--out", type=Path, help=f"the file of the page; by default {PAGE} in the run folder")
     return parser

@@ -11,12 +11,12 @@ MEANING = {
     "MODEL": "the network",
     "SCORING": "how attention scores a token",
     "PROJECTION": "how scores become weights",
-    "RECIPE": "how the model is trained; each model names its own",
+    "RECIPE": "how the model is trained; each model has a default",
     "EXPERIMENTS": "which evidence is gathered",
     "LOGGER": "where numbers are logged",
     "TRAINER": "the device",
-    "CUT": "a small part of the corpus, to see that everything runs",
-    "EMBEDDINGS": "the vectors that words start from; also random:<dimensions>, or a file of vectors",
+    "CUT": "a small part of the corpus, to test that everything runs",
+    "EMBEDDINGS": "the first word vectors; also random:<dimensions>, or a file of vectors",
 }
 """The meanings of the choices, in the order of the help."""
 WIDTH, INDENT = 110, 14
@@ -31,14 +31,14 @@ def choices_help(command: str) -> str:
             "",
             f"    attest {command} DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1",
             "",
-            "Choices. Each value is a file below configs/.",
+            "Each choice reads a file below configs/:",
             "",
             *map(_paragraph, order),
-            _filled("SEED", "a whole number from 0: what fixes every random draw (0)"),
-            _filled("PROTOCOL", "how a published corpus is cut and split: jw-current | jw-paper | plain"),
-            _filled("FORCE", "1 deletes what there is of the run and begins afresh (0)"),
+            _filled("SEED", "a whole number from 0, which fixes every random draw (0)"),
+            _filled("PROTOCOL", "how a published corpus is filtered and split: jw-current | jw-paper | plain"),
+            _filled("FORCE", "1 deletes the run and starts again (0)"),
             "",
-            "Options, of Lightning and of Attest. They follow the choices and win over them.",
+            "Options of Lightning and of Attest follow the choices, and override them.",
             "",
         ]
     )

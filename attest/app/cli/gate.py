@@ -1,13 +1,14 @@
-"""``attest gate``: whether a run or a trial has what is required of it, as an exit code for a job of CI.
+"""``attest gate``: an exit code for CI that says whether a run or a trial meets your requirements.
 
     attest gate runs/sst/jw-bilstm-additive-softmax/seed0 --require "tokens=yes|in part"
     attest gate trial-of-mine --require "states=yes" --require "E2/tvd_median>0.1" --require "test/accuracy>=0.8" --json
 
-A requirement is an answer of the verdict, or a measure with a bound; summary.json of the run lists the measures. Put it in
-quotes, because a shell takes > for a file. The texts count as drawn from all texts like them. A bound passes if the whole
-confidence interval of the mean over all these lies on its right side, fails if the whole interval lies on its wrong side, and
-is undecided between. A wrong requirement passes in at most 5 of 100 cases, and a right one fails in at most 5 of 100. This
-also holds if you gather evidence with --until and ask the gate after each further text.
+A requirement is an answer of the verdict, or a measure with a bound; summary.json of the run lists the measures. Put a
+requirement in quotes, because a shell reads > as a redirection to a file. The gate treats the texts as a random sample of all
+such texts, and computes a confidence interval for the mean over all of them. A bound passes if the whole interval lies on its
+right side, and fails if the whole interval lies on its wrong side. Otherwise the bound is undecided. A wrong requirement
+passes in at most 5 of 100 cases, and a right requirement fails in at most 5 of 100. These rates also hold if you gather
+evidence with --until and ask the gate after each further text.
 
 Exit codes: 0 every requirement passes, 1 one fails, 2 none fails and one is undecided, 64 nothing could be decided.
 """
@@ -46,6 +47,6 @@ def _parser() -> CommandParser:
         help='"tokens=yes", "states=yes|in part", "E2/tvd_median>0.1" or "test/accuracy>=0.8"; may be given several times',
     )
     parser.add_argument(
-        "--json", action="store_true", help="print one line of JSON; configs/schemas/gate.schema.json describes it"
+        "--json", action="store_true", help="print one line of JSON; its schema is configs/schemas/gate.schema.json"
     )
     return parser

@@ -4,8 +4,8 @@
     attest keys DATA=sst MODEL=transformer-dr ATTACK=random,opposite,shuffle -- --trainer.max_epochs=5
     attest keys DATA=sst MODEL=transformer-dr ATTACK=adversarial -- --model.init_args.distance=norm
 
-Trained attacks are in ``keys/<attack>/`` of the run that they attack; the run is trained first if it is missing. Options
-after a lone ``--`` go to the attacks only. ``shuffle`` trains nothing: it shuffles the keys of the run itself.
+The command writes trained attacks to ``keys/<attack>/`` in the folder of the run, and trains the run if it is missing.
+Options after a lone ``--`` go only to the attacks. ATTACK=shuffle trains nothing: it shuffles the keys of the run.
 """
 
 from typing import TYPE_CHECKING, Any

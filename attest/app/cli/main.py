@@ -46,19 +46,21 @@ COMMANDS = {
     "explain": Command("attest.app.cli.explain", 'explain what a run says about a text: --run <folder> --text "a fine film"'),
     "adversarial": Command("attest.app.cli.adversarial", "train adversaries of a run (E7): DATA=sst LAMBDA=1e-3", words=True),
     "controls": Command(
-        "attest.app.cli.controls", "compare with uniform attention, other seeds, guides (E4, E5, E6)", words=True
+        "attest.app.cli.controls", "compare a run with uniform attention, other seeds and guides (E4, E5, E6)", words=True
     ),
     "keys": Command("attest.app.cli.keys", "attack the keys of a Transformer (E9): DATA=sst MODEL=transformer-dr", words=True),
     "roar": Command(
         "attest.app.cli.roar",
-        "erase what a reading ranks first and train again: DATA=sst READING=attention STEPS=10",
+        "erase what an explanation ranks first and train again: DATA=sst READING=attention STEPS=10",
         words=True,
     ),
-    "report": Command("attest.app.cli.report", "write the page of one run, or of several side by side"),
+    "report": Command("attest.app.cli.report", "write the report of a run, or one that compares several runs"),
     "gate": Command("attest.app.cli.gate", 'pass or fail in CI: <run or trial> --require "tokens=yes"', mistaken=USAGE),
     "card": Command("attest.app.cli.card", "write the section for a model card: <run or trial> --into README.md"),
     "table": Command("attest.app.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
-    "reproduce": Command("attest.app.cli.reproduce", "make a published table, our numbers beside theirs: TABLE=jw-2 DATA=sst"),
+    "reproduce": Command(
+        "attest.app.cli.reproduce", "reproduce a published table, our numbers beside theirs: TABLE=jw-2 DATA=sst"
+    ),
     "trial": Command(
         "attest.app.cli.trial", "put a Hugging Face Transformer of yours on trial: --model <folder> --data <file>"
     ),
@@ -143,17 +145,16 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 stand for the files below configs/; any option",
-            "of LightningCLI may follow them. attest <command> --help lists what a command takes. attest --version prints the",
-            "installed versions.",
+            "A choice such as DATA=sst or MODEL=bilstm reads a file below configs/. Any option of LightningCLI may follow the",
+            "choices. attest <command> --help lists the options of a command. attest --version prints the installed versions.",
             "",
-            "Exit codes: 0 done; 2 a mistake, which a sentence on standard error names; 130, 141, 143 stopped, and the same",
-            "command continues; 1 an error in Attest, with its traceback.",
+            "Exit codes: 0 done; 1 an error in Attest, with its traceback; 2 a mistake that you can correct, with a message;",
+            "130, 141, 143 stopped: type the same command to continue.",
         ]
     )
 
 
-TRUST = "a module that defines classes of the run; its code is executed, so name one that you know; may be given several times"
+TRUST = "a module that defines classes of the run; Attest runs its code, so be sure to trust it; may be given several times"
 
 
 class CommandParser(argparse.ArgumentParser):

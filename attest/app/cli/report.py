@@ -41,10 +41,10 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest report", __doc__)
-    parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
+    parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that contain run folders")
     parser.add_argument(
         "--out",
         type=Path,
-        help=f"the file of the page, *.html; for several runs by default {PAGE} in the folder that they share",
+        help=f"the file of the page, *.html; for several runs by default {PAGE} in the folder that contains them",
     )
     return parser

@@ -1,23 +1,23 @@
-"""``attest reproduce``: train the runs of a published table and write it: our numbers beside theirs.
+"""``attest reproduce``: train the runs of a published table and write our numbers beside the published ones.
 
     attest reproduce TABLE=jw-2 DATA=sst SEEDS=3 JOBS=2
     attest reproduce TABLE=all SMOKE=1
     attest reproduce TABLE=me-6 DRY=1
 
 TABLE    a table, several with commas between them, all, or <file>.yaml for one of your own
-DATA     its corpora, with commas between them; all if not given
+DATA     corpora of the table, with commas between them; all if not given
 MODEL    runs only the rows of this model. SCORING, PROJECTION, RECIPE and the words of dependent runs (VARIANT,
-         DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables also show other runs that exist
-SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
-SMOKE=1  tiny cuts, two steps of training and three values of every sweep, to see that everything runs
-DRY=1    prints what would run, and runs nothing
-RUN=0    writes the tables from the runs that exist, and runs nothing
-JOBS     how many runs at once; 1 if not given. They share the cores of this machine
-GPUS     how many GPUs to use, one for each run; 0 if not given
-PROFILE  slurm or kubernetes: the same workflow on a cluster
+         DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables also show other existing runs
+SEEDS    the number of seeds, from 0; by default 3, and 1 with SMOKE=1
+SMOKE=1  tries everything with tiny cuts, two steps of training and three values of every sweep
+DRY=1    only prints what would run
+RUN=0    writes the tables from existing runs, and trains nothing
+JOBS     the number of runs at once, which share the cores of this machine; by default 1
+GPUS     the number of GPUs, one for each run; by default 0
+PROFILE  slurm or kubernetes: runs the workflow on a cluster
 
-Everything else (LOGGER=csv, --trainer.accelerator=gpu, --run.root=<folder>) goes to every run. Finished runs
-are not repeated, and the same command continues what was stopped.
+The command passes all other words (LOGGER=csv, --trainer.accelerator=gpu, --run.root=<folder>) to every run. It does not
+repeat finished runs, and continues stopped runs.
 """
 
 import shlex

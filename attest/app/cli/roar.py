@@ -1,13 +1,13 @@
-"""``attest roar``: erase what a reading ranks first, train again, and see how fast the accuracy falls (recursive ROAR).
+"""``attest roar``: erase what an explanation ranks first, train again, and measure the fall of accuracy (recursive ROAR).
 
     attest roar DATA=sst MODEL=bilstm READING=attention STEPS=10
     attest roar DATA=sst MODEL=bilstm READING=attention,integrated-gradients STEPS=5 -- --trainer.max_epochs=4
 
-Each of STEPS steps (10 if not typed) masks an equal share of the tokens of every training, validation and test text, in the
-order of the reading. Then a new model is trained on what is left, and read in turn (Hooker et al. 2019; Madsen et al. 2022).
-Random erasure is always trained too, for comparison. READING is one or several that `attest evidence --reading`
-takes. The models are in ``roar/`` of the base, which is trained first if it is missing. Models that exist are not trained
-again. Options after a lone -- go to these models only.
+Each of STEPS steps (10 if not typed) masks an equal share of the tokens in every training, validation and test text, in the
+order of the explanation. Then the command trains a new model on the masked texts, and explains the new model for the next
+step (Hooker et al. 2019; Madsen et al. 2022). For comparison, the command always erases at random, too. READING names one or
+several explanations, as in ``attest evidence --reading``. The models are in ``roar/`` in the folder of the base. The command
+trains the base if it is missing, and does not train finished models again. Options after a lone -- go only to these models.
 """
 
 from attest.runs.asked import AskedRun

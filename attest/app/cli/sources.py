@@ -1,12 +1,13 @@
-"""``attest sources``: which sentences of its context a language model has its answer from (E18).
+"""``attest sources``: which sentences of the context a language model has its answer from (E18).
 
     attest sources --model my-llama --context contract.txt --question "When does it end?"
     attest sources --model my-llama --context contract.txt --question "When does it end?" --answer "In May 2027." --json
     attest sources --model my-llama --context first.txt second.txt --units documents --question "Who signed?" --out page.html
 
-Each source is left out by itself; the fall of the answer's log-probability is what it gave. Attention, rollout, gradients and
-a surrogate of random sets are held against that. The model is a causal language model of transformers; without --answer it
-writes one by itself, each time the likeliest token. A prompt that is not plain, such as a chat's, is given by --prompt.
+The command leaves out each source alone, and measures how far the log-probability of the answer falls. Then it compares these
+falls with attention, rollout, gradients and a linear model of random sets. The model is a causal language model of the library
+transformers. Without --answer the model writes the answer itself, by taking the likeliest token each time. For a chat model,
+give the whole prompt with --prompt.
 """
 
 import json
@@ -53,26 +54,29 @@ def main(arguments: list[str]) -> int:
 def _parser() -> CommandParser:
     parser = CommandParser("attest sources", __doc__)
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
-    parser.add_argument("--context", type=Path, nargs="+", required=True, help="files of text in UTF-8, one a document")
+    parser.add_argument("--context", type=Path, nargs="+", required=True, help="text files in UTF-8, one for each document")
     parser.add_argument("--question", default="", help="the question about the context")
-    parser.add_argument("--answer", help="the answer whose sources are asked for; by default what the model writes")
+    parser.add_argument("--answer", help="the answer to explain; by default the model writes one")
     parser.add_argument(
         "--units",
         choices=("sentences", "documents"),
         default="sentences",
-        help="what is left out at once; by default a sentence",
+        help="the sources: sentences (the default) or documents",
     )
-    parser.add_argument("--prompt", help=r"the whole prompt, with {context} and {question} in it; \n is a new line")
-    parser.add_argument("--new-tokens", type=int, default=20, help="the most tokens that the model writes; by default 20")
+    parser.add_argument("--prompt", help=r"the whole prompt, with {context} and {question}; \n is a new line")
+    parser.add_argument("--new-tokens", type=int, default=20, help="the model writes at most this many tokens; by default 20")
     parser.add_argument(
-        "--ablations", type=int, default=32, help="random sets of sources that fit the linear model; 0 for none, by default 32"
+        "--ablations",
+        type=int,
+        default=32,
+        help="the number of random sets of sources, for the linear model; by default 32, and 0 leaves it out",
     )
     parser.add_argument(
         "--leave-out", choices=("each", "groups"), default="each",
         help="leave out each source alone (the default), or groups first and then parts of the best: an approximation",
     )  # fmt: skip
-    parser.add_argument("--device", help="where the model computes: cpu (the default), cuda, cuda:1")
+    parser.add_argument("--device", help="the device of the model: cpu (the default), cuda or cuda:1")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random sets; by default 0")
-    parser.add_argument("--out", type=Path, default=Path("sources.html"), help="the page; by default sources.html")
-    parser.add_argument("--json", action="store_true", help="print one line of JSON alone on standard output")
+    parser.add_argument("--out", type=Path, default=Path("sources.html"), help="the file of the page; by default sources.html")
+    parser.add_argument("--json", action="store_true", help="print only one line of JSON on standard output")
     return parser

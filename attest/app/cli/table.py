@@ -4,8 +4,8 @@
     attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --columns "test/*" "E1/tau_*_inputs"
     attest table runs/sst --out sst.csv
 
-A sweep is sorted by its numbers. Settings are the rows, or measures where that makes fewer lines. Without --columns a table
-has the first three measures of each experiment; a CSV has all that the report shows.
+The table sorts a sweep by its numbers. Its rows are settings, or measures if fewer lines result. Without --columns a table
+has the first three measures of each experiment; a CSV has all measures of the report.
 """
 
 import shutil
@@ -54,18 +54,18 @@ def _format(typed: str | None, out: Path | None) -> str:
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest table", __doc__)
-    parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
-    parser.add_argument("--format", choices=FORMATS, help="the format; by default that of --out, or markdown")
+    parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that contain run folders")
+    parser.add_argument("--format", choices=FORMATS, help="the format; by default the format of --out, or markdown")
     parser.add_argument(
         "--columns",
         "--keys",
         nargs="+",
         default=[],
         metavar="NAME",
-        help="numbers of summary.json with * for any part; by default the first three of each experiment",
+        help="keys in summary.json, with * for any characters; by default the first three measures of each experiment",
     )
     parser.add_argument(
-        "--width", type=int, help=f"characters of a line; by default the width of the terminal, {PAGE} in a file"
+        "--width", type=int, help=f"characters on a line; by default the width of the terminal, and {PAGE} in a file"
     )
-    parser.add_argument("--out", type=Path, help="a file instead of the terminal; its suffix is the format: .md, .tex or .csv")
+    parser.add_argument("--out", type=Path, help="write a file; its suffix gives the format: .md, .tex or .csv")
     return parser

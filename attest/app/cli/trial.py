@@ -1,21 +1,21 @@
-"""``attest trial``: a Hugging Face Transformer of yours on trial, without training anything.
+"""``attest trial``: a Hugging Face Transformer of yours on trial, without training.
 
     attest trial --model my-model --data reviews.csv LOGGER=wandb
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
     attest trial --model my-model --data reviews.csv --json | jq '."E2/tvd_median/mean"'
     attest trial --model my-llama --data reviews.csv --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"
 
-The model is fine-tuned to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. Or it is a
-causal language model: it gets a prompt about each text, and decides by the first tokens of the labels' answers. The data are
-a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or the --split of a corpus: sst, imdb, 20news or
-agnews. A model that classifies tokens takes words with one tag each: a file, or conll2000. A model of pairs takes two
-columns of texts, and a model that decides each of several labels a column of lists, or of labels with commas between. A model
-that says one number, a regression or a reranker, takes a column of numbers.
+The model is a folder that save_pretrained wrote, or an id on the Hub, and was fine-tuned to classify texts or tokens. The
+model may also be a causal language model, which gets a prompt about each text and decides by the first tokens of the answers.
+The data are a CSV, TSV, JSONL or parquet file with a column of texts and a column of labels, or a corpus: sst, imdb, 20news
+or agnews. A model that classifies tokens needs words with one tag each: a file, or conll2000. A model for pairs needs two
+columns of texts. A model with several labels for a text needs a column of lists, or of labels separated by commas. A model
+that gives one number, such as a regression or a reranker, needs a column of numbers.
 
-Experiments act on every layer alone and on all layers together. They shuffle attention (E2), search for another attention
-(E3), swap the projection (E8), shuffle the keys (E9), cut a decoder's edges (E16) or switch off heads (E17). E1, E14 and E15
-ask what attention rollout says about the tokens of a text. If you name no experiment, those run that the verdict
-needs; all stands for all that make sense for the model.
+Experiments change attention in each layer alone and in all layers together. They shuffle attention (E2), search for other
+attention (E3), replace the projection (E8), shuffle the keys (E9), cut edges in a decoder (E16) or switch off heads (E17).
+E1, E14 and E15 ask what attention rollout says about the tokens of a text. If you name no experiment, the trial runs those
+that the verdict needs; ``all`` runs every experiment that suits the model.
 """
 
 import re
@@ -39,18 +39,18 @@ SHOWN_IN_FULL = 10
 """The largest number of classes whose numbers are written out."""
 HALF = ("bfloat16", "float16")
 LABELS = (
-    "the labels of the file in the order of the model's classes, if the names differ: negative,positive; with --prompt, the "
-    'answer for each label: positive=" good",negative=" bad"'
+    "the labels in the order of the model's classes, if the names differ: negative,positive; with --prompt, the answer for "
+    'each label: positive=" good",negative=" bad"'
 )
 POOLED = (
-    "how the windows of a text decide together: mean of their logits (the default), max, the largest logit of each class, "
-    "or mean-of-probabilities; take what your own code does"
+    "how the windows of a text decide together, as in your own code: by the mean of their logits (mean, the default), the "
+    "largest logit of each class (max), or the mean of their probabilities (mean-of-probabilities)"
 )
 EXPLANATION = (
-    "a parquet file of explanations that you made: a column of texts, and for each explanation a column of lists with one "
-    "number for each token or each word"
+    "a parquet file with explanations of your own: a column of texts and, for each explanation, a column of lists with one "
+    "number for each token or word"
 )
-PROMPT = r"the question to a causal language model, with {text} in it; \n is a new line"
+PROMPT = r"the prompt for a causal language model, with {text} in it; \n is a new line"
 ALL = "all"
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
@@ -195,7 +195,7 @@ def _order_of(classes: int) -> str:
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest trial", __doc__)
-    parser.add_argument("experiments", nargs="*", help="E1, E2, …, or all; by default those that the verdict needs")
+    parser.add_argument("experiments", nargs="*", help="E1, E2, …, or all; by default the experiments that the verdict needs")
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
     parser.add_argument(
         "--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, agnews, conll2000"
@@ -210,12 +210,15 @@ def _parser() -> CommandParser:
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
     parser.add_argument("--encoding", default="utf-8", help="the encoding of a CSV, TSV or JSONL file; by default utf-8")
     parser.add_argument(
-        "--on-bad-rows", choices=("refuse", "skip"), default="refuse", help="refuse bad rows, or leave them out"
+        "--on-bad-rows",
+        choices=("refuse", "skip"),
+        default="refuse",
+        help="refuse a file with bad rows, the default, or skip bad rows",
     )
     parser.add_argument(
         "--window",
         type=int,
-        help="read longer texts in windows of this many tokens, special ones included; without it they are cut",
+        help="read long texts in windows of this many tokens, with special tokens; without --window, long texts are cut",
     )
     parser.add_argument(
         "--stride", type=int, default=0, help="the number of tokens that a window shares with the next window; by default 0"
@@ -224,27 +227,27 @@ def _parser() -> CommandParser:
     parser.add_argument("--labels", help=LABELS)
     parser.add_argument("--explanation", help=EXPLANATION)
     parser.add_argument(
-        "--rationales", help="a parquet file of human marks: a column of texts and one called rationales, in any usual shape"
+        "--rationales", help="a parquet file of words that people marked: a column of texts and a column called rationales"
     )
-    parser.add_argument("--reading", help="the reading or explanation that E1, E11, E12 and E14 test instead of attention")
+    parser.add_argument("--reading", help="the explanation that E1, E11, E12 and E14 test instead of attention")
     parser.add_argument(
-        "--readings", help="the readings that E15 compares with attention, with commas between; by default all that suit"
+        "--readings", help="the explanations that E15 compares with attention, separated by commas; by default all that suit"
     )
     parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument(
-        "--texts", type=int, default=200, help="at most this many texts, a random sample of the file; by default 200"
+        "--texts", type=int, default=200, help="the largest number of texts, drawn at random from the data; by default 200"
     )
-    parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; by default 32")
-    parser.add_argument("--device", help="where the model computes: cpu (the default); cuda or cuda:1, with one process")
+    parser.add_argument("--batch-size", type=int, default=32, help="the number of texts in a batch; by default 32")
+    parser.add_argument("--device", help="the device of the model: cpu (the default), cuda or cuda:1; a GPU uses one process")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random draws; by default 0")
     parser.add_argument(
-        "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
+        "--until", type=float, help="stop an experiment when its means are known to ± this number at 95 %%, such as 0.01"
     )
     parser.add_argument("--processes", type=int, help="the number of processes; by default one for each core")
     parser.add_argument(
         "--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; by default runs/trial"
     )
     parser.add_argument(
-        "--json", action="store_true", help="print summary.json alone on standard output, and all else on standard error"
+        "--json", action="store_true", help="print only summary.json on standard output, and the rest on standard error"
     )
     return parser
