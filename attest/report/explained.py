@@ -157,18 +157,14 @@ def _digits(value: float) -> str:
 def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:
     """Return the explanations of one text, except swaps to the projection that the model was trained with."""
     found = []
-    if _has_weights(row, ATTENTION):
+    if _is_list(row.get(ATTENTION)):
         weights = np.asarray(row[ATTENTION], dtype=float)
         found.append(Explanation(ATTENTION, row.get("attention_name", "Attention"), "attention", weights))
     for key, shown in _shown().items():
-        if _has_weights(row, key) and (in_detail or not shown.in_detail) and shown.is_shown(row):
+        if _is_list(row.get(key)) and (in_detail or not shown.in_detail) and shown.is_shown(row):
             weights = np.asarray(row[key], dtype=float)
             found.append(Explanation(key, shown.title, shown.kind, weights, shown.note(row)))
     return found
-
-
-def _has_weights(row: Mapping[str, Any], key: str) -> bool:
-    return _is_list(row.get(key))
 
 
 COLOURS = {"attention": (0, 114, 178), "importance": (230, 159, 0), "adversary": (213, 94, 0)}

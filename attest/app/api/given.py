@@ -106,19 +106,17 @@ def given(data: Any, labels: Any = None, columns: Columns = Columns()) -> Given:
                 )
             return _given_without_columns(listed, labels)
     if "input_ids" in table.columns and columns.text is None:
-        return replace(_tokenized([table.all_columns()], labels), classes=table.classes(_of_tokenized(table.columns)))
+        columns_given = {name: table.values(name) for name in table.columns}
+        return replace(_tokenized([columns_given], labels), classes=table.classes(first_of(LABEL_KEYS, [*table.columns])))
     return table.read(columns, labels)
 
 
 def _given_without_columns(listed: list[Any], labels: Any) -> Given:
     if all(isinstance(each, Mapping) and "input_ids" in each for each in listed):
         return _tokenized(listed, labels)
-    items = [each | {"types": each["token_type_ids"]} if _has_types(each) else each for each in listed]
+    typed = [isinstance(each, Mapping) and {"token_ids", "token_type_ids"} <= {*each} for each in listed]
+    items = [each | {"types": each["token_type_ids"]} if has else each for each, has in zip(listed, typed, strict=True)]
     return Given(_pairs_and_words(items), labels)
-
-
-def _has_types(batch: Any) -> bool:
-    return isinstance(batch, Mapping) and {"token_ids", "token_type_ids"} <= {*batch}
 
 
 def _pairs_and_words(listed: list[Any]) -> list[Any]:
@@ -170,10 +168,6 @@ class _Table:
         feature = self._features.get(column) if column else None
         return tuple(getattr(getattr(feature, "feature", feature), "names", None) or ())
 
-    def all_columns(self) -> dict[str, Any]:
-        """Return every column of what a tokenizer gave, with its labels."""
-        return {name: self.values(name) for name in self.columns}
-
     def values(self, column: str) -> list[Any]:
         """Return a column as a list of plain values."""
         values = self.columns[column]
@@ -209,13 +203,9 @@ class _Table:
             say(f"Read from the {self.kind}: {', '.join(read)}.{f' Not read: {unread}.' if unread else ''}")
         known = self.values(label) if label is not None else labels
         if classes := self.classes(label):
-            known = _known_classes(known)
+            numbers = [None if number == NO_CLASS else number for number in known]
+            known = numbers if any(number is not None for number in numbers) else None
         return Given(texts if second is not None else _pairs_and_words(texts), known, classes)
-
-
-def _known_classes(labels: list[Any]) -> list[Any] | None:
-    known = [None if label == NO_CLASS else label for label in labels]
-    return known if any(label is not None for label in known) else None
 
 
 def _table_of(data: Any) -> _Table | None:
@@ -265,10 +255,6 @@ def _depth(values: Any) -> int:
     return 1 + _depth(values[0]) if isinstance(values, list | tuple) and values else int(isinstance(values, list | tuple))
 
 
-def _of_tokenized(columns: Iterable[str]) -> str | None:
-    return first_of(LABEL_KEYS, [*columns])
-
-
 def _tokenized(batches: Sequence[Mapping[str, Any]], labels: Any) -> Given:
     """Return the texts of batches that a tokenizer gave: the special tokens stay, padding goes."""
     texts: list[Batch] = []
@@ -301,7 +287,7 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
             "tokens are padding; expected all that it gives. For example: attest.trial(model, tokenizer(texts), "
             "tokenizer=tokenizer)"
         )
-    label = _of_tokenized(rows)
+    label = first_of(LABEL_KEYS, [*rows])
     encodings = getattr(batch, "encodings", None)
     for row, (ids, real) in enumerate(zip(rows["input_ids"], rows["attention_mask"], strict=True)):
         places = [place for place, there in enumerate(real) if there]

@@ -91,9 +91,6 @@ class AttentionTrial(TrainerCallback):
         with isolate_rng():
             self.last = trial(model, self.texts, self.experiments, tokenizer=self.tokenizer, **options)
         log_next = control.should_log  # which logging sets to False
-        self._trainer.log(_means(self.last.summary))
+        numbers = self.last.summary.items()
+        self._trainer.log({f"eval_{key}": value for key, value in numbers if key.endswith("/mean") and value is not None})
         control.should_log = log_next
-
-
-def _means(summary: dict[str, Any]) -> dict[str, float]:
-    return {f"eval_{key}": value for key, value in summary.items() if key.endswith("/mean") and value is not None}

@@ -75,7 +75,8 @@ class Fitting:
                 work(part)
                 continue
             except (MemoryError, RuntimeError) as error:
-                if len(part["id"]) == 1 or part["token_ids"].ndim > 2 or not _is_lack_of_memory(error):
+                lacks_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or type(error) is RuntimeError
+                if len(part["id"]) == 1 or part["token_ids"].ndim > 2 or not lacks_memory:
                     raise
                 reason = said_by(error)
             self._note(part, reason)  # here the error is gone, and with it the tensors that its traceback holds
@@ -91,10 +92,6 @@ class Fitting:
     def _is_too_large(self, batch: Batch) -> bool:
         texts, tokens = attended(batch).shape
         return self.too_large is not None and texts * tokens**2 >= self.too_large[0] * self.too_large[1] ** 2
-
-
-def _is_lack_of_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or type(error) is RuntimeError
 
 
 def _halves(batch: Batch) -> list[Batch]:

@@ -28,7 +28,8 @@ def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
     """Return which labels each text has, bool ``(N, L)``; None if they are not known."""
     if labels is None:
         return None
-    given = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else [_listed(each) for each in labels]
+    given = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else labels
+    given = [list(each) if isinstance(each, tuple | set | np.ndarray) else each for each in given]
     if len(given) != texts or not all(isinstance(each, list) for each in given):
         raise AttestError(f"there are {len(given)} labels for {texts} texts, and the model decides several labels. {HOW}")
     whole = [each for row in given for each in row]
@@ -39,10 +40,6 @@ def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
     for place, row in enumerate(given):
         found[place, [known[str(each)] for each in row]] = True
     return found
-
-
-def _listed(labels: Any) -> Any:
-    return list(labels) if isinstance(labels, tuple | set | np.ndarray) else labels
 
 
 def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[list[Batch], dict[str, float]]:
