@@ -110,7 +110,7 @@ def _uniform(rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterato
     found = _accuracies(rows, "E4")
     if pair is not None and found:
         does = {1: "does worse", 0: "is not shown to do worse", -1: "does better"}[pair.better]
-        rightly = f"It decides {percent(found[UNIFORM], 1)} of the {units} rightly, learned attention {base}"
+        rightly = f"It decides {percent(found[UNIFORM], 1)} of the {units} rightly, and learned attention {base}"
         yield Conclusion(f"Uniform attention {does} than learned attention.", f"{rightly} ({pair.tested}).")
 
 
@@ -143,10 +143,10 @@ def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, mo
         does = " does" if of_use.better == 1 else ""
         best = f"The base's attention {guides} {model} better than uniform attention{does}."
     kept = [_called(name) for name in found if pairs[name].better < 1]
-    figures = f"Decided rightly under {', '.join(f'{_called(name)}: {percent(value, 1)}' for name, value in found.items())}"
-    tested = "" if of_use is None else f" (the base's against uniform, {of_use.tested})"
-    keeps = f"Not shown to be worse than the base itself, {base}: {', '.join(kept) or 'none of these'}."
-    yield Conclusion(best, f"{figures}{tested}. {keeps}")
+    shares = ", ".join(f"{percent(value, 1)} with {_called(name)}" for name, value in found.items())
+    tested = "" if of_use is None else f" (the base's attention against uniform attention, {of_use.tested})"
+    keeps = f"Not shown to be worse than the base itself ({base}): {', '.join(kept) or 'none of these'}."
+    yield Conclusion(best, f"Share decided rightly: {shares}{tested}. {keeps}")
 
 
 def _accuracies(rows: Rows, experiment: str) -> dict[str, float]:

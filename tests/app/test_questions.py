@@ -40,7 +40,7 @@ def test_its_page_shows_the_questions_and_says_how_often_attention_finds_the_sup
     page = run.report.read_text()
     assert "Question or hypothesis: Where is " in page
     assert "The words that decide are known in this corpus" in page
-    assert "Underlined: the tokens that decide the label." in page
+    assert "A line is under the tokens that decide the label." in page
 
 
 def test_a_text_without_a_question_is_not_explained(run, capsys, snapshot):

@@ -76,7 +76,7 @@ def test_a_guide_keeps_the_accuracy_where_it_is_not_worse_by_more_than_chance(sn
     none = said(GUIDES, worse, pair(1, 0.01))[-1]
     assert none.figures == snapshot
     one = said(GUIDES, worse | {"guide: base's attention": pair(1, 0.06)}, pair(1, 0.01))[-1]
-    assert one.figures.endswith("Not shown to be worse than the base itself, 90.0 %: the base's attention.")
+    assert one.figures.endswith("Not shown to be worse than the base itself (90.0 %): the base's attention.")
 
 
 def test_taggers_are_compared_by_sentence_and_guide_themselves():
