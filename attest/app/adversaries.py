@@ -67,7 +67,7 @@ def _require_projection(choices: AdversaryChoices, projection: Settings) -> None
         return
     if not declared(projection, "reads_scores"):
         raise AttestError(
-            "PROJECTION=uniform has no attention that an adversary could differ from or learn; expected another. Type "
+            "PROJECTION=uniform has no learned attention, which an adversary needs; expected another projection. Type "
             "PROJECTION=softmax, or make controls, which compares with uniform attention."
         )
     if is_sparse(projection) and choices.divergence == "kl":
@@ -114,8 +114,8 @@ def require_controls(base: Settings) -> None:
         )
     if run["projection"] == "uniform" or run["model"] == "average":
         raise AttestError(
-            f"MODEL={run['model']} PROJECTION={run['projection']} is a control itself; expected the model to compare "
-            "controls with. Type MODEL=bilstm PROJECTION=softmax"
+            f"MODEL={run['model']} PROJECTION={run['projection']} is a control itself; expected the model that "
+            "controls are compared with. Type MODEL=bilstm PROJECTION=softmax"
         )
     require_comparable(base)
 

@@ -323,8 +323,8 @@ def require_trusted(settings: dict[str, Any], trusted: Iterable[str], where: str
     """Refuse settings that name an unknown class, or an experiment whose file would lie outside the folder of the run."""
     if strange := strange_class(settings, trusted):
         raise AttestError(
-            f"{where} names {strange}, which is neither Attest's nor torch's, and would run; expected a run without code of "
-            f"its own. If you know this code, add --trust {strange.rpartition('.')[0]}"
+            f"{where} names {strange}, which belongs neither to Attest nor to torch, and its code would run; expected a run "
+            f"without code of its own. If you know this code, add --trust {strange.rpartition('.')[0]}"
         )
     if unsafe := [name for name in settings["experiments"] if not IDENTITY.fullmatch(str(name))]:
         raise AttestError(f"{where} has an experiment {unsafe[0]!r}; expected letters, digits, - and _ alone, such as E2.")

@@ -130,8 +130,8 @@ def _require_parts(data: Any, trainer: Trainer) -> TextDataModule:
         )
     if trainer.limit_test_batches != 1.0:
         raise AttestError(
-            f"trainer.limit_test_batches is {trainer.limit_test_batches} and run.until is set: each says how many texts are "
-            "read; expected one of both. Leave one out."
+            f"trainer.limit_test_batches is {trainer.limit_test_batches} and run.until is set, and both limit the texts that "
+            "are read; expected one of the two. Leave one out."
         )
     return data
 

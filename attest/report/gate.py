@@ -241,7 +241,7 @@ def _measured(folder: RunFolder, key: str) -> Sample:
     path = folder.evidence(experiment)
     if experiment == "test":
         raise AttestError(
-            f"{key} is no mean over texts, so that no interval of a mean holds; expected test/accuracy. Leave it out."
+            f"{key} is no mean over texts, so it has no confidence interval; expected test/accuracy. Leave it out."
         )
     if experiment not in EXPERIMENTS:
         near = ", ".join(nearest(key, measures()))
@@ -280,10 +280,10 @@ def _range(key: str, values: pd.Series) -> tuple[float, float]:
     if pd.api.types.is_bool_dtype(values) or (column is not None and column.type == "bool"):
         return 0.0, 1.0
     if column is None or column.range is None or not pd.api.types.is_numeric_dtype(values):
-        raise AttestError(f"{key} is not one ordered number a text; expected a measure such as E2/tvd_median.")
+        raise AttestError(f"{key} is not one number for each text; expected a measure such as E2/tvd_median.")
     if not np.isfinite(column.range).all():
         raise AttestError(
-            f"{key} has no least or no greatest value, so that one text could move its mean anywhere and no interval holds; "
+            f"{key} has no smallest or no largest possible value, so its mean has no confidence interval here; "
             "expected a measure with a range, such as E2/tvd_median."
         )
     return column.range

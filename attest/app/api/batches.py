@@ -48,8 +48,8 @@ def batches_of(
     several = all(isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in given)
     if several and not getattr(encode, "segments", 0):
         raise AttestError(
-            "the texts are pairs of texts, or lists of words; expected single texts, since nothing here says how these are "
-            "read. Give tokenizer=tokenizer for a model of transformers, or join words: "
+            "the texts are pairs of texts, or lists of words; expected single texts, because nothing says how to read "
+            "pairs or lists. Give tokenizer=tokenizer for a model of transformers, or join words: "
             'attest.trial(model, [" ".join(words) for words in texts], …)'
         )
     if several or all(isinstance(each, str) for each in given):
@@ -63,7 +63,7 @@ def batches_of(
         raise AttestError(f"text {place} is {str(other)[:20]!r}, of the type {kind}; expected a string. Leave it out.")
     elif labels is not None:
         raise AttestError(
-            "labels= goes with a list of texts; expected the labels of batches under the key 'label' of each batch."
+            "labels= is for a list of texts, and batches were given; expected labels under the key 'label' of each batch."
         )
     else:
         batches = [_checked(batch) for batch in given]

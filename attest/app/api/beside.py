@@ -74,8 +74,8 @@ def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Se
     unit = fitting[0]
     if any(not torch.equal(text.places[unit][0], text.places[other][0]) for text in units for other in fitting[1:]):
         raise AttestError(
-            f"{what} may have one number a {unit} or one a {fitting[-1]}: every text has as many of both, and "
-            "they are not the same; expected one a token, special ones included."
+            f"{what} has one number for each {unit} or for each {fitting[-1]}, and nobody can tell which, because every text "
+            "has equally many of both; expected one number for each token, special tokens included."
         )
     places = [text.places[unit] for text in units]
     read = [len(where[where >= 0].unique()) for where, _ in places]
@@ -99,7 +99,7 @@ def _row(what: str, numbers: Any) -> np.ndarray:
         place = int(np.flatnonzero(~np.isfinite(values))[0])
         raise AttestError(
             f"{what} is {values[place]} at place {place}; expected finite numbers. Leave out "
-            "the text, or say 0 of what is not important."
+            "the text, or give 0 for unimportant tokens."
         )
     return values
 
@@ -130,7 +130,7 @@ def columns_by_text(
         table = pd.read_parquet(what)
     if read.batched:
         raise AttestError(
-            f"{wanted} come in a table whose rows are found by their text, but the data are token ids; expected texts. For "
+            f"the rows of a table of {wanted} are matched by their text, but the data are token ids; expected texts. For "
             "token ids give lists, in the order of the data."
         )
     names = [*map(str, table.columns)]
@@ -138,8 +138,8 @@ def columns_by_text(
     text = first_of((*FIRST, *TEXTS) if second else (*TEXTS, *FIRST, *TOKENS), names)
     if text is None:
         raise AttestError(
-            f"{what} has the columns {some(names)}, and none of them is called as texts are; expected a column text, by which "
-            "the numbers are found."
+            f"{what} has the columns {some(names)}, and none has a usual name for texts; expected a column named text, by "
+            "which rows are matched."
         )
     columns = [name for name in names if name not in (text, second) and holds(name, table[name])]
     if not columns:

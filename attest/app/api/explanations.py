@@ -35,8 +35,8 @@ def require_one_decision(option: str, batches: Sequence[Batch], of_others: bool)
     """Refuse the option ``explanations`` or ``rationales`` if the model makes several decisions about a text."""
     if of_others or any(batch["token_ids"].ndim != 2 for batch in batches):
         raise AttestError(
-            f"{option}= says of each token of a text what it has to do with one decision, and this model makes several, of "
-            f"words, labels, choices, answers or sentences; expected a model that decides of a text. Leave {option} out."
+            f"{option}= is about one decision for each text, and this model makes several: about words, labels, choices, "
+            f"answers or sentences; expected a model that classifies texts. Leave {option} out."
         )
 
 
@@ -86,7 +86,7 @@ def _require_names(named: Any) -> None:
                 "names of columns, such as shap or my-method."
             )
         if column in taken or columns.count(column) > 1:
-            raise AttestError(f"an explanation is called {name}, as another reading is; expected a name of its own.")
+            raise AttestError(f"two readings are called {name}; expected another name for the explanation.")
 
 
 def _has_numbers(_name: str, column: pd.Series) -> bool:

@@ -189,8 +189,8 @@ class _Table:
         if text is None:
             one = max(rest, key=lambda name: len(str(self.values(name)[:1])), default="text")
             raise AttestError(
-                f"the {self.kind} has the columns {some(names)}, and none of them is called as texts are; expected the name "
-                f"of one. For example: attest.trial(model, data, text_column={one!r}, tokenizer=tokenizer)"
+                f"the {self.kind} has the columns {some(names)}, and none has a usual name for texts; expected the name "
+                f"of the right one. For example: attest.trial(model, data, text_column={one!r}, tokenizer=tokenizer)"
             )
         texts = self.values(text)
         if not texts:

@@ -70,8 +70,8 @@ class AttentionTrial(TrainerCallback):
     def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Refuse this callback among the ``callbacks=`` of a Trainer, because it could not log from there."""
         raise AttestError(
-            "AttentionTrial is among the callbacks= of a Trainer, and no callback there is told what the Trainer logs to; "
-            "expected to be attached once the Trainer is made: AttentionTrial(texts, …).attach(trainer)"
+            "AttentionTrial is among the callbacks= of a Trainer, where a callback cannot log; expected it to be attached "
+            "after the Trainer is made: AttentionTrial(texts, …).attach(trainer)"
         )
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -24,13 +24,15 @@ def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, str
     from attest.models.pretrained.windows import windowed
 
     if getattr(network, "crosses", False):
-        raise AttestError("windows are of a model with one stack of layers; expected an encoder. Leave window out.")
+        raise AttestError("windows need a model with one stack of layers; expected an encoder. Leave window out.")
     if isinstance(encode, PromptEncoder):
-        raise AttestError("a prompt asks at its end, and a window has no such end; expected a classifier. Leave window out.")
+        raise AttestError(
+            "a prompt ends with its question, and windows lose that end; expected a classifier. Leave window out."
+        )
     if not isinstance(encode, Encoder) or not all(isinstance(text, str) for text in texts):
         raise AttestError(
-            "texts are read in windows where each is one string and a tokenizer of transformers reads it; expected a list of "
-            "texts and tokenizer=tokenizer. Leave window out for pairs, batches and an encode of your own."
+            "windows need texts that are single strings, and a tokenizer of transformers; expected a list of texts and "
+            "tokenizer=tokenizer. Leave window out for pairs, batches and an encode of your own."
         )
     found = windowed(network, encode.tokenizer, encode.longest, window, stride, pooled)
     encode.longest = WHOLE
@@ -42,7 +44,7 @@ def require_suited(names: Iterable[str], network: Any) -> None:
     for name in names:
         if name in INSIDE and not INSIDE[name].suits(network):
             raise AttestError(
-                f"{name} asks about keys, values, heads or the last token of a text, and a text in windows has these once in "
+                f"{name} asks about keys, values, heads or the last token of a text, and a text in windows has several of "
                 f"each; expected some of {', '.join(suited(network))}."
             )
 

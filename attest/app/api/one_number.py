@@ -35,8 +35,8 @@ def numbers_of(labels: Any, texts: int) -> Tensor | None:
         found = np.array([float(each) for each in given])
     except (TypeError, ValueError) as error:
         raise AttestError(
-            f"a label is no number ({error}), and the model says a number of each text; expected numbers. Leave labels out if "
-            "they are classes."
+            f"a label is no number ({error}), and the model gives a number for each text; expected numbers. Leave labels out "
+            "if they are classes."
         ) from error
     if len(found) != texts:
         raise AttestError(f"there are {len(found)} labels for {texts} texts; expected one for each.")

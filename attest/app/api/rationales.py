@@ -169,7 +169,7 @@ def _starred(place: int, row: Any, text: Any) -> np.ndarray:
     if not same or not {*stars} <= {0, 2}:
         raise AttestError(
             f"the rationale of text {place} is {' '.join(parts)[:40]!r}, and the text is {' '.join(texts)[:40]!r}; expected "
-            "the same words, two stars around each that is marked."
+            "the same words, with each marked word between stars, as in *fine*."
         )
     return np.array([count == 2 for count in stars], dtype=np.float64)
 

@@ -221,7 +221,7 @@ def trial(
     counted = None if processes == "ranks" else processes
     require_bounds({"seed": seed, "batch_size": batch_size, "processes": counted, "until": until})
     if window is None and (stride, pooled) != (0, "mean"):
-        raise AttestError("stride and pooled are of windows, and no window was given; expected window= with the most tokens.")
+        raise AttestError("stride and pooled describe windows, and no window was given; expected window=, its most tokens.")
     read = given(data, labels, Columns(text_column, second_column, label_column))
     model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
     with on_device(model, device):
@@ -404,7 +404,7 @@ def _with_readings(
         settings["E15"] = {"texts": TEXTS_COMPARED} | settings.get("E15", {})
     if readings is not None:
         if "E15" not in settings:
-            raise AttestError("readings are compared by E15, which was not asked for; expected it among the experiments.")
+            raise AttestError("readings= is for the experiment E15, which was not asked for; expected E15, too.")
         settings["E15"]["readings"] = tuple(readings)
     return settings
 
@@ -416,7 +416,7 @@ def _require_reading(reading: str | None, explanations: Sequence[str], measures:
     if reading not in (*READINGS, *explanations) or tags:
         raise AttestError(
             f"the reading {reading!r} is not known; expected one of {', '.join([*READINGS, *explanations])}, and a model that "
-            "decides of texts."
+            "classifies texts."
         )
     known = [name for name, spec in EXPERIMENTS.items() if spec.any_reading]
     if other := [name for name in measures if name not in (*known, "E15")]:

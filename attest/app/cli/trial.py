@@ -104,7 +104,7 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
         )
     numbers = typed.prompt is None and gives_number(config)
     if numbers and typed.labels is not None:
-        raise AttestError(f"{typed.model} says one number of each text, and --labels names classes; leave --labels out.")
+        raise AttestError(f"{typed.model} gives one number for each text, and --labels names classes; leave --labels out.")
     data = labelled(
         typed.data,
         typed.split,

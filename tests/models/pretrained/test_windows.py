@@ -207,7 +207,7 @@ REFUSED = {
         "the window has 65 tokens, and BertForSequenceClassification reads at most 64",
     ),
     "pooled": ({"window": 12, "pooled": "median"}, "pooled is 'median'; expected one of mean, max, mean-of-probabilities"),
-    "alone": ({"stride": 4}, "stride and pooled are of windows, and no window was given"),
+    "alone": ({"stride": 4}, "stride and pooled describe windows, and no window was given"),
     "keys": (
         {"window": 12, "experiments": ["E9"]},
         r"E9 asks about keys, .* expected some of E1, E2, E3, E8, E10, E14, E15",
