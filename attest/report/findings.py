@@ -205,7 +205,7 @@ class Findings:
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
         """Return link, question and drawn lines of each section at the top of the page, deciding tokens first if marked."""
         known = truth_lines(self.instances, self.table("E1"))
-        drawn = [("truth", "In which share of texts does the top token decide?", known)] if known else []
+        drawn = [("truth", "In how many texts does the top token decide?", known)] if known else []
         for group in self.measured:
             placed = [line for line in group.lines if line.place(line.value) is not None]
             if group.experiment == "E15" and (readings := self.table("E15")) is not None:

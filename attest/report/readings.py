@@ -114,7 +114,7 @@ K = (1, 3, 5)
 """The numbers of first tokens that are compared."""
 DRAWN = 3
 """The number of first tokens that is drawn."""
-QUESTION = f"Which share of its {DRAWN} first tokens do others rank first?"
+QUESTION = f"How many of its {DRAWN} first tokens do others share?"
 ALIVE = 12
 """The count of 8-byte numbers in memory for each token of each importance while first tokens are compared."""
 ABOUT_SAME = "Of the tokens that attention ranks first, the share that the other reading ranks first, too."

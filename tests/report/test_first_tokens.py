@@ -141,6 +141,6 @@ def test_the_answer_and_the_band_say_it_beside_the_correlation(small_run):
     found = Findings(small_run)
     assert "The token with the most attention is also the first of gradient × input in" in found.answers["E1"]
     questions = [question for _, question, _ in found.pictures]
-    assert questions.index("Which share of its 3 first tokens do others rank first?") == 1 + questions.index(
+    assert questions.index("How many of its 3 first tokens do others share?") == 1 + questions.index(
         "Does attention rank tokens as their importance does?"
     )

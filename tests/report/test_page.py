@@ -82,7 +82,7 @@ def test_it_says_first_whether_attention_is_right_and_of_each_test_what_it_misse
 def test_it_opens_with_a_picture_a_question_the_truth_first_each_with_what_it_is_held_against(small_run):
     band = html.unescape(small_run.report.read_text()).split('<ul class="glance">')[1].split("</ul>")[0]
     questions = re.findall(r"<h3>(?:<span.*?</span>)?<a href=.*?>(.*?)</a></h3>", band)
-    assert questions[:2] == ["In which share of texts does the top token decide?", "Is the model worth asking?"]
+    assert questions[:2] == ["In how many texts does the top token decide?", "Is the model worth asking?"]
     assert len(questions) == len({*questions}) == band.count("<li")
     truth, accuracy, *_ = band.split("<li")[1:]
     assert truth.count('class="scale"') == truth.count('class="control"') == 3
