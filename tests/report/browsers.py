@@ -1,8 +1,8 @@
 """What tests in a real browser share.
 
-They need Playwright (``pip install playwright``) and a Chromium on the path, and are skipped where one is missing. Those in
-Firefox need ``playwright install firefox``, or a Firefox on the path that fits the Playwright (1.60 fits Firefox 153). The
-rules of accessibility need axe-core (``npm install axe-core``, or ``AXE_CORE=<axe.min.js>``).
+They need Playwright (``pip install playwright``) and a Chromium on the path, and are skipped where one is missing; those in
+Firefox need ``playwright install firefox``. The rules of accessibility need axe-core (``npm install axe-core``, or
+``AXE_CORE=<axe.min.js>``).
 """
 
 import os
@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FIREFOX = next(filter(None, map(shutil.which, ("firefox", "firefox-esr"))), None)
 AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"))
 WIDTHS = (390, 1400)
 
