@@ -14,7 +14,7 @@ from attest.experiments.judges.judging import sentence_about
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
-from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, Verdict, needed
+from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, Verdict, needed
 from attest.report.answer import answered, error, error_and_estimate, needing, reasons, told, unanswerable
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Pairing, pairing
@@ -166,7 +166,7 @@ class Findings:
                 "sentence": said,
                 "error": error(each.wrong),
                 "in_full": error_and_estimate(each),
-                "reasons": reasons(each),
+                "reasons": [] if each.answer == NOT_LEARNED else reasons(each),
                 "texts": each.texts,
                 "example": each.example if about == "tokens" else None,
                 "instead": self.answers.get("E15") if "E15" in self.experiments and each.answer in (NO, IN_PART) else None,
