@@ -44,15 +44,15 @@ def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> Non
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
         raise AttestError(f"{told} gets {wrong} of {len(texts.ids)} labels wrong; expected none. Correct its decision.")
     same = int((network(texts.exchanged, texts.mask).argmax(dim=-1) == texts.labels).sum())
-    by_states, kept = moved_by_states(network, texts, sample)
-    for number, what in ((same, "the deciding words"), (kept, "its carrying states")):
-        if number:
-            raise AttestError(f"{told} keeps {number} decisions when {what} are exchanged; expected none. Correct its truth.")
-    for moved, what in ((moved_by_fillers(network, texts, sample), "tokens"), (by_states, "states")):
-        if moved > DELTA:
-            raise AttestError(
-                f"{told} moves by {moved:.3g} when other {what} are replaced; expected {DELTA}. Correct its truth."
-            )
+    by_tokens, (by_states, kept) = moved_by_fillers(network, texts, sample), moved_by_states(network, texts, sample)
+    for refused, why in (
+        (same, f"keeps {same} decisions when the deciding words are exchanged; expected none"),
+        (by_tokens > DELTA, f"moves by {by_tokens:.3g} when other tokens are replaced; expected {DELTA}"),
+        (by_states > DELTA, f"moves by {by_states:.3g} when other states are replaced; expected {DELTA}"),
+        (kept, f"keeps {kept} decisions when its carrying states are exchanged; expected none"),
+    ):
+        if refused:
+            raise AttestError(f"{told} {why}. Correct its truth.")
 
 
 def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
