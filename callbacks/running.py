@@ -100,7 +100,9 @@ class EvaluatedSplit:
     @cached_property
     def _rows_by_batch(self) -> list[list[int]] | None:
         batches = getattr(self.loader, "batch_sampler", None)
-        rows = batches.sampler if type(batches) is BatchSampler else None
+        if type(batches) is not BatchSampler:
+            return None
+        rows = batches.sampler
         in_order = type(rows) is SequentialSampler or (type(rows) is DistributedSampler and not rows.shuffle)
         return list(batches) if in_order else None
 
