@@ -6,8 +6,8 @@
 A requirement is an answer of the verdict, or a measure with a bound; summary.json of the run lists the measures. Put a
 requirement in quotes, because a shell reads > as a redirection to a file. The gate treats the texts as a random sample of all
 such texts, and computes a confidence interval for the mean over all of them. A bound passes if the whole interval lies on its
-right side, and fails if the whole interval lies on its wrong side. Otherwise the bound is undecided. A wrong requirement
-passes in at most 5 of 100 cases, and a right requirement fails in at most 5 of 100. These rates also hold if you gather
+right side, and fails if the whole interval lies on its wrong side. Otherwise the bound is undecided. A false requirement
+passes in at most 5 of 100 cases, and a true requirement fails in at most 5 of 100. These rates also hold if you gather
 evidence with --until and ask the gate after each further text.
 
 Exit codes: 0 every requirement passes, 1 one fails, 2 none fails and one is undecided, 64 nothing could be decided.
