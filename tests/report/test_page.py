@@ -174,7 +174,7 @@ def test_what_was_not_run_is_folded_and_named_once_and_columns_without_a_number_
     shuffled = page.split('<div id="E2">')[1].split("</table>")[0]
     assert (">Controls</th>" in accuracy, ">Controls</th>" in shuffled) == (True, False)
     assert ">Published</th>" not in page
-    assert "No published number is known of this setting." in page
+    assert "No published number of this setting is known." in page
 
 
 def test_what_is_undefined_on_every_text_is_named_and_has_neither_row_nor_column(run):
