@@ -1,5 +1,4 @@
-"""The corpus bAbI as Jain & Wallace 2019 use it: a story, a question, a one-word answer, and the statements that support the
-answer.
+"""The corpus bAbI as Jain & Wallace 2019 use it: questions about stories, with the statements that support each answer.
 
 Its files are numbered lines, and questions among them with answer and supporting facts behind tabs:
 
@@ -190,7 +189,10 @@ def _parts(text: str, place: str) -> tuple[str, str, list[int]]:
 
 
 def lines_of(stories: Iterable[Any]) -> Iterator[str]:
-    """Convert stories of the Hub, lists of lines or a list for each of ``FIELDS``, into lines in bAbI's public text format."""
+    """Convert stories from the Hub into lines of bAbI's public text format.
+
+    A story is a list of lines, or has a list for each of ``FIELDS``.
+    """
     for story in stories:
         columns = story if isinstance(story, dict) else {name: [line[name] for line in story] for name in FIELDS}
         for number, text, answer, facts in zip(*(columns[name] for name in FIELDS), strict=True):

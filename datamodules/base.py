@@ -1,4 +1,4 @@
-"""The base class of all DataModules, which reads a corpus, encodes its splits, forms batches and deals them to the ranks."""
+"""The base class of all DataModules, which reads a corpus, encodes its splits and distributes batches to the processes."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -112,16 +112,16 @@ class TextDataModule(LightningDataModule):
         raise NotImplementedError(f"{type(self).__name__} must say where its texts come from: define read.")
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
-        """Cut raw texts into words as the corpus does, strings ``(N,)`` -> lists of strings ``(N,)``."""
+        """Cut raw texts into words by the rules of the corpus, strings ``(N,)`` -> lists of strings ``(N,)``."""
         return pa.array([text.split() for text in texts.to_pylist()], TOKENS)
 
     def documents_of(self, texts: Sequence[str]) -> Documents:
-        """Prepare any texts as the corpus is prepared; return documents without labels whose ids count from 0."""
+        """Tokenise any texts like those of the corpus; return documents without labels, whose ids count from 0."""
         documents = self.words_of(texts)
         return documents if self.subwords is None else in_subwords(documents, self._cutter)
 
     def words_of(self, texts: Sequence[str]) -> Documents:
-        """Return any texts as documents of words, even if the model reads subwords."""
+        """Tokenise any texts into documents of words, even if the model reads subwords."""
         tokens = self.tokenise(pa.array(texts, pa.string()))
         sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
         return Documents.of(range(len(texts)), tokens, sentences=sentences)
@@ -189,7 +189,7 @@ class TextDataModule(LightningDataModule):
         return {}
 
     def encode(self, documents: Documents) -> EncodedDocuments:
-        """Return the texts as token ids; all unknown words get one id."""
+        """Map texts to token ids; all unknown words get one id."""
         if documents.has("question"):
             return EncodedQuestions(documents, self.vocabulary)
         encoded = EncodedSentences if self.sentences else EncodedDocuments
@@ -197,7 +197,7 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def pretrained_embeddings(self) -> Tensor | None:
-        """Return the vectors that ``embeddings`` names, by token id, float32 ``(vocab_size, E)``; None if it names none."""
+        """Return the pretrained vector of each token id, float32 ``(vocab_size, E)``; None if no ``embeddings`` are named."""
         if self.embeddings is None:
             return None
         source = self.embeddings if isinstance(self.embeddings, str) else WordVectors.of(self.embeddings)
@@ -205,12 +205,12 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def record(self) -> DataRecord:
-        """Return the record of the data of the trained model if there is a model, else of the current data."""
+        """Return the record of the trained model's data, or of the current data if there is no trained model."""
         return self.found if self.expected is None else self.expected.record
 
     @cached_property
     def found(self) -> DataRecord:
-        """Return the record of the current data."""
+        """Compute the record of the current data."""
         corpus = self.corpus
         tokenising = self.tokenising()  # known once texts are read
         if self.subwords is not None:

@@ -32,7 +32,7 @@ def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
 
 
 def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
-    """Return the sizes of batches, each of which is full or would exceed the share ``limit`` of padding with one more text."""
+    """Return batch sizes: a batch is full, or one more text would raise its share of padding above ``limit``."""
     sizes: list[int] = []
     size, tokens = 0, 0
     for length in ordered:
@@ -71,7 +71,7 @@ def _consecutive(order: np.ndarray, sizes: list[int]) -> list[list[int]]:
 
 
 def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> list[list[int]]:
-    """Return every ``ranks``-th batch, from the batch ``rank`` on; a rank without a batch gets one empty batch.
+    """Return the batches of one rank: every ``ranks``-th batch from number ``rank`` on, or one empty batch if there is none.
 
     A rank without any batch would leave evaluation early, and the others would wait for it.
 

@@ -1,4 +1,4 @@
-"""The CNN corpus of questions as Jain & Wallace 2019 use it: an article, a sentence with a gap, an entity for the gap."""
+"""The CNN corpus of questions as Jain & Wallace 2019 use it: which entity of an article fills the gap in a sentence."""
 
 import os
 from collections.abc import Iterator
@@ -132,7 +132,7 @@ def _split_into_words(table: pa.Table) -> Documents:
 
 
 def _named(documents: Documents, names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return which passage contains which of these entities, each pair once: rows and classes, int64 ``(M,)``, in order."""
+    """Return all pairs of a passage and an entity that it contains, each once: rows and classes, int64 ``(M,)``, in order."""
     passages = documents.table["tokens"].combine_chunks()
     classes = pc.index_in(pc.list_flatten(passages), value_set=names)
     row, found = (

@@ -117,7 +117,7 @@ class Documents:
 
     @property
     def as_read(self) -> pa.Array:
-        """Return each text with its question as one lower-case string; two texts that a model reads alike are equal."""
+        """Return each text with its question as one lower-case string, by which texts with equal words are found."""
         parts = [pc.binary_join(self.table[name].combine_chunks(), " ") for name in ("tokens", "question") if self.has(name)]
         return pc.utf8_lower(pc.binary_join_element_wise(*parts, "\0"))
 
@@ -178,7 +178,7 @@ class Corpus:
         return {split: len(documents) for split, documents in self.splits.items()}
 
     def with_each(self, change: Callable[[Documents], Documents]) -> "Corpus":
-        """Return the corpus with each of its splits changed; the vocabulary is unchanged."""
+        """Return the corpus with a function applied to each split; the vocabulary is unchanged."""
         return replace(self, train=change(self.train), validation=change(self.validation), test=change(self.test))
 
     def require_texts(self, name: str) -> "Corpus":

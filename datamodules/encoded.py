@@ -98,7 +98,7 @@ class EncodedDocuments(Dataset):
 
 
 class EncodedSentences(EncodedDocuments):
-    """A data set of texts as lists of sentences: ``(B, T)`` becomes ``(B, S, T)``, and a batch has two masks."""
+    """A data set of texts as lists of sentences, whose batches have token ids ``(B, S, T)`` and two masks."""
 
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         super().__init__(documents, vocabulary)
@@ -169,7 +169,7 @@ def _starts(lengths: np.ndarray) -> Tensor:
 
 
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
-    """Return which tokens of each text of a split are erased, bool ``(T,)``, by id of the text."""
+    """Read which tokens of each text in a split are erased; return bool ``(T,)`` by id of the text."""
     if not path.is_file():
         raise AttestError(f"data.init_args.erased: {path} does not exist; expected a table that `attest roar` wrote.")
     rows = pd.read_parquet(path)
@@ -184,7 +184,7 @@ def corpus_in_subwords(corpus: Corpus, subwords: "Subwords") -> Corpus:
 
 
 def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequence[str] = ()) -> Documents:
-    """Return the texts as a pretrained model reads them, as subwords with special tokens; say how many texts are cut.
+    """Cut texts into subwords with special tokens, as a pretrained model reads them; print how many texts were shortened.
 
     Only the first subword of a word has its tag; all subwords of a deciding word are deciding.
     """

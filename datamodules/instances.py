@@ -46,7 +46,7 @@ class FileOptions:
 
 @dataclass(frozen=True)
 class Instance:
-    """A text, a pair of texts or a list of words, with its class, its labels or its tags; or the problem of a row."""
+    """A row of a file: a text, a pair or a list of words, with its class, labels or tags; or the problem of the row."""
 
     number: int
     """Of its row, counted from 0."""
@@ -137,7 +137,7 @@ def _complaint(source: str, rows: Sequence[FileRow | Instance]) -> str:
 
 @dataclass(frozen=True)
 class FileColumns:
-    """The columns of a file that hold texts and labels.
+    """The columns of a file that contain texts and labels.
 
     Args:
         words: texts are lists of words, or words with blanks between, and are not tokenised.
@@ -168,7 +168,7 @@ class FileColumns:
 
 
 def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> FileColumns:
-    """Return the columns that the user names, else those that their names or, of two columns, their lengths suggest."""
+    """Return the columns that the user names, else those that usual names or the lengths of the texts suggest."""
     text, label, second = options.text_column, options.label_column, options.second_column
     names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
     for given in (text, label, second):
@@ -254,7 +254,7 @@ def _first_cell(rows: Sequence[FileRow], column: str) -> object:
 
 
 def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    """Return the column that has the likeliest of the known names, in any case; None if no column has one."""
+    """Return the column with the first name in ``known`` that occurs, in any case; None if no column has such a name."""
     there = [name for name in names if name != other_than]
     by_name = {name.lower(): name for name in there} | {name: name for name in there}
     return next((by_name[name] for name in known if name in by_name), None)

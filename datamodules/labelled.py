@@ -27,14 +27,14 @@ CORPORA = {name: module for name, module in STORED_CORPORA.items() if not issubc
 
 @dataclass(frozen=True)
 class Labelled:
-    """A list of texts with a label each.
+    """A list of texts with the labels of each text.
 
     Args:
         texts: strings, pairs of strings, or lists of words.
         labels: names of classes; in tagging, lists of names, one a word; of several labels, the list of each text.
         of: the number of texts in the source.
         whence: the source of the texts, in words.
-        every: all names that stand there, also of texts that were not chosen.
+        every: all names of labels in the source, also those of texts that were not chosen.
     """
 
     texts: list[Any]
@@ -44,7 +44,7 @@ class Labelled:
     every: frozenset[str]
 
     def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
-        """Return the labels with the names that a model uses."""
+        """Replace the names of labels by the names that a model uses."""
         known = by_name(self.every, names, how, numbered)
         return [
             [names[known[tag]] for tag in label] if isinstance(label, list) else names[known[label]] for label in self.labels

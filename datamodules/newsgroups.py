@@ -118,7 +118,7 @@ def _of_jw_length(posts: Documents) -> Documents:
 
 
 def _with_empty_word(posts: Documents) -> pa.ChunkedArray:
-    """Return the tokens of the posts; an empty post gets one empty word, as from splitting an empty string."""
+    """Return the tokens of posts; an empty post gets one empty word, as if an empty string were split at blanks."""
     empty = int((posts.lengths == 0).sum())
     return pa.chunked_array([*posts.table["tokens"].chunks, pa.array([[""]] * empty, TOKENS)])
 

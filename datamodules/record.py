@@ -1,4 +1,4 @@
-"""The record of a model's data: its vocabulary and classes, and the fingerprints of its splits.
+"""The record of a model's data: vocabulary, classes and the fingerprints of the splits.
 
 A run keeps the record in its folder (``data.json``) and in its checkpoints. Later commands read new texts by the record and
 refuse data that have changed.
@@ -26,7 +26,7 @@ PREPROCESSING = 1
 
 @dataclass(frozen=True)
 class DataRecord:
-    """A record of what a model must know of its data, as plain values.
+    """A record of the data of a trained model, as plain values: vocabulary, classes, counts and fingerprints.
 
     Args:
         words: the words of the vocabulary, in id order.
@@ -152,7 +152,7 @@ def _digest(file: Path) -> str:
 
 @dataclass(frozen=True)
 class Expected:
-    """A record with which data must agree, and the name of the owner of the record."""
+    """A record that data must agree with, and the owner of the record in words."""
 
     record: DataRecord
     whose: str

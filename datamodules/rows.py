@@ -1,4 +1,4 @@
-"""The rows of the user's files (CSV, TSV, JSONL, parquet) or of a dataset on the Hub; each row knows its place.
+"""The rows of the user's files (CSV, TSV, JSONL, parquet) or of a dataset on the Hub, each with its line or row number.
 
 A row that cannot be read is kept with its problem, so that one message can name all bad rows of a file.
 """
@@ -34,7 +34,7 @@ LONGEST_CELL = 2**31 - 1
 
 @dataclass(frozen=True)
 class FileRow:
-    """A row of a file, with its place.
+    """A row of a file, with its line or row number.
 
     Args:
         place: ``line 12`` of a text file, counted from 1 with the header; ``row 12`` of another, counted from 0.
@@ -95,7 +95,7 @@ def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
 
 
 def _tsv(path: Path, encoding: str) -> Iterator[FileRow]:
-    """Read tab-separated cells; quotation marks are text, unless all stand as pandas and R write them, around whole cells."""
+    """Read tab-separated cells; quotation marks are text, unless all of them enclose whole cells."""
     text = _read_text(path, encoding)
     quoted = '"' in text and '"' not in QUOTED_CELL.sub("", text)
     if quoted:
@@ -168,7 +168,7 @@ def _row_of_json(line: str, place: str, encoding: str) -> FileRow:
 
 
 class TwiceError(Exception):
-    """A name that occurs twice in a JSON object, which needs one value."""
+    """The error for a name that occurs twice in a JSON object."""
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class StoredDataModule(TextDataModule):
         return Documents.of(ids, tokens, label=labels, sentences=sentences)
 
     def tenth_apart(self, documents: Documents) -> tuple[Documents, Documents]:
-        """Split training texts into training and validation by ``split_seed``, stratified by class in classification."""
+        """Split texts into training and a tenth for validation, by ``split_seed``; in classification, stratified by class."""
         parts = split_at_random(np.arange(len(documents)), VALIDATION, self.split_seed, documents.labels)
         train, validation = (documents.take(np.sort(part)) for part in parts)
         return train, validation
@@ -127,7 +127,7 @@ def between(documents: Documents, shortest: int, longest: int | None = None) -> 
 
 
 class QuestionDataModule(StoredDataModule):
-    """A corpus of passages with a question and an answer each; attention is over the passage, the question is its query.
+    """A corpus of passages, each with a question and an answer; attention over a passage depends on its question.
 
     Raises:  AttestError: texts are to be read as sentences or in subwords, or come without questions.
     """

@@ -1,7 +1,7 @@
-"""The tokenisers of the papers, each a function from an Arrow array of texts to an array of token lists; and sentences.
+"""The tokenisers of the papers, which map an Arrow array of texts to an array of token lists, and a splitter of sentences.
 
-All tokenisers keep one law, so that sentences have the tokens of the whole text: cutting a text after a blank and tokenising
-the pieces gives the tokens of the whole.
+All tokenisers follow one rule: if a text is cut after a blank, the tokens of the pieces are the tokens of the whole text. So
+sentences have the tokens of their text.
 """
 
 import re

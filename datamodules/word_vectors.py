@@ -1,4 +1,4 @@
-"""The pretrained word vectors from a text file, from an installed package, or from a file that is downloaded once.
+"""The pretrained word vectors, from a text file, an installed package, or a file that is downloaded once.
 
 Legend: V token ids of the vocabulary, E dimensions.
 """
@@ -84,7 +84,7 @@ RANDOM_STD = 0.1
 
 @dataclass(frozen=True)
 class VectorPackage:
-    """A Python package that contains the vectors as an array, and their words.
+    """A Python package that contains word vectors as an array, and the list of their words.
 
     Args:
         module: the module of the package, which is searched for and never run.
@@ -102,7 +102,7 @@ class VectorPackage:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A published set of vectors, with its source.
+    """A published set of word vectors, with its source.
 
     Args:
         dimensions: E.

@@ -24,13 +24,13 @@ Asked = tuple[str, str, list[int]]
 
 @dataclass
 class Stay:
-    """A period in which a thing is in one room.
+    """A period in which a thing stays in one room.
 
     Args:
-        room: where.
-        brought: the line by which whoever carried it came here.
-        carried: the line by which that person had taken it.
-        handler_came: the line by which whoever touched it last here came here.
+        room: the name of the room.
+        brought: the line in which the person who carried the thing came to the room.
+        carried: the line in which this person had taken the thing.
+        handler_came: the line in which the person who touched the thing last in the room had come there.
     """
 
     room: str
@@ -41,7 +41,7 @@ class Stay:
 
 @dataclass
 class World:
-    """The state of a story: where every person and thing is, and the lines that said so."""
+    """The state of a story: where every person and every thing is, and the lines of the story that say so."""
 
     draw: random.Random
     lines: list[str] = field(default_factory=list)
@@ -131,7 +131,7 @@ TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]
 
 
 def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:
-    """Generate stories with the wanted number of questions as lines in bAbI's format; equal arguments give equal lines."""
+    """Generate stories with the given number of questions as lines in bAbI's format; equal arguments give equal lines."""
     draw = random.Random(f"bAbI {task} {split} {seed}")
     for first in range(0, questions, QUESTIONS_A_STORY):
         yield from _story(task, min(QUESTIONS_A_STORY, questions - first), draw)

@@ -1,7 +1,7 @@
 """The checks that a network and a batch must pass before an experiment; each refusal says what is wrong.
 
-Shapes and the mask are checked in every batch. That attention sums to 1 and leaves padding out is checked once a network, in
-its first batch and in the first batch with padding.
+Shapes and the mask are checked in every batch. For each network, two batches show whether attention sums to 1 and is 0 at
+padding: the first one, and the first one with padding.
 
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
@@ -32,7 +32,7 @@ _REPEATABLE: WeakSet[nn.Module] = WeakSet()
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Return the logits of hidden states by the last three steps of a network: ``(B, T, H)``, ``(B, T)`` -> ``(B, C)``."""
+    """Compute logits from hidden states by a network's last three steps: ``(B, T, H)``, ``(B, T)`` -> ``(B, C)``."""
     return network.decode(hidden, network.project(network.score(hidden, mask), mask))
 
 
@@ -74,7 +74,7 @@ def _takes_two(step: Any) -> bool:
 
 
 def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
-    """Refuse a batch that is not as ``Observation`` describes it; ids may be None."""
+    """Refuse a batch whose shapes, types or values differ from those that ``Observation`` describes; ids may be None."""
     named = {"tokens": tokens} if ids is None else {"ids": ids, "tokens": tokens}
     for name, given in (*named.items(), ("mask", mask)):
         if not isinstance(given, Tensor):
@@ -120,7 +120,7 @@ def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int
 
 
 def require_gradient(network: nn.Module, hidden: Tensor) -> None:
-    """Refuse hidden states that have no gradient to the embedded input."""
+    """Refuse hidden states through which no gradient flows back to the embedded input."""
     if not hidden.requires_grad:
         raise AttestError(
             f"{type(network).__name__}.encode returned hidden states without a gradient; expected a gradient that reaches "
@@ -129,7 +129,7 @@ def require_gradient(network: nn.Module, hidden: Tensor) -> None:
 
 
 def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
-    """Refuse token ids that the embedding of a network does not have."""
+    """Refuse token ids that are outside the embedding table of a network."""
     sizes = [module.num_embeddings for module in network.modules() if isinstance(module, nn.Embedding)]
     least, most = int(tokens.min()), int(tokens.max())
     if sizes and (least < 0 or most >= max(sizes)):
@@ -140,7 +140,7 @@ def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
 
 
 def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], Tensor]) -> None:
-    """Refuse a network in training mode if two passes over a batch differ, as with dropout."""
+    """Refuse a network in training mode if two passes through one batch give different logits, for example by dropout."""
     if network in _REPEATABLE or (network in _PADDING_SEEN and not network.training):
         return
     training = [part for part in network.modules() if part.training]
@@ -169,7 +169,7 @@ def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
 def require_attention(
     network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, tokens: Tensor, mask: Tensor
 ) -> None:
-    """Check once for each network that its attention is a distribution over real tokens and that its steps agree."""
+    """Check, once for each network, that attention sums to 1 over real tokens and that ``forward`` agrees with the steps."""
     seen = _PADDING_SEEN.get(network)
     if seen or (seen is False and mask.all()) or not scores.isfinite()[mask].all():
         return
@@ -232,7 +232,7 @@ def _apart(found: Tensor, logits: Tensor) -> float:
 
 
 def _tolerance(values: Tensor) -> float:
-    """Return by how much a sum over thousands of tokens may be off by rounding: 3e-4 in single precision, 1e-8 in double."""
+    """Return the largest rounding error expected in a sum of thousands of values: 3e-4 in single precision, 1e-8 in double."""
     return torch.finfo(values.dtype).eps ** 0.5
 
 
@@ -246,7 +246,7 @@ CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
 
 @torch.no_grad()
 def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor] | None = None) -> None:
-    """Refuse a network whose predictions differ between its steps and its own forward pass, or with and without padding.
+    """Refuse a network if its four steps predict otherwise than its own forward pass, or if padding changes a prediction.
 
     Args:
         network: with the four steps, in evaluation mode. What it does itself is its method ``itself(tokens, mask, **given)``,
@@ -271,7 +271,7 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
 
 
 def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
-    """Return a network's own predictions ``(B, K)`` or ``(B, T, K)``; refuse it if its steps or ``forward`` give others."""
+    """Return the predictions ``(B, K)`` or ``(B, T, K)`` of a network; refuse it if its steps or ``forward`` give others."""
     ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
     if offers_forward(network):
         ways["its forward"] = network(tokens, mask)
@@ -299,7 +299,7 @@ def _without_padding(network: Any, logits: Tensor, mask: Tensor) -> Tensor:
 
 
 def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str) -> None:
-    """Refuse two predictions that differ by more than rounding; NaN equals NaN here, and is refused elsewhere."""
+    """Refuse two predictions that differ by more than rounding; two NaN count as equal."""
     close = CLOSE_IN_HALF if own.dtype in (torch.float16, torch.bfloat16) else CLOSE
     close *= max(1.0, float(own.nan_to_num().abs().max()))  # numbers may be large
     apart = (own - other).abs().masked_fill(own.isnan() & other.isnan(), 0).nan_to_num(nan=torch.inf).flatten(1).amax(dim=-1)

@@ -24,28 +24,28 @@ Scopes = dict[str, list[str]]
 
 
 class Resuming(Protocol):
-    """A network whose forward pass can begin at a layer, as in ``attest.models.networks``; optional.
+    """The optional method of a network whose forward pass can start at one of its layers.
 
     A subclass that overrides ``forward`` has to override ``resume`` too.
     """
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Return the logits of a pass that begins with ``hidden (B, T, H)`` at a layer; layers with heads count from 0."""
+        """Return the logits of a pass that starts at a layer, counted from 0, with its input ``hidden (B, T, H)``."""
 
 
 class Skipping(Protocol):
-    """A network, somebody else's model, whose pass can leave out its first layers although it gets tokens; optional."""
+    """The optional members of a wrapped model whose pass can skip its first layers, although its input is token ids."""
 
     blocks: Mapping[str, nn.Module]
     """What is called with the ``(B, T, H)`` that enter a layer, by its name; none where no layer can be left out."""
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
-        """Let passes in the block begin at a layer, counted from 0 among those with heads, with its input ``(B, T, H)``."""
+        """Start every pass inside the ``with`` block at a layer, counted from 0, whose input is ``hidden (B, T, H)``."""
 
 
 @dataclass(frozen=True)
 class LayerObservation:
-    """A forward pass of one batch through a network with self-attention, without the autograd graph unless made in one.
+    """The attention, logits and layer inputs from one forward pass of a batch through a network with self-attention.
 
     ``ids``, ``tokens``, ``mask`` and ``ids_given`` are as in ``Observation``.
     """
@@ -70,35 +70,35 @@ class LayerObservation:
 
     @cached_property
     def probabilities(self) -> Tensor:
-        """Return the predicted class probabilities, ``(B, K)``; of a tagger, ``(B, T, K)``."""
+        """Return the predicted class probabilities, ``(B, K)``; for a tagger, ``(B, T, K)``."""
         return probabilities(self.logits)
 
     @cached_property
     def prediction(self) -> Tensor:
-        """Return the class probabilities ``(B, K)`` or ``(B, T, K)``, or one number in its unit, ``(B, 1)``."""
+        """Return class probabilities ``(B, K)`` or ``(B, T, K)``, or one predicted number for each text, ``(B, 1)``."""
         return predictions_of(self.network, self.logits)
 
     @cached_property
     def predicted(self) -> Tensor:
-        """Return the predicted classes, int64 ``(B,)``, of a tagger ``(B, T)``; of two equal classes, the lower one."""
+        """Return the predicted classes, int64 ``(B,)``, for a tagger ``(B, T)``; a tie goes to the lower class."""
         return self.prediction.argmax(dim=-1)
 
     @cached_property
     def scopes(self) -> Scopes:
-        """Return all layers under the suffix ``""`` and, if there are several, each layer under ``_layer1``, ``_layer2``, …"""
+        """Return the layers for each column suffix: ``""`` for all; if there are several, also ``_layer1``, ``_layer2``, …"""
         layers = list(self.attention)
         alone = {f"_layer{place}": [layer] for place, layer in enumerate(layers, start=1)} if len(layers) > 1 else {}
         return {"": layers} | alone
 
     def under(self, *interventions: Intervention) -> "LayerObservation":
-        """Observe the batch again while interventions are in force; layers below them keep their attention."""
+        """Run the batch again under interventions; layers below the first changed layer keep their attention."""
         with intervene(self.network, *interventions):
             logits, weights = _passed(self.network, self._forward(slice(None)), self.mask.device)
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
         return replace(self, attention=attention, logits=logits, inputs={})
 
     def logits_under(self, rows: Tensor, *interventions: Intervention) -> Tensor:
-        """Return the logits ``(R, C)`` or ``(R, T, K)`` of some rows of the batch, int64 ``(R,)``, under interventions."""
+        """Return the logits ``(R, C)`` or ``(R, T, K)`` of chosen rows of the batch, int64 ``(R,)``, under interventions."""
         with intervene(self.network, *interventions), torch.autocast(rows.device.type, enabled=False):
             return self._forward(rows)()
 
@@ -106,7 +106,7 @@ class LayerObservation:
     def values(self) -> dict[str, Tensor]:
         """Return the value vectors of the heads of each layer, ``(B, N, T, D)``.
 
-        If only the softmaxes of a network are seen, return what a head outputs when every token attends to itself alone.
+        If hook points reach only the softmaxes, return the outputs of each head when every token attends only to itself.
         """
         if not getattr(unwrapped(self.network), "shows_values", True):
             return {layer: self._of_itself(layer) for layer in self.attention}
@@ -137,7 +137,7 @@ class LayerObservation:
         return partial(_pass_from, place, [*self.inputs.values()][place][rows], self.network, tokens, mask)
 
     def rows(self, index: Tensor) -> "LayerObservation":
-        """Return the observation of some instances, int64 ``(R,)`` rows of the batch, which may repeat."""
+        """Return the observation of the instances in the rows ``index`` of the batch, int64 ``(R,)``; rows may repeat."""
         attention = {layer: weights[index] for layer, weights in self.attention.items()}
         inputs = {layer: hidden[index] for layer, hidden in self.inputs.items()}
         ids, tokens, mask, logits = (column[index] for column in (self.ids, self.tokens, self.mask, self.logits))
@@ -145,33 +145,36 @@ class LayerObservation:
         return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given, special, inputs)
 
     def per_instance(self, values: Tensor) -> Tensor:
-        """Return one number for each instance ``(B,)``: ``(B,)`` unchanged, or the mean of ``(B, T)`` over deciding tokens."""
+        """Return one number for each instance, ``(B,)``: values ``(B,)`` as they are, or the means of values ``(B, T)``.
+
+        The mean is taken over the tokens in ``deciding``.
+        """
         if values.ndim == 1:
             return values
         return torch.where(self.deciding, values, 0).sum(dim=-1) / self.deciding.sum(dim=-1)
 
     @cached_property
     def deciding(self) -> Tensor:
-        """Return the tokens whose decision counts, bool ``(B, T)``: in tagging, the tokens with a gold tag."""
+        """Return which tokens count in a mean over tokens, bool ``(B, T)``: in tagging those with a gold tag, else all."""
         return self.mask if self.labels is None or self.labels.ndim == 1 else self.labels >= 0
 
     def correct(self, labels: Tensor) -> Tensor:
-        """Return whether each decision is right, ``(B,)``, NaN for labels below 0; of a tagger, the share of right tags."""
+        """Return whether each decision is right, ``(B,)``, NaN for labels below 0; for a tagger, the share of right tags."""
         return self.per_instance(self.predicted == labels if labels.ndim > 1 else rightly(self.predicted, labels))
 
     def moved_from(self, other: "LayerObservation") -> Tensor:
-        """Return the distance between the predictions of two observations, ``(B,)``; of a tagger, the mean over tokens.
+        """Return the distance between the predictions of two observations, ``(B,)``; for a tagger, the mean over tokens.
 
-        The distance is the TVD, in [0, 1]; of one number, the difference in its standard deviations.
+        For classes the distance is the TVD, in [0, 1]; for one predicted number, the difference in standard deviations.
         """
         return self.per_instance(movement(self.prediction, other.prediction))
 
     def diverged_from(self, other: "LayerObservation", layers: Sequence[str]) -> Tensor:
-        """Return the JSD in nats between two observations' attention rows, ``(B,)``, mean over layers, heads, real tokens."""
+        """Return the JSD in nats between two observations' rows of attention, ``(B,)``, mean over layers, heads and tokens."""
         return self.mean_over_rows(lambda layer: jensen_shannon(self.attention[layer], other.attention[layer]), layers)
 
     def support(self, layers: Sequence[str]) -> Tensor:
-        """Return the share of real tokens with weight in an attention row, ``(B,)``, mean over layers, heads and tokens."""
+        """Return the share of real tokens with weight in a row of attention, ``(B,)``, mean over layers, heads and tokens."""
         return self.mean_over_rows(
             lambda layer: (self.attention[layer] > 0).sum(dim=-1) / self.places(self.attention[layer]).sum(dim=-1), layers
         )
@@ -207,13 +210,13 @@ def _sides_of(network: nn.Module, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def weights_a_head(network: nn.Module, mask: Tensor) -> int:
-    """Return how many weights a head has for each text of a batch with mask ``(B, T)``: T times T, or more in windows."""
+    """Return the number of attention weights in one head for each text: T × T, or more if texts are read in windows."""
     rows, places = _sides_of(network, mask)
     return max(mask.shape[-1] ** 2, rows.shape[1] * rows.shape[2] * places.shape[2])
 
 
 def _of_heads(side: Tensor, weights: Tensor) -> Tensor:
-    """Return a side of attention, bool ``(B, G, T)``, for each of N heads in G groups, ``(B, N, T)``."""
+    """Repeat a mask of G groups of heads, bool ``(B, G, T)``, for the heads in each group: ``(B, N, T)``."""
     return side.repeat_interleave(weights.shape[1] // side.shape[1], dim=1)
 
 
@@ -241,7 +244,7 @@ def observe_layers(
     labels: Tensor | None = None,
     special: Tensor | None = None,
 ) -> LayerObservation:
-    """Run a network once; keep the attention of its layers and, if a pass can begin at a layer, the inputs of layers."""
+    """Run a network once; keep the attention of each layer and, if a pass can start at a layer, the input of each layer."""
     layers = self_attending(network)
     tokens, mask = outside_inference(tokens), outside_inference(mask)
     with entering(_entered(network)) as inputs:
@@ -256,7 +259,7 @@ def observe_layers(
 
 @torch.no_grad()
 def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, inputs: Mapping[str, Tensor]) -> bool:
-    """Return whether a pass that begins at the last layer gives the logits of the whole pass of this batch, up to rounding."""
+    """Return whether a pass that starts at the last layer gives the same logits as the whole pass, up to rounding."""
     with torch.autocast(tokens.device.type, enabled=False):
         again = _pass_from(len(inputs) - 1, [*inputs.values()][-1], network, tokens, mask)
     real = slice(None) if logits.ndim == 2 else mask
@@ -273,7 +276,7 @@ def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, m
 
 
 def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
-    """Return the modules whose inputs are the inputs of each layer, by layer; none if no pass can begin at a layer."""
+    """Return, for each layer, the module that receives the layer's input; return nothing if no pass can start at a layer."""
     bare, layers = unwrapped(network), attending(network)
     if any(layer.replacements for layer in layers.values()):
         return {}
@@ -294,7 +297,7 @@ def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.dev
 
 @contextmanager
 def entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
-    """Collect the hidden states that enter some modules while the ``with`` block runs, by the names of the modules."""
+    """Collect the inputs of the given modules, by module name, while the ``with`` block runs."""
     inputs: dict[str, Tensor] = {}
 
     def keep(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:

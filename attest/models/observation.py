@@ -1,4 +1,4 @@
-"""The observation of one forward pass, from which every experiment on a batch begins.
+"""The observation of one forward pass: the results from which every experiment computes its columns.
 
 Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 """
@@ -32,9 +32,9 @@ Measured = TypeVar("Measured", Tensor, dict[str, Tensor])
 
 
 class Network(Protocol):
-    """A network that can be put on trial: an ``nn.Module`` with the steps encode, score, project and decode.
+    """An ``nn.Module`` with the four steps ``encode``, ``score``, ``project`` and ``decode``, which Attest can evaluate.
 
-    A network may also offer, and is then asked for:
+    A network may also offer these methods, which experiments then use:
 
     * ``token_logits(hidden) -> (B, T, C)``, if ``decode`` is linear in weights that sum to 1: counterfactual weights then
       cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible;
@@ -57,7 +57,7 @@ class Network(Protocol):
 
 
 class GivenReading(NamedTuple):
-    """An explanation that somebody else made, one number for each token."""
+    """An explanation that was computed outside Attest: one number for each token."""
 
     values: Tensor
     """float ``(B, T)``, finite; 0 at padding."""
@@ -67,7 +67,7 @@ class GivenReading(NamedTuple):
 
 @dataclass(frozen=True)
 class Observation:
-    """A forward pass of one batch: what each step returned, with the autograd graph from the embedded input onwards.
+    """The result of each step in one batch's forward pass, with the autograd graph from the embedded input onwards.
 
     All experiments share it, so they must backpropagate with ``retain_graph``.
     """
@@ -108,37 +108,37 @@ class Observation:
 
     @cached_property
     def attention(self) -> Tensor:
-        """Return the attention weights without the graph, ``(B, T)``."""
+        """Return the attention weights without the autograd graph, ``(B, T)``."""
         return self.weights.detach()
 
     @property
     def explanation(self) -> Tensor:
-        """Return the explanation on trial, one weight for each token, ``(B, T)``: attention unless ``explained_by`` set it."""
+        """Return the weights that experiments test, ``(B, T)``: those given to ``explained_by``, else attention."""
         return self.attention if self.read_instead is None else self.read_instead
 
     def explained_by(self, explanation: Tensor) -> "Observation":
-        """Return this observation with another explanation on trial, ``(B, T)`` from 0 up, such as attention rollout."""
+        """Return a copy of this observation in which experiments test another explanation, ``(B, T)`` from 0 up."""
         return replace(self, read_instead=explanation)
 
     @cached_property
     def probabilities(self) -> Tensor:
-        """Return the predicted class probabilities without the graph, ``(B, K)``."""
+        """Return the predicted class probabilities without the autograd graph, ``(B, K)``."""
         return probabilities(self.logits.detach())
 
     @cached_property
     def prediction(self) -> Tensor:
-        """Return the prediction without the graph: class probabilities ``(B, K)``, or one number in its unit, ``(B, 1)``."""
+        """Return class probabilities ``(B, K)`` or one predicted number for each text, ``(B, 1)``, without autograd graph."""
         return predictions_of(self.network, self.logits.detach())
 
     def of_predicted(self, values: Tensor) -> Tensor:
-        """Return the entries ``(B, ...)`` of the predicted class, from values ``(B, ..., K)`` with an entry for each class."""
+        """Select the entry of each text's predicted class from values ``(B, ..., K)`` of all classes; returns ``(B, ...)``."""
         index = self.predicted.view(-1, *(1,) * (values.ndim - 1)).expand(*values.shape[:-1], 1)
         return values.gather(-1, index).squeeze(-1)
 
     def left_of_prediction(self, outcomes: Tensor) -> Tensor:
-        """Return how much of the prediction is left in other outcomes of a text, ``(B, ..., K) -> (B, ...)``.
+        """Return the probability of the predicted class in other outcomes for each text, ``(B, ..., K) -> (B, ...)``.
 
-        It is the probability of the predicted class; of one number, minus the distance from the prediction.
+        For a network that predicts one number, return minus the distance from its prediction.
         """
         found = self.of_predicted(outcomes)
         if not says_number(self.network):
@@ -147,7 +147,7 @@ class Observation:
 
     @cached_property
     def confidence(self) -> Tensor:
-        """Return the probability of the predicted class, ``(B,)`` in [0, 1]; of one number, 0."""
+        """Return the probability of the predicted class, ``(B,)`` in [0, 1]; 0 if the network predicts one number."""
         return self.left_of_prediction(self.prediction)
 
     @property
@@ -162,7 +162,7 @@ class Observation:
 
     @cached_property
     def reach(self) -> int:
-        """Return the number of columns of texts and their padding; all further columns contain questions."""
+        """Return the number of columns that contain texts and their padding; all further columns contain questions."""
         asks = getattr(self.network, "reads_questions", False)
         return int(self.lengths.max()) if asks else self.mask.shape[-1]
 
@@ -174,7 +174,7 @@ class Observation:
 
     @cached_property
     def ranked(self) -> Tensor:
-        """Return the tokens that may be ranked and erased, bool ``(B, T)``: all real tokens that are not spared."""
+        """Return which tokens may be ranked and erased, bool ``(B, T)``: all real tokens except those in ``spared``."""
         return self.mask if self.spared is None else self.mask & ~self.spared
 
     @cached_property
@@ -184,16 +184,16 @@ class Observation:
 
     @cached_property
     def several(self) -> Tensor:
-        """Return whether a token of each text can be erased while another token stays, bool ``(B,)``."""
+        """Return whether each text has a token that may be erased and another token that stays, bool ``(B,)``."""
         return (self.erasable > 0) & (self.lengths > 1)
 
     @cached_property
     def predicted(self) -> Tensor:
-        """Return the predicted classes, int64 ``(B,)``; a tie goes to the lower class; of one number, 0."""
+        """Return the predicted classes, int64 ``(B,)``; a tie goes to the lower class; 0 for a network of one number."""
         return self.prediction.argmax(dim=-1)
 
     def part(self, rows: Tensor) -> "Observation":
-        """Return the observation of some texts, bool or int64 ``rows``, cut to the longest of them, without the graph."""
+        """Return the observation of the texts in ``rows``, bool or int64, as wide as the longest of them, without graph."""
         size = int(self.lengths[rows].max())
 
         def cut(values: Tensor) -> Tensor:
@@ -215,7 +215,7 @@ class Observation:
 
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:
-        """Return class probabilities ``(B, K)`` or ``(B, D, K)`` under other weights, ``(B, T)`` or ``(B, D, T)``."""
+        """Return class probabilities ``(B, K)`` or ``(B, D, K)`` for other attention weights, ``(B, T)`` or ``(B, D, T)``."""
         if self.class_logits is not None:
             return self._outcomes_of_pooling(weights)
         if weights.ndim == 2:
@@ -239,7 +239,7 @@ class Observation:
 
     @cached_property
     def class_logits(self) -> Tensor | None:
-        """Return the logits that each token alone would give, ``(B, T, K)``, detached; None unless the decoder is linear.
+        """Return the class logits if one token had all the weight, for each token, ``(B, T, K)``; None unless linear.
 
         ``weights @ class_logits`` are the logits of K classes under any weights that sum to 1.
         """
@@ -248,7 +248,9 @@ class Observation:
 
     @cached_property
     def margins(self) -> Tensor | None:
-        """Return the logit of class 1 minus that of class 0 for each token, float64 ``(B, T)``; None unless binary and linear.
+        """Return the logit of class 1 minus that of class 0 for each token, float64 ``(B, T)``, for a linear binary decoder.
+
+        Return None for other decoders.
 
         The prediction is ``sigmoid(weights @ margins)``.
         """
@@ -258,7 +260,7 @@ class Observation:
 
 
 def rightly(predicted: Tensor, labels: Tensor) -> Tensor:
-    """Return whether predicted classes, int64 ``(B,)``, are the gold labels, bool ``(B,)``; NaN, as float, for labels < 0."""
+    """Return whether predicted classes equal gold labels, both int64 ``(B,)``: bool, or float with NaN for labels below 0."""
     right = predicted == labels
     return right if (labels >= 0).all() else torch.where(labels >= 0, right.double(), torch.nan)
 
@@ -276,7 +278,7 @@ def cached_per_batch(measurement: Callable[[Observation], Result]) -> Callable[[
 
 
 def skips_long_texts(measurement: Callable[..., Measured]) -> Callable[..., Measured]:
-    """Decorate a measurement that compares every token with every other, so that texts that are too long get NaN.
+    """Decorate a measurement that compares every token with every other, so that it returns NaN for texts that are too long.
 
     Args:
         measurement: takes an observation, and what else there may be; returns ``(B,)`` or ``(B, T)``, 0 at padding, or a
@@ -317,7 +319,7 @@ def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
 
 
 def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, observation: Observation) -> Tensor:
-    """Apply a measurement without gradient to a few texts of an observation at a time, within the memory budget."""
+    """Apply a measurement without gradient to a few texts at a time, so that each call stays within the memory budget."""
     everyone = torch.arange(len(observation.ids), device=observation.ids.device)
 
     def of_rows(rows: Tensor) -> Tensor:
@@ -336,14 +338,14 @@ def observe(
     words: Tensor | None = None,
     special: Tensor | None = None,
 ) -> Observation:
-    """Run a network once; keep the result of every step and the graph from the embedded input onwards.
+    """Run a network once; keep the result of every step, and the autograd graph from the embedded input onwards.
 
     Args:
-        network: any ``nn.Module`` that offers the seam, in evaluation mode.
+        network: any ``nn.Module`` with the four steps, in evaluation mode.
         ids: as in ``Observation``; None to count the rows from 0.
         tokens, mask, labels, words: as in ``Observation``.
-        special: bool ``(B, T)``, True at tokens that are in every text whatever it says, ``[CLS]`` and ``[SEP]`` for example;
-            None for those that are of no word, where words are known. They are neither ranked nor erased.
+        special: bool ``(B, T)``, True at special tokens, such as ``[CLS]`` and ``[SEP]``, which are neither ranked nor erased;
+            None for the tokens that belong to no word, where words are known.
     Raises:
         AttestError: the network or the batch is not as described (see ``contract.py``), or the network looks its tokens up in
             no ``nn.Embedding``, or in more than one.
@@ -377,7 +379,7 @@ def observe(
 
 
 def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> Tensor | None:
-    """Return the tokens that evidence neither ranks nor erases: the place of decision, and special tokens.
+    """Return which tokens experiments neither rank nor erase: special tokens, and the token at which the network decides.
 
     Args:
         network: if it decides at one place, its ``deciding(mask)`` returns 1 there, at the first token or the last.
@@ -417,19 +419,19 @@ def numbered(ids: Tensor | None, mask: Tensor) -> Tensor:
 
 
 def outside_inference(values: Tensor) -> Tensor:
-    """Return a copy of a tensor that was made in inference mode, which autograd refuses, else the tensor itself."""
+    """Return a tensor that autograd accepts: a copy of a tensor made in inference mode, else the tensor itself."""
     return values.clone() if values.is_inference() else values
 
 
 def tables_of(network: Network) -> list[nn.Module]:
-    """Return the ``nn.Embedding`` layers of our network, or the table of tokens of somebody else's model."""
+    """Return the ``nn.Embedding`` layers of a network, or the token embedding of a wrapped model."""
     if getattr(network, "holds_a_model", False):
         return [cast(Any, network).embeddings]
     return [each for each in cast(nn.Module, network).modules() if isinstance(each, nn.Embedding)]
 
 
 def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
-    """Return the embeddings that may look tokens up; those of a single text are found by reading it twice in one batch."""
+    """Return the embedding layers that may look up token ids; for a single text, a test pass reads the text twice."""
     lookups = tables_of(network)
     if len(tokens) > 1 or len(lookups) < 2:
         return lookups

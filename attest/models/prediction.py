@@ -1,7 +1,7 @@
-"""The predictions of a network in the unit of its evidence: class probabilities, or one number.
+"""The predictions of a network in the form that experiments compare: class probabilities, or one number.
 
-A network that says one number, a regression or a reranker, carries its ``number``: evidence is how far it moves, in standard
-deviations of the predictions over the corpus.
+A network that predicts one number, a regression or a reranker, has the attribute ``number``. Experiments measure how far the
+prediction moves, in standard deviations of the predictions for all texts.
 
 Legend: C logits, K classes.
 """
@@ -18,7 +18,7 @@ from attest.core.rounding import rounding
 
 @dataclass(frozen=True)
 class OneNumber:
-    """The scale of a predicted number, which is fixed before evidence begins.
+    """The scale of a predicted number, computed from the predictions for all texts before any experiment begins.
 
     Args:
         deviation: the standard deviation of the predictions over the corpus; 1 as long as it is not known.
@@ -35,7 +35,7 @@ def says_number(network: Any) -> bool:
 
 
 def logits_of_classes(network: Any, logits: Tensor) -> Tensor:
-    """Return one logit for each class, ``(..., C) -> (..., K)``, or one number in standard deviations, ``(..., 1)``."""
+    """Return a logit for each class, ``(..., C) -> (..., K)``, or a predicted number in standard deviations, ``(..., 1)``."""
     return logits / network.number.deviation if says_number(network) else class_logits(logits)
 
 
@@ -52,7 +52,7 @@ def predictions_of(network: Any, logits: Tensor) -> Tensor:
 
 
 def lead(classes: Tensor, predicted: Tensor) -> Tensor:
-    """Return the logit of a class minus the largest of all others: ``(..., K)``, classes that broadcast -> ``(...)``."""
+    """Return the logit of a class minus the largest of all other logits: ``(..., K)``, classes ``(...)`` -> ``(...)``."""
     own = predicted.expand(classes.shape[:-1]).unsqueeze(-1)
     return (classes.gather(-1, own) - classes.scatter(-1, own, -torch.inf).amax(dim=-1, keepdim=True)).squeeze(-1)
 

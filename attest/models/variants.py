@@ -1,7 +1,7 @@
 """The predictions for variants of observed texts: without some tokens, with masked tokens, or with other tokens.
 
-Variants of similar length are read together, so that little of a pass is padding. A model of transformers reads them by the
-attention that its owner chose. A decoder reads a variant from its first changed token on.
+Variants of similar length are read together, so that little of a pass is padding. A model of transformers reads them with its
+own attention implementation. A decoder reads a variant from its first changed token on.
 
 Legend: B batch, N variants, T tokens, K classes.
 """
@@ -36,7 +36,7 @@ def attends_within(network: object) -> bool:
 
 @contextmanager
 def untouched(network: object) -> Iterator[None]:
-    """Let models of transformers compute attention as their owner chose, while the block runs and nothing intervenes."""
+    """Use a wrapped model's own attention implementation inside the ``with`` block, except during interventions."""
     with ExitStack() as stack:
         parts: Iterable[Any] = network.modules() if isinstance(network, nn.Module) else ()
         for part in parts:
@@ -62,10 +62,10 @@ def read_each(observation: Observation, texts: Tensor, tokens: Tensor, kept: Ten
 
     Args:
         observation: of the batch that the texts come from.
-        texts: int64 ``(N,)``, the row of the batch that each is a variant of.
+        texts: int64 ``(N,)``, for each variant the row of its text in the batch.
         tokens: int64 ``(N, T, …)``, with the questions of the texts where there are any.
         kept: bool ``(N, T)``.
-        in_place: whether tokens that are not kept are embedded all the same.
+        in_place: whether tokens that are not kept are still embedded.
     Returns:
         ``(N, K)``, as ``predictions_of`` has them; arbitrary where nothing is kept.
     """
@@ -85,7 +85,7 @@ class _Variants:
     in_place: bool
 
     def read(self) -> Tensor:
-        """Return the predictions ``(N, K)``, by whole passes if a decoder that continues after a prefix gives others."""
+        """Return the predictions ``(N, K)``; read whole variants if the reuse of unchanged tokens gives other predictions."""
         if not self.goes_on:
             return self._in_pieces(torch.zeros_like(self.lengths), self._whole)
         network: Any = self.observation.network
@@ -105,14 +105,14 @@ class _Variants:
 
     @property
     def goes_on(self) -> bool:
-        """Return whether the network can continue after what variants share with their texts, within the memory budget."""
+        """Return whether the network can reuse the tokens that variants share with their texts, within the memory budget."""
         network: Any = self.observation.network
         if not (len(self.texts) and getattr(network, "goes_on", False)):
             return False
         return 2 * len(network.calls) * self.observation.hidden.nbytes <= memory_budget()
 
     def _first_changes(self) -> Tensor:
-        """Return how many first tokens each variant shares with its text, int64 ``(N,)``; all but one at most."""
+        """Return how many first tokens each variant has in common with its text, int64 ``(N,)``, at most all but one."""
         tokens, mask = self.observation.tokens[self.texts], self.observation.mask[self.texts]
         same = (self.tokens == tokens) & (self.kept == mask)
         return torch.minimum(same.to(torch.uint8).cumprod(dim=-1).sum(dim=-1), self.lengths - 1)
@@ -132,7 +132,7 @@ class _Variants:
         return predictions_of(network, logits)
 
     def _in_pieces(self, begins: Tensor, read: Callable[[Tensor, int], Tensor]) -> Tensor:
-        """Return what ``read(rows, first begin)`` returns for pieces of similar length, ``(N, K)``."""
+        """Apply ``read(rows, first begin)`` to groups of variants of similar length and join the results, ``(N, K)``."""
         order = (self.lengths * (self.kept.shape[-1] + 1) + begins).argsort(descending=True, stable=True)
         attending = attends_within(self.observation.network)
         pieces = _pieces(self.lengths[order], begins[order]) if attending else [slice(0, len(order))]
@@ -150,7 +150,7 @@ class _Variants:
 
 
 def _pieces(lengths: Tensor, begins: Tensor) -> Iterator[slice]:
-    """Yield which of N variants, sorted by ``lengths`` and ``begins``, are read together, the longest first."""
+    """Yield the groups of N variants, sorted by ``lengths`` and ``begins``, that one pass reads, the longest first."""
     kinds, counts = torch.stack([lengths, begins]).unique_consecutive(dim=1, return_counts=True)
     start = stop = new = width = longest = first = 0
     for length, begin, count in zip(*kinds.tolist(), counts.tolist(), strict=True):

@@ -30,20 +30,20 @@ class RunSettings:
         root: folder of all runs.
         data, recipe, model, scoring, projection: readable names of the configs it is made of.
         monitor: logged validation score that chooses the best epoch.
-        mode: ``max`` or ``min`` of it.
+        mode: whether the best score is the largest (``max``) or the smallest (``min``).
         force: begin afresh, deleting what is there.
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
-        processes: that gather evidence where one has trained on the CPU; results are bit-identical for all numbers. None for
-            one a core.
-        checkpoint_every_n_batches: what a killed run loses at most.
+        processes: number of processes that compute evidence after training on the CPU; results are bit-identical for all
+            numbers. None for one process for each core.
+        checkpoint_every_n_batches: most batches of training that a killed run loses.
         evidence_while_training: whether evidence is also gathered at validation end; without it, training gives the same
             model sooner, and there are no curves of evidence.
         memory_gib: working memory that evidence may take above the loaded model and batch, in GiB.
         max_evidence_tokens: longer texts are left out of evidence that compares every token with every other, as are those
             whose pairs do not fit ``memory_gib``; their columns are NaN, and counted.
-        max_search_steps: experiments that search take at most so many steps, whatever ``experiments`` says; None for as many.
-        until: how well the means of evidence on the test split are to be known at 95 %, in their units, such as 0.01. Texts
-            are then read in random order, and an experiment stops when it knows its means. None for all texts.
+        max_search_steps: most steps of an experiment that searches, whatever ``experiments`` says; None for no such limit.
+        until: largest half-width of the 95 % intervals of means on the test split, in their units, such as 0.01. Texts are
+            then read in random order, and an experiment stops when its means are known so precisely. None for all texts.
     """
 
     root: str = "runs"
@@ -94,7 +94,7 @@ NAME_PARTS = ("recipe", "model", "scoring", "projection")
 
 
 def readable_name(run: Mapping[str, Any]) -> str:
-    """Return ``<recipe>-<model>-<scoring>-<projection>``, the name of the folder of a run without other settings."""
+    """Return ``<recipe>-<model>-<scoring>-<projection>``, the readable part in the name of a run's folder."""
     return portable("-".join(run[part] for part in NAME_PARTS))
 
 
@@ -143,7 +143,7 @@ class AskedRun:
 
 
 def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
-    """Merge all configuration files in their order; return their settings and all other arguments."""
+    """Merge all configuration files in their order; return the merged settings and all other arguments."""
     settings: Settings = {}
     options = []
     remaining = iter(arguments)
@@ -185,7 +185,7 @@ def _sections(file: str) -> Settings:
 
 
 def merged(first: Any, second: Any) -> Any:
-    """Merge two configurations: the second wins, and another class drops the arguments of the first class."""
+    """Merge two configurations; values of the second win, and a new class drops the arguments of the class in the first."""
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
     if second.get("class_path", first.get("class_path")) != first.get("class_path"):
@@ -194,7 +194,7 @@ def merged(first: Any, second: Any) -> Any:
 
 
 def asked_settings(arguments: Sequence[str]) -> Settings:
-    """Return the configuration that files and options ask for together."""
+    """Merge the typed configuration files and options into one configuration."""
     return with_options(*merged_files(arguments))
 
 
@@ -255,7 +255,7 @@ def digest(settings: Settings) -> str:
 
 
 def evidence_digest(settings: Settings) -> str:
-    """Return the SHA-256 of all settings that evidence depends on: identity, seed and experiments; 64 hex digits."""
+    """Return the SHA-256 of all settings that change evidence, 64 hex digits: identity, seed and experiments."""
     return _sha256([identity(settings), settings.get("seed_everything"), settings.get("experiments")])
 
 

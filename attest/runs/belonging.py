@@ -52,7 +52,7 @@ def checkpoint_digest(path: Path) -> str:
 
 
 def unreadable(path: Path) -> AttestError:
-    """Return the error for a file that is no checkpoint; the advice is to train again if the file is that of a run."""
+    """Return the error for a file that is no checkpoint; for a file in a run folder, its advice is to train again."""
     run = RunFolder(path.absolute().parent.parent)
     if path.absolute() in (run.best.absolute(), run.last.absolute()) and run.config.is_file():
         return AttestError(
@@ -70,7 +70,7 @@ def settings_digest(path: Path) -> str:
 
 
 def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the seed, model and network of a configuration, which a checkpoint keeps.
+    """Return the settings that a checkpoint stores: the seed, the model and the network of a configuration.
 
     The folder of a pretrained model is left out, because it may move; the weights are in the checkpoint.
     """
@@ -107,7 +107,7 @@ def _sha256(said: str) -> str:
 
 
 def known_digests(folder: RunFolder) -> dict[str, str]:
-    """Return the digests of a run's files that were kept when it was trained, by file; empty if none were kept."""
+    """Return the digests in ``run.json`` of a run's files, by file; empty if the run has no digests."""
     return read_json(folder.identity).get(DIGESTS, {}) if folder.identity.is_file() else {}
 
 
@@ -131,7 +131,7 @@ def require_files(*folders: RunFolder) -> None:
 
 
 def stray_tables(folder: RunFolder) -> list[str]:
-    """Return the names of the tables that were made from another checkpoint or other data than the run has."""
+    """Return the names of the tables that were computed from another checkpoint or from other data than those of the run."""
     tables = {path.stem: made_from(path) for path in _tables(folder)}
     if not any(tables.values()):
         return []
@@ -144,7 +144,7 @@ OF_TRAINING = ("every_n_epochs", "validation_instances")
 
 
 def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[str]:
-    """Return the names of the tables that were made from other files than the run has, or with other settings than asked.
+    """Return the names of the tables that were computed from other files than the run has, or with other settings.
 
     Args:
         experiments: the settings that are asked for: class and arguments of the evidence, by id of the experiment.
@@ -203,14 +203,14 @@ def version_of(made: Mapping[str, str]) -> str:
 
 
 class OnTrial:
-    """A checkpoint and its data, which must not change while evidence is gathered; a call returns their digests."""
+    """A guard that refuses to go on if a checkpoint or its data change while experiments compute evidence."""
 
     def __init__(self, checkpoint: Path, data: Path) -> None:
         self._checkpoint, self._data = checkpoint, data
         self._began_with = _digests(checkpoint=checkpoint, data=data)
 
     def __call__(self) -> dict[str, str]:
-        """Return the digests, version and commit that a table is made from."""
+        """Return the digests of checkpoint and data, with the version and commit of Attest; refuse changed files."""
         if _digests(checkpoint=self._checkpoint, data=self._data) != self._began_with:
             raise AttestError(
                 f"{self._checkpoint} or {self._data.name} was written anew while evidence on it was gathered; expected the "

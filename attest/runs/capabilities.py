@@ -29,7 +29,7 @@ def predicts(settings: Settings) -> str | None:
 
 
 def declared(part: Settings, attribute: str, otherwise: Any = True) -> Any:
-    """Return an attribute of the class that settings name; ``otherwise`` if the class does not have it."""
+    """Return an attribute of the class that settings name, or ``otherwise`` if the class does not have it."""
     return getattr(class_named(part["class_path"]), attribute, otherwise)
 
 

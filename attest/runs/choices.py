@@ -53,16 +53,16 @@ ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")
 
 @dataclass(frozen=True)
 class TypedWords:
-    """The typed words ``NAME=value``, by name; the last of two equal names counts, an empty value does not."""
+    """The typed words ``NAME=value``, by name; the last of two equal names counts, and empty values are left out."""
 
     typed: Mapping[str, str]
 
     def text(self, name: str, otherwise: str = "") -> str:
-        """Return the value of a word; ``otherwise`` if the word was not typed."""
+        """Return the value of a typed word, or ``otherwise`` if the word was not typed."""
         return self.typed.get(name, otherwise)
 
     def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
-        """Return the values between the commas of a word; an empty tuple if there are none."""
+        """Return the comma-separated values of a typed word, or of ``otherwise``, as a tuple without empty values."""
         return tuple(filter(None, self.text(name, otherwise).split(",")))
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
@@ -73,7 +73,7 @@ class TypedWords:
         return value == "1"
 
     def count(self, name: str, otherwise: int, least: int = 1) -> int:
-        """Return the value of a word as a whole number."""
+        """Return the value of a typed word as a whole number; refuse a number below ``least``."""
         value = self.text(name, str(otherwise))
         if not value.isdecimal() or not least <= int(value) <= MOST:
             example = f"{name}={max(otherwise, least)}"
@@ -92,7 +92,7 @@ def take_words(arguments: Sequence[str], names: Container[str] | None = None) ->
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of the base, and those of its dependent runs, which follow a lone ``--`` or set ``FORCE``."""
+    """Split arguments into those of the base and those of its dependent runs, which follow ``--`` or set ``FORCE``."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     forced = [argument for argument in arguments if argument.startswith("FORCE=")]
     base = [argument for argument in arguments[:at] if argument not in forced]
@@ -167,7 +167,7 @@ def choice_arguments(typed: dict[str, str]) -> list[str]:
 
 
 def complete(typed: dict[str, str]) -> dict[str, str]:
-    """Return the value of every choice that names a file: as typed, else as the model sets it, else the default."""
+    """Return the value of every choice that names a file: the typed one, else that of the model, else the default."""
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text(encoding="utf-8"))
@@ -176,7 +176,7 @@ def complete(typed: dict[str, str]) -> dict[str, str]:
 
 
 def default_choices(model: str | None = None) -> dict[str, str]:
-    """Return the default choices for a model, or for the default model, without ``RECIPE``."""
+    """Return the default value of every choice except ``RECIPE``, for a given model or the default model."""
     defaults = {name: value for name, value in _defaults().items() if name in ORDER}
     return defaults | _defaults()["FOR_MODEL"].get(model or defaults["MODEL"], {})
 

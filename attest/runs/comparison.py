@@ -33,7 +33,7 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
 
 
 def require_comparable(settings: dict[str, Any]) -> None:
-    """Refuse a run before it is trained if its experiments write no table that other runs can be compared with."""
+    """Refuse to train a run if its experiments write no table by which it can be compared with other runs."""
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
             f"this run's experiments lack {INSTANCES} (of taggers: {TAGGED}), the predictions and attention of each text; "
@@ -42,7 +42,7 @@ def require_comparable(settings: dict[str, Any]) -> None:
 
 
 def write_comparison(identity: str, base: RunFolder, other: RunFolder) -> None:
-    """Write the comparison of two runs into the other run's folder, as the table of an experiment."""
+    """Compare two runs and write the result into the folder of ``other``, as the table of the experiment ``identity``."""
     other.write_evidence(identity, compare_runs(base, other))
 
 
@@ -107,7 +107,7 @@ def _jsd_to_matched_heads(theirs: pd.Series, ours: pd.Series, lengths: np.ndarra
 
 
 def _matched_in_layer(p: Tensor, q: Tensor, lengths: np.ndarray) -> np.ndarray:
-    """Return the JSD of each sentence between each head and its match in the base, ``(sentences, heads)``.
+    """Return, for each sentence, the JSD between each head and its matching head in the base, ``(sentences, heads)``.
 
     One matching, that of the smallest mean JSD, is used for the whole corpus. Looping over heads bounds memory.
     """

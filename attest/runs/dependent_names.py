@@ -42,7 +42,7 @@ class AdversaryChoices:
 
 
 def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[str]]:
-    """Return the choices that the words LAMBDA, VARIANT and DIVERGENCE state, and all other arguments."""
+    """Return the choices that the typed words LAMBDA, VARIANT and DIVERGENCE state, and all other arguments."""
     words, rest = take_words(arguments, ADVERSARY_WORDS)
     for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES)):
         if (typed := words.text(name, known[0])) not in known:
@@ -72,13 +72,13 @@ def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
 
 
 def take_controls(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
-    """Return the number of seeds (SEEDS), the guide (GUIDE; None if not typed), and the other arguments."""
+    """Return the values of SEEDS and GUIDE (None if it was not typed), and all other arguments."""
     words, rest = take_words(arguments, ("SEEDS", "GUIDE"))
     return words.count("SEEDS", SEEDS), words.text("GUIDE") or None, rest
 
 
 def seed_name(seed: int) -> str:
-    """Return the name of a control run that differs from the base in its seed alone."""
+    """Return the name of the control run that differs from the base only in its seed."""
     return f"seed {seed}"
 
 

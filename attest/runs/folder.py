@@ -92,7 +92,7 @@ class RunFolder:
 
     @property
     def setting(self) -> Path:
-        """Return the folder of the runs that differ in their seed alone, whether the path is absolute or relative."""
+        """Return the parent folder, which contains this run and the runs that differ from it only in their seed."""
         return Path(os.path.abspath(self.path)).parent
 
     @property
@@ -134,7 +134,7 @@ class RunFolder:
 
     @property
     def reported(self) -> bool:
-        """Return whether the summary is up to date and so is the report, which a trained run needs."""
+        """Return whether the summary is up to date and, for a trained run, the report is no older than the summary."""
         return self.summed_up and (not self.trained or _time_written(self.summary) <= _time_written(self.report))
 
     def stopped_evidence(self) -> dict[str, Stopped]:
@@ -143,7 +143,7 @@ class RunFolder:
         return {identity: Stopped(**stopped) for identity, stopped in known.items()}
 
     def write_evidence(self, identity: str, rows: "pd.DataFrame", stopped: Stopped | None = None) -> None:
-        """Write the table of an experiment, which has a row for every text unless ``stopped`` says why not."""
+        """Write the table of an experiment; its rows are all texts, or fewer if ``stopped`` records that it stopped early."""
         made_from = self.made_from()
         known = {name: asdict(each) for name, each in self.stopped_evidence().items()}
         if stopped is not None:  # a process that is killed here leaves no table that looks like one of all texts
@@ -163,7 +163,7 @@ class RunFolder:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Keep other processes out of the folder while the context lasts; delete unfinished files that a dead process left."""
+        """Lock the folder for this process inside the ``with`` block, and delete unfinished files of processes that died."""
         made = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -186,9 +186,9 @@ class RunFolder:
 
     @contextmanager
     def claimed_anew(self) -> Iterator[None]:
-        """Claim a folder that is new or empty, or that a process has left half written; delete its files.
+        """Lock a new, empty or unfinished folder for this process inside the ``with`` block, and delete its files.
 
-        The folder counts as half written as long as it contains the file ``UNFINISHED``.
+        The folder is unfinished as long as it contains the file ``UNFINISHED``.
         """
         if self.path.exists() and not self.path.is_dir():
             raise self._there_already()

@@ -54,7 +54,7 @@ SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
 
 @dataclass(frozen=True)
 class Likeness:
-    """A statement how like a published setting is to that of a run, with the reason."""
+    """A statement of how similar a published setting is to the setting of our run, with the reason."""
 
     degree: str = SAME_SETTING
     why: str = ""
@@ -79,7 +79,7 @@ class Publication:
     embeddings: str = ""
 
     def likeness_to(self, run: Mapping[str, str]) -> Likeness:
-        """Return how like the published setting is to that of a run."""
+        """Return how similar the published setting is to the setting of a run."""
         ours = run.get("EMBEDDINGS", "random").partition(":")[0]
         if not self.embeddings or ours == self.embeddings:
             return Likeness(OTHER, self.why) if self.why else Likeness()
@@ -96,7 +96,7 @@ class Publication:
 
 @dataclass(frozen=True)
 class PublishedColumn:
-    """A measured quantity, and how it is judged.
+    """A column of a published table: a measured quantity, with the rule for its comparison with a published number.
 
     Args:
         key: of ``summary.json``; empty if ``table`` is given.
@@ -121,7 +121,10 @@ class PublishedColumn:
 
 @dataclass(frozen=True)
 class ParameterSweep:
-    """The values of a choice with which a row is run: a choice of its dependent run if it has one, else of its base."""
+    """The values of one choice with which the run in a row of a table is repeated.
+
+    The choice is one of the row's dependent run if the row has one, else one of its base run.
+    """
 
     choice: str
     values: tuple[float, ...]
@@ -140,7 +143,7 @@ class ParameterSweep:
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A row of a table: runs on one or more corpora that differ in their seed, or in the value of a sweep.
+    """A row of a table: runs on one or more corpora that differ only in their seed, or in the value of a sweep.
 
     Args:
         then: ``command`` and choices of the run that depends on the base run; empty for none.
@@ -196,7 +199,7 @@ class PublishedTable:
 
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
-    """Return a table with three values of every sweep, enough to show that its runs work."""
+    """Return a table with three values of every sweep, which are enough to show that its runs work."""
     shortened = {
         name: replace(row, sweep=row.sweep.shortened())
         for name, row in experiment.rows.items()

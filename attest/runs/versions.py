@@ -46,7 +46,7 @@ def made_by() -> dict[str, str]:
 
 
 def peak_memory() -> dict[str, float]:
-    """Return the largest memory of this process so far, in MiB: main memory if the system tells, and GPU memory."""
+    """Return the peak memory of this process so far, in MiB: main memory, if the system reports it, and GPU memory."""
     import torch
 
     peak = {}

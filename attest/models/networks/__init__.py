@@ -2,8 +2,8 @@
 
 In: token ids ``(B, T)`` and a mask, True at real tokens. Out: logits ``(B, C)``, for a tagger ``(B, T, K)``. ``forward`` calls
 the steps, so that an experiment can repeat the last ones with other weights. Start at ``pooling.py``, which pools the states
-of any encoder by attention; ``conditioned.py`` does so with a question beside the text. ``transformer.py`` attends inside its
-layers alone.
+of any encoder by attention; ``conditioned.py`` does so with a question beside the text. ``transformer.py`` has attention only
+inside its layers.
 """
 
 from attest.models.networks.cnn import Cnn

@@ -12,7 +12,7 @@ from attest.models.networks.tokens import between_boundaries, boundaries, embedd
 
 
 class Cnn(nn.Module):
-    """An encoder that convolves the embedded tokens with windows of several widths, with a relu on each.
+    """An encoder that applies convolutions of several widths to the embedded tokens, each followed by a relu.
 
     As in ``BiLSTM``, ``<SOS>`` and ``<EOS>`` are learned vectors that nothing can attend to; beyond them are zeros.
 
@@ -55,7 +55,7 @@ class Cnn(nn.Module):
         return convolved_BSH if self.boundaries is None else convolved_BSH[:, 1:-1]
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Apply a readout to the hidden states of every text without each token; only the states of neighbours change.
+        """Remove each token of each text in turn and apply a readout to the new hidden states; only neighbours' states change.
 
         Args:
             tokens, mask: ``(B, T)``.

@@ -22,7 +22,7 @@ IMPOSSIBLE = -1e4
 
 
 class ConditionedClassifier(nn.Module):
-    r"""A classifier that attends to a passage by the encoding Q of a question; its decoder knows both.
+    r"""A classifier whose attention over a passage depends on a question, and whose decoder reads passage and question.
 
     .. math:: \alpha = \phi(s(h_1, Q), \dots), \qquad
         \hat y = W \tanh(W_p \sum_i \alpha_i h_i + b_p + W_q Q + b_q) + b
@@ -71,7 +71,7 @@ class ConditionedClassifier(nn.Module):
         self.decoder = nn.Linear(max(size // 2, 1), outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map rows of token ids int64 ``(B, T)`` to hidden states ``(B, T, H)`` of passages, the last that of the question.
+        """Map token ids int64 ``(B, T)`` of passages with questions to hidden states ``(B, T, H)``, the question last.
 
         Args:
             tokens: passage, padding (0), candidates (the size of the vocabulary plus the class of each) if any, question.
@@ -84,7 +84,7 @@ class ConditionedClassifier(nn.Module):
         return torch.cat([passage[:, : -beside.shape[1]], beside], dim=1)
 
     def _noted(self, tokens: Tensor, mask: Tensor, question: Tensor) -> Tensor:
-        """Return K hidden states ``(B, K, H)`` whose entries note for each class 1 if it is a candidate, else 0."""
+        """Return K columns of hidden states, ``(B, K, H)``, that mark with 1 the classes that are possible answers, else 0."""
         size = question.shape[-1]
         noted = question.new_zeros(len(tokens), self._columns * size)
         if self._columns:
@@ -106,7 +106,7 @@ class ConditionedClassifier(nn.Module):
         return self.attention.project(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map hidden states ``(B, T, H)`` pooled by weights ``(B, T)`` that are 0 outside the passage to logits ``(B, C)``."""
+        """Map hidden states ``(B, T, H)`` and weights ``(B, T)``, which are 0 outside the passage, to logits ``(B, C)``."""
         logits = self.decoder(torch.tanh(self.of_passage(pool(hidden, weights)) + self.of_question(hidden[:, -1])))
         if not self._columns:
             return logits
@@ -123,7 +123,7 @@ class ConditionedClassifier(nn.Module):
 
 
 def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the questions in the rows that ``encode`` takes, int64 ``(B, Q)`` padded at the end, and their mask."""
+    """Return the questions from rows of token ids ``(B, T)``, int64 ``(B, Q)`` padded at the end, and their mask."""
     if mask[:, -1].any():
         raise AttestError(
             "the texts have no questions; expected one at the end of each row, outside the mask. Give each text a question."
@@ -136,7 +136,7 @@ def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
-    """Return the possible classes of the passages in the rows that ``encode`` takes, bool ``(B, C)``."""
+    """Return which classes each row of token ids ``(B, T)`` names as possible answers, bool ``(B, C)``."""
     named = tokens >= vocab_size
     if not named.any(dim=-1).all():
         raise AttestError(

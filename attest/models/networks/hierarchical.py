@@ -1,4 +1,4 @@
-"""The hierarchical encoder of HAN (Yang et al. 2016, as Serrano & Smith 2019 use it): words make sentences.
+"""The hierarchical encoder of HAN (Yang et al. 2016, as Serrano & Smith 2019 use it), which reads words, then sentences.
 
 Legend: B batch, S sentences of a text, T words of a sentence, N real sentences of a batch, E embedding, H hidden.
 """
@@ -14,9 +14,9 @@ from attest.models.networks.tokens import PADDING, embedding
 
 
 class Hierarchical(nn.Module):
-    """An encoder that reads the words of each sentence, pools them by attention of its own, then reads the sentences.
+    """An encoder that reads the words of each sentence, pools them by its own attention, then reads the sentences.
 
-    It returns one hidden state for each sentence, so the attention on trial is over sentences.
+    It returns one hidden state for each sentence, so the attention of the classifier is over sentences.
 
     Args:
         vocab_size: number of token ids; 0 is padding and stands for no word.
@@ -55,7 +55,7 @@ class Hierarchical(nn.Module):
         return self.sentence_gru(self._sentences(tokens, mask), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Apply a readout to the hidden states of every text without each of its sentences, ``(B, S, S, F)``."""
+        """Remove each sentence of each text in turn and apply a readout to the new hidden states, ``(B, S, S, F)``."""
         return self.sentence_gru.read_without_each(self._sentences(tokens, mask), mask, readout)
 
     def _sentences(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The classifier on trial: attention pools hidden states into one context vector, and a linear layer decides."""
+"""The classifier that pools hidden states by attention into one context vector and decides by a linear layer."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, cast
@@ -14,8 +14,8 @@ from attest.models.networks.recurrent import BiLSTM
 class PoolingClassifier(nn.Module):
     r"""A classifier that pools by attention: :math:`\hat y = w \sum_i \alpha_i h_i + b` (Jain & Wallace 2019).
 
-    With the encoder ``Hierarchical``, sentences stand where tokens stand here: token ids are ``(B, S, T)``, the mask is
-    ``(B, S)``, and attention is over S sentences.
+    With the encoder ``Hierarchical``, sentences take the place of tokens: token ids are ``(B, S, T)``, the mask is ``(B, S)``,
+    and attention is over S sentences.
 
     Args:
         vocab_size: number of token ids.
@@ -55,7 +55,7 @@ class PoolingClassifier(nn.Module):
         return self.attention.project(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` to logits ``(B, C)``."""
+        """Pool hidden states ``(B, T, H)`` by any weights ``(B, T)`` and map the result to logits ``(B, C)``."""
         return self.decoder(pool(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ class PoolingClassifier(nn.Module):
 
     @property
     def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
-        """Return a function that maps the hidden states ``(B, T, H)`` entering a layer, counted from 0, to logits ``(B, C)``.
+        """Return a function that maps the input ``(B, T, H)`` of an encoder layer, counted from 0, to logits ``(B, C)``.
 
         Raises:
             AttributeError: the encoder has no layers to go on from.
@@ -73,7 +73,7 @@ class PoolingClassifier(nn.Module):
         return lambda hidden, mask, layer: decided(self, encoder_resumes(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return the logits that each token alone would give, ``(B, T, C)``.
+        """Return the logits that the network would give if one token had all the weight, for each token, ``(B, T, C)``.
 
         The decoder is linear and weights sum to 1, so ``decode(hidden, weights) = weights @ token_logits(hidden)``: every
         counterfactual attention costs O(T C) instead of O(T H).
@@ -82,7 +82,7 @@ class PoolingClassifier(nn.Module):
 
     @property
     def read_without_each(self) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Return a function of tokens and mask: scores ``(B, T, T)`` and logits ``(B, T, T, C)`` without each token.
+        """Return a function that removes each token in turn and computes scores ``(B, T, T)`` and logits ``(B, T, T, C)``.
 
         Raises:
             AttributeError: the encoder has no fast way to read so, or the score is no readout of single hidden states.

@@ -37,7 +37,7 @@ class BiLSTM(nn.Module):
         return torch.cat(self._read(tokens, mask), dim=-1)[:, 1:-1]
 
     def summary(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the last states of both directions, after reading ``<EOS>`` and ``<SOS>``: ``(B, 2 * hidden_size)``."""
+        """Return the final hidden states of both directions, ``(B, 2 * hidden_size)``, after ``<EOS>`` and after ``<SOS>``."""
         onward_BSH, backward_BSH = self._read(tokens, mask)
         row_B = torch.arange(len(mask), device=mask.device)
         return torch.cat([onward_BSH[row_B, mask.sum(dim=-1) + 1], backward_BSH[:, 0]], dim=-1)
@@ -53,7 +53,7 @@ class BiLSTM(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Apply a readout to the hidden states of every text without each of its tokens, ``(B, T, T, F)``."""
+        """Remove each token of each text in turn and apply a readout to the new hidden states, ``(B, T, T, F)``."""
         start, end = self.boundaries
         onward, backward = LstmCell(self.forward_lstm, start), LstmCell(self.backward_lstm, end)
         return read_without_each(onward, backward, self.embedding(tokens), mask, readout)
@@ -77,12 +77,12 @@ class BidirectionalGru(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Apply a readout to the hidden states of every sequence without each of its vectors, ``(B, T, T, F)``."""
+        """Remove each vector of each sequence in turn and apply a readout to the new hidden states, ``(B, T, T, F)``."""
         return read_without_each(GruCell(self.forward_gru), GruCell(self.backward_gru), sequences, mask, readout)
 
 
 class BiGRU(nn.Module):
-    """An encoder that reads a text in both directions by a GRU, from Serrano & Smith's flat network (FLAN).
+    """An encoder that reads a text in both directions with a GRU, from Serrano & Smith's flat network (FLAN).
 
     Args:
         vocab_size: number of token ids.
@@ -103,5 +103,5 @@ class BiGRU(nn.Module):
         return self.gru(self.dropout(self.embedding(tokens)), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Apply a readout to the hidden states of every text without each of its tokens, ``(B, T, T, F)``."""
+        """Remove each token of each text in turn and apply a readout to the new hidden states, ``(B, T, T, F)``."""
         return self.gru.read_without_each(self.dropout(self.embedding(tokens)), mask, readout)

@@ -1,4 +1,4 @@
-"""The states of a bidirectional recurrent network for every text without each of its tokens.
+"""The hidden states of a bidirectional recurrent network for each text with one token removed, for every token.
 
 Without token v the forward states before v and the backward states after v do not change. So each direction reads the text
 once and keeps its state before every token; there the variant that skips this token begins. One recurrent product in each step
@@ -25,20 +25,20 @@ State = tuple[Tensor, ...]
 
 
 class Cell(Protocol):
-    """A direction of a recurrent network, which reads one token of many texts at a time."""
+    """One direction of a recurrent network, which reads one token of every text in each step."""
 
     def inputs(self, sequences: Tensor) -> Tensor:
-        """Map vectors ``(B, T, E)`` to what each step adds to the G gates, ``(T, B, G)``."""
+        """Map vectors ``(B, T, E)`` to their contributions to the G gates in each step, ``(T, B, G)``."""
 
     def start(self) -> State:
         """Return the state before the first token, each tensor ``(H,)``."""
 
     def step(self, state: State, inputs: Tensor) -> None:
-        """Read a token of B texts: change the states ``(V, B, H)`` of V variants in place, by ``inputs (B, G)`` to G gates."""
+        """Update the states ``(V, B, H)`` of V variants in place by one token, given as ``inputs (B, G)`` to the gates."""
 
 
 class LstmCell:
-    """A cell of one layer and one direction of an ``nn.LSTM``, which reads ``first (E,)`` before every text."""
+    """One direction of a one-layer ``nn.LSTM`` that reads the vector ``first (E,)`` before every text."""
 
     def __init__(self, lstm: nn.LSTM, first: Tensor) -> None:
         weight_ih, weight_hh, bias_ih, bias_hh = lstm.all_weights[0]
@@ -63,7 +63,7 @@ class LstmCell:
 
 
 class GruCell:
-    """A cell of one layer and one direction of an ``nn.GRU``, from a state of zeros."""
+    """One direction of a one-layer ``nn.GRU`` that starts every text with a state of zeros."""
 
     def __init__(self, gru: nn.GRU) -> None:
         weight_ih, weight_hh, bias_ih, bias_hh = gru.all_weights[0]
@@ -117,7 +117,7 @@ ROWS = 512
 
 @torch.no_grad()
 def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-    """Apply a readout to every hidden state of every text without each of its tokens.
+    """Remove each token of each text in turn and apply a readout to every hidden state of the variant.
 
     Args:
         onward, backward: the two directions; hidden states are what the first makes of a token, then what the second does.
@@ -141,7 +141,7 @@ def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Ten
 
 
 class _Path:
-    """The states of one direction after every token of the texts."""
+    """The states of one direction of the network after each token of the texts."""
 
     def __init__(self, cell: Cell, sequences: Tensor) -> None:
         self.cell, self.inputs_TBG = cell, cell.inputs(sequences)
@@ -158,7 +158,7 @@ class _Path:
         return self.before[0][1:].transpose(0, 1)
 
     def read_variants(self, other_BTA: Tensor, weight: Tensor, readout: Readout) -> Tensor:
-        """Apply a readout to each text without one token, at the tokens that are read after it: ``(B, T, T, F)``.
+        """Apply a readout, for each removed token, at the tokens that this direction reads later: ``(B, T, T, F)``.
 
         Args:
             other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.
@@ -176,7 +176,7 @@ class _Path:
         return read.permute(2, 1, 0, 3)
 
     def _variants(self, skipped: range) -> Iterator[tuple[int, Tensor]]:
-        """Yield each position and the hidden states ``(V, B, H)`` there of the V variants that lack an earlier token."""
+        """Yield each position and the hidden states ``(V, B, H)`` there of V variants, each without one earlier token."""
         state = tuple(path.new_empty(len(skipped), *path.shape[1:]) for path in self.before)
         for position in range(skipped.start + 1, len(self.inputs_TBG)):
             if position - 1 in skipped:

@@ -15,7 +15,7 @@ EMBEDDING_STD = 0.1
 
 
 def embedding(vocab_size: int, size: int, std: float = EMBEDDING_STD) -> nn.Embedding:
-    """Return an embedding layer drawn from a normal distribution of mean 0; the vector of padding is zero."""
+    """Return an embedding layer with random values from N(0, ``std``²); the vector of padding is zero."""
     lookup = nn.Embedding(vocab_size, size, padding_idx=PADDING)
     with torch.no_grad():
         lookup.weight.mul_(std)
@@ -23,14 +23,14 @@ def embedding(vocab_size: int, size: int, std: float = EMBEDDING_STD) -> nn.Embe
 
 
 def boundaries(size: int, std: float = EMBEDDING_STD) -> nn.Parameter:
-    """Return the learned vectors of ``<SOS>`` and ``<EOS>``, ``(2, E)``, initialised as embeddings are."""
+    """Return learnable vectors for ``<SOS>`` and ``<EOS>``, ``(2, E)``, with random values from N(0, ``std``²)."""
     return nn.Parameter(torch.randn(2, size) * std)
 
 
 def between_boundaries(embedded_BTE: Tensor, boundaries_2E: Tensor, lengths_B: Tensor) -> Tensor:
     """Wrap each text in ``<SOS> … <EOS>``: ``(B, T, E)`` -> ``(B, T + 2, E)``.
 
-    Each end stands right behind its last real token; what follows is padding, zero where the input is.
+    ``<EOS>`` comes right after the last real token; padding follows, and is zero where the input is zero.
     """
     start_E, end_E = boundaries_2E
     shifted_BSE = functional.pad(embedded_BTE, (0, 0, 1, 1))  # S = T + 2
@@ -71,7 +71,10 @@ def _rows(sequences_BSE: Tensor, index_BS: Tensor) -> Tensor:
 
 class _WithoutContext(nn.Module):
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Apply a readout to the hidden states of a text; repeat the result for each missing token: ``(B, T, T, F)``."""
+        """Apply a readout to hidden states that depend on one token each, and repeat the result: ``(B, T, T, F)``.
+
+        No hidden state changes if another token is removed.
+        """
         return without_context(readout(self(tokens, mask)))
 
 

@@ -1,6 +1,6 @@
 """The Transformer (Vaswani et al. 2017) with hook points in its attention: an encoder, a classifier and a tagger.
 
-The projection φ acts in every head of every layer. The classifier and the tagger attend inside their layers alone.
+The projection φ acts in every head of every layer. The classifier and the tagger have attention only inside their layers.
 
 Legend: B batch, T tokens, H size of the hidden states.
 """
@@ -21,7 +21,7 @@ from attest.models.networks.tokens import embedding
 class TransformerEncoder(nn.Module):
     """An encoder that embeds tokens, adds codes of their positions, and applies layers of self-attention.
 
-    Layers normalise after each residual step, as the original does and the papers on trial do.
+    Layers normalise after each residual step, as in the original and in the papers that Attest replicates.
 
     Args:
         vocab_size: number of token ids.
@@ -67,7 +67,7 @@ class TransformerEncoder(nn.Module):
         return self.resume(hidden_BTH, mask, 0)
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Map hidden states ``(B, T, H)`` that enter a layer, counted from 0, to the last hidden states, ``(B, T, H)``."""
+        """Map the input ``(B, T, H)`` of a layer, counted from 0, to the hidden states after the last layer, ``(B, T, H)``."""
         for each in self.layers[layer:]:
             hidden = each(hidden, mask)
         return hidden
@@ -100,14 +100,14 @@ class TransformerLayer(nn.Module):
 
 
 def sinusoids(length: int, size: int) -> Tensor:
-    """Return codes of positions, ``(T, H)`` in [-1, 1]: sines in even dimensions, cosines in odd (Vaswani et al., 3.5)."""
+    """Return position encodings, ``(T, H)`` in [-1, 1]: sines in even dimensions, cosines in odd (Vaswani et al., 3.5)."""
     frequencies = 10_000 ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
     angles = torch.arange(length, dtype=torch.float64).unsqueeze(-1) * frequencies
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :size]
 
 
 class _Scale(nn.Module):
-    """A multiplication by a constant: embeddings with standard deviation 1/√H come to match the sinusoids."""
+    """A layer that multiplies its input by a constant."""
 
     def __init__(self, factor: float) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class _Scale(nn.Module):
 
 
 class KeyPerturbation(nn.Module):
-    """A network with which an adversary changes keys; its input is the keys, or noise of their shape.
+    """A network by which an adversary changes attention keys; its input is the keys or noise of the same shape.
 
     Args:
         size: H, of the keys of all heads side by side.
@@ -130,7 +130,7 @@ class KeyPerturbation(nn.Module):
         self.hidden, self.output = nn.Linear(size, hidden_size), nn.Linear(hidden_size, size)
 
     def forward(self, keys: Tensor) -> Tensor:
-        """Return the changed keys ``(..., H)`` for keys ``(..., H)``."""
+        """Map attention keys ``(..., H)`` to changed attention keys ``(..., H)``."""
         return self.output(self.hidden(keys).relu())
 
 
@@ -170,7 +170,7 @@ class _TransformerNetwork(nn.Module):
 
 
 class UniformPooling:
-    """The two pooling steps of a network that weights all real tokens equally; they have no parameters."""
+    """The steps ``score`` and ``project`` of a network that weights all real tokens equally; they have no parameters."""
 
     pools_by_attention = False
     """There is no pooled attention to put on trial."""
@@ -180,7 +180,7 @@ class UniformPooling:
         return hidden.new_zeros(mask.shape)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Map any scores ``(B, T)`` to one over the number of real tokens, ``(B, T)``."""
+        """Give every real token the weight 1 divided by their number, whatever the scores: ``(B, T)``."""
         return Uniform()(scores, mask)
 
 
@@ -197,7 +197,7 @@ class TransformerClassifier(UniformPooling, _TransformerNetwork):
     """
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` to logits ``(B, C)``."""
+        """Pool hidden states ``(B, T, H)`` by any weights ``(B, T)`` and map the result to logits ``(B, C)``."""
         return self.decoder(pool(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -205,16 +205,16 @@ class TransformerClassifier(UniformPooling, _TransformerNetwork):
         return decided(self, self.encode(tokens, mask), mask)
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Map hidden states ``(B, T, H)`` that enter a layer, counted from 0, to logits ``(B, C)``."""
+        """Map the input ``(B, T, H)`` of a layer, counted from 0, to logits ``(B, C)``."""
         return decided(self, self.encoder.resume(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return the logits that each token alone would give, ``(B, T, C)``."""
+        """Return the logits that the network would give if one token had all the weight, for each token, ``(B, T, C)``."""
         return self.decoder(hidden)
 
 
 class TransformerTagger(_TransformerNetwork):
-    """A tagger that applies a linear layer to the last hidden state of each token (Yang): one layer, four heads.
+    """A Transformer that tags each token by a linear layer on its last hidden state (Yang: one layer, four heads).
 
     ``encode`` and ``decode`` are its steps; ``decode`` takes no weights, since nothing is pooled.
 
@@ -247,5 +247,5 @@ class TransformerTagger(_TransformerNetwork):
         return self.decode(self.encode(tokens, mask))
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Map hidden states ``(B, T, H)`` that enter a layer, counted from 0, to logits of tags ``(B, T, K)``."""
+        """Map the input ``(B, T, H)`` of a layer, counted from 0, to logits of tags ``(B, T, K)``."""
         return self.decode(self.encoder.resume(hidden, mask, layer))

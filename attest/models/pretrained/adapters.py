@@ -23,7 +23,7 @@ INSIDE = "base_model.model."
 
 
 def model_inside(adapted: Any) -> nn.Module:
-    """Return the model inside a ``PeftModel``; the adapters stay in its layers as they are: active, disabled or merged."""
+    """Return the model inside a ``PeftModel``, with its adapters unchanged: active, disabled or merged."""
     named = getattr(adapted, "active_adapters", None) or list(adapted.peft_config)
     for name in named:
         _require_in_layers(type(adapted).__name__, adapted.peft_config[name])
@@ -141,7 +141,7 @@ class Adapter:
             ) from error
 
     def applied_to(self, model: PreTrainedModel, missing: list[str]) -> tuple[PreTrainedModel, list[str]]:
-        """Return the base with the adapter in its layers, and the names of the weights that both lack."""
+        """Return the base model with the adapter in its layers, and the names of the weights that neither of the two has."""
         from peft import PeftModel, get_peft_model_state_dict
 
         own = self._shapes().keys()

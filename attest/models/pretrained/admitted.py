@@ -1,4 +1,4 @@
-"""The requirements on models of other people: a head that evidence can read, and tokens that meet in attention alone."""
+"""The checks of other people's models: a known output head, and no path between tokens except attention."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ CHOOSING, ANSWERING = "ForMultipleChoice", "ForQuestionAnswering"
 
 
 def require_head(model: "PreTrainedModel") -> None:
-    """Refuse a model that neither classifies texts or tokens nor predicts one number of a text."""
+    """Refuse a model that neither classifies texts or tokens nor predicts one number for a text."""
     name, config = type(model).__name__, model.config
     if name.endswith(CHOOSING):
         return
@@ -55,7 +55,7 @@ def require_head(model: "PreTrainedModel") -> None:
 
 
 def gives_number(config: Any) -> bool:
-    """Return whether a configuration is of a model that predicts one number: a regression or a reranker."""
+    """Return whether a model predicts one number (a regression or a reranker), according to its configuration."""
     of_tokens = any(name.endswith("ForTokenClassification") for name in config.architectures or ())
     return config.num_labels == 1 and config.problem_type in (None, REGRESSION) and not of_tokens
 
@@ -90,9 +90,9 @@ def require_one_stack(model: "PreTrainedModel") -> None:
 
 
 def require_as_it_is(network: PretrainedNetwork) -> None:
-    """Refuse a model that decides otherwise with hook points than without, or whose tokens meet outside of attention.
+    """Refuse a model if hook points change its predictions, or if information passes between tokens outside attention.
 
-    With cross-attention, tokens meet in the encoder, and only the first is checked.
+    With cross-attention, tokens exchange information in the encoder, so only the hook points are checked.
     """
     name, calls, crosses = type(network.model).__name__, len(network.calls), isinstance(network, CrossingNetwork)
     config = None if isinstance(network, PlainNetwork) else network.model.config.get_text_config()
@@ -123,7 +123,7 @@ def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
-    """Return whether the state of a token depends on another token, by its gradient, when each attends to itself alone."""
+    """Return whether a token's state has a gradient to another token although each token attends only to itself."""
     mask, middle = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
     itself = Intervention("weights", lambda weights, _mask: torch.eye(weights.shape[-1]).to(weights).expand_as(weights))
     look = _States(tokens.shape[-1]) if isinstance(network, PlainNetwork) else _states_of_base(network.model)
@@ -144,7 +144,7 @@ def _states_of_base(model: "PreTrainedModel") -> Iterator[list[torch.Tensor]]:
 
 
 class _States(TorchFunctionMode):
-    """A list of the states of one text in a pass, ``(T, H)``, found by their shape."""
+    """A mode that lists the hidden states ``(T, H)`` of one text in a forward pass; their shape identifies them."""
 
     def __init__(self, tokens: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The answer of a decoder to a prompt: its probability, also without parts of the prompt, and the attention of its tokens.
+"""The probability of a decoder's answer to a whole or shortened prompt, and the attention of the answer's tokens.
 
 The keys and values of the tokens before a removed part are computed once, because no token attends to a later one.
 
@@ -30,7 +30,7 @@ COPIES, MAPS = 3, 4
 
 
 class Rows(NamedTuple):
-    """The weights that the rows of attention of an answer give to each token before it."""
+    """The attention weights from the tokens of an answer to every token before the answer."""
 
     attention: Tensor
     """float ``(T,)``: mean weight over rows, layers and heads."""
@@ -72,7 +72,7 @@ class _Look:
 
 
 class _LookAgain(_Look):
-    """The calls of attention of one pass, whose weights are computed again on demand, for ``chunks`` of rows."""
+    """A record of the attention computations in one pass, from which weights are computed again for a few rows at a time."""
 
     def __init__(self, chunks: Sequence[slice]) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class _LookAgain(_Look):
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a causal language model to a prompt: int64 ``(A,)``, at least one token, after int64 ``(T,)``."""
+    """An answer of a causal language model, int64 ``(A,)`` with at least one token, to a prompt, int64 ``(T,)``."""
 
     model: PreTrainedModel
     prompt: Tensor
@@ -98,12 +98,12 @@ class Answer:
 
     @torch.no_grad()
     def log_probability(self, kept: Tensor | None = None) -> float:
-        """Return the log-probability of the answer by a whole pass over the ``kept`` tokens of the prompt, bool ``(T,)``."""
+        """Return the log-probability of the answer after the ``kept`` tokens of the prompt, bool ``(T,)``, by a whole pass."""
         prompt = self.prompt if kept is None else self.prompt[kept]
         return float(self._of_last_rows(torch.cat([prompt, self.answer[:-1]])))
 
     def without_each(self, parts: Sequence[Span]) -> Tensor:
-        """Return the log-probability of the answer without each part of the prompt, float64 ``(U,)``.
+        """Return the log-probability of the answer after the prompt with each part removed in turn, float64 ``(U,)``.
 
         The part that reuses most is checked by a whole pass; if that differs, whole passes are used for all parts.
         """
@@ -115,7 +115,7 @@ class Answer:
 
     @torch.no_grad()
     def _by_reuse(self, parts: Sequence[Span]) -> Tensor | None:
-        """Return what ``without_each`` returns, by reuse; None if the model's cache cannot be cut."""
+        """Compute ``without_each`` with cached keys and values; return None if the model's cache cannot be shortened."""
         found, tokens = torch.empty(len(parts), dtype=torch.float64), self.tokens
         try:
             cache = DynamicCache(config=self.model.config)
@@ -137,7 +137,7 @@ class Answer:
         return self.log_probability(kept)
 
     def _of_last_rows(self, tokens: Tensor, cache: DynamicCache | None = None, embedded: Tensor | None = None) -> Tensor:
-        """Return the log-probability of the answer, whose tokens but the last end what is read after the cache."""
+        """Return the log-probability of the answer from a pass over ``tokens`` that continues after cached keys and values."""
         size = len(self.answer)
         told: dict[str, Any] = {"input_ids": tokens.unsqueeze(0)} if embedded is None else {"inputs_embeds": embedded}
         if "logits_to_keep" in inspect.signature(self.model.forward).parameters:
@@ -147,7 +147,7 @@ class Answer:
         return log_probabilities.gather(-1, self.answer.unsqueeze(-1)).sum()
 
     def rows(self) -> Rows:
-        """Return the rows of attention from which the tokens of the answer are decided.
+        """Return the attention weights in the rows from which the model predicts the tokens of the answer.
 
         Raises:
             AttestError: attention is not reached through transformers' ``AttentionInterface``.
@@ -189,7 +189,7 @@ class Answer:
 
     @torch.no_grad()
     def rollout(self) -> Tensor | None:
-        """Return attention rollout (Abnar & Zuidema 2020) from the rows of the answer, float ``(T,)``.
+        """Return attention rollout (Abnar & Zuidema 2020) for the prompt from the rows of the answer, float ``(T,)``.
 
         Keys and queries are kept, and weights are computed again from them, in chunks of rows. None if keys and queries do not
         fit the memory budget.
@@ -210,7 +210,10 @@ class Answer:
 
     @torch.enable_grad()
     def gradient_times_input(self) -> Tensor:
-        r"""Return :math:`|\langle \partial \log p / \partial e_t, e_t \rangle|` of each token of the prompt, ``(T,)``."""
+        r"""Return the absolute value of gradient times input for each token of the prompt, ``(T,)``.
+
+        The value is :math:`|\langle \partial \log p / \partial e_t, e_t \rangle|`.
+        """
         embedded = self._embedded(self.tokens)
         (gradient,) = torch.autograd.grad(self._of_last_rows(self.tokens, embedded=embedded), embedded)
         return (gradient * embedded.detach()).sum(dim=-1).abs()[0, : len(self.prompt)]
@@ -221,7 +224,7 @@ class Answer:
 
 @torch.no_grad()
 def written_by(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: Tensor, most: int) -> Tensor:
-    """Return the answer that a model generates after a prompt, always with the likeliest token, int64 ``(A,)`` without an end.
+    """Generate an answer to a prompt by greedy decoding; return its token ids, int64 ``(A,)``, without the end token.
 
     Args:
         prompt: int64 ``(T,)``.

@@ -1,4 +1,4 @@
-"""The connection to transformers: an attention function that calls the model's own and adds hook points.
+"""The attention function for transformers, which calls the model's own attention function and adds hook points.
 
 Legend: B batch, T tokens.
 """
@@ -23,10 +23,10 @@ NAME = "attest"
 
 
 class Caller(Protocol):
-    """A network that knows the calls of attention in the current forward pass."""
+    """A network that counts the computations of attention in the current forward pass."""
 
     def next_call(self) -> AttentionCall:
-        """Return the call of attention that the current pass makes next."""
+        """Return the object that handles the next computation of attention in the current forward pass."""
 
     @property
     def real(self) -> Tensor:
@@ -38,7 +38,7 @@ _RUNNING: ContextVar[Caller | None] = ContextVar("running", default=None)
 
 @contextmanager
 def attending_through(model: PreTrainedModel, caller: Caller) -> Iterator[None]:
-    """Let the attention of a model pass through the calls of a network while the block runs."""
+    """Pass the attention of a model through the hook points of a network while the ``with`` block runs."""
     parts = [model, *(part for part in model.modules() if isinstance(part, PreTrainedModel))]
     stacks = {id(part.config): part for part in reversed(parts)}
     before, token = [(part, part.config._attn_implementation) for part in stacks.values()], _RUNNING.set(caller)
@@ -55,7 +55,7 @@ def attending_through(model: PreTrainedModel, caller: Caller) -> Iterator[None]:
 def _attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor]:
-    """Attend as transformers asks for every layer of a model that is set to ``NAME``."""
+    """Compute attention for one layer of a model whose attention implementation is set to ``NAME``."""
     eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
     if eager is None:
         raise AttestError(

@@ -1,4 +1,4 @@
-"""The calls of attention in a forward pass of other people's models, with their hook points.
+"""The computations of attention in a forward pass of other people's models, with their hook points.
 
 Legend: B batch, N heads, G key-value groups, T tokens, D dimensions a head.
 """
@@ -21,10 +21,10 @@ Eager = Callable[..., tuple[Tensor, Tensor]]
 
 
 class Memory(Protocol):
-    """A memory of the keys and values of earlier tokens in one call."""
+    """A memory of the keys and values of earlier tokens in one computation of attention."""
 
     def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Map keys, values and mask of the pass to those that its queries attend to."""
+        """Return the keys, values and mask to which the queries of the current pass attend."""
 
 
 class AttentionCall(HookedModule):
@@ -55,7 +55,10 @@ class AttentionCall(HookedModule):
         """Whether outputs as we write them out have been held against the model's own."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
-        """Return the value that leaves a hook point; for windows, interventions see ``(B W, N, …)`` as ``(B, W N, …)``."""
+        """Apply interventions at a hook point to a value and return the result.
+
+        Interventions see values of W windows, ``(B W, N, …)``, as ``(B, W N, …)``.
+        """
         if self.windows == 1 or point == "projection" or all(where != point for where, _ in self.replacements):
             return super().hook(point, value, mask)
         whole = super().hook(point, value.unflatten(0, (-1, self.windows)).flatten(1, 2), mask)
@@ -65,7 +68,7 @@ class AttentionCall(HookedModule):
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
         **options: Any,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Return outputs and weights, bit for bit the model's own if nothing is replaced.
+        """Return outputs and weights, bit for bit the model's own unless an intervention changes them.
 
         Args:
             query, key, value: ``(B, N or G, T, D)``.
@@ -89,15 +92,15 @@ class AttentionCall(HookedModule):
         return output, weights
 
     def handed_on(self, outputs: Tensor, real: Tensor) -> Tensor:
-        """Return the outputs of all heads side by side, ``(B, T, N D)``, passed through their hook point."""
+        """Join the outputs of all heads, ``(B, T, N D)``, and return them after the interventions on them."""
         assert self.heads is not None
         by_heads = outputs.unflatten(-1, (self.heads, -1)).transpose(1, 2)
         return self.hook("outputs", by_heads, real).transpose(1, 2).flatten(2)
 
     def attend_by_softmax(self, softmax: Callable[[Tensor], Tensor], scores: Tensor, real: Tensor) -> Tensor:
-        """Return weights ``(B, N, T, T)``, bit for bit the model's own if nothing is replaced, if only the softmax is seen.
+        """Return weights ``(B, N, T, T)`` for a softmax over scores, bit for bit the model's own without interventions.
 
-        An intervention on keys gets unit vectors in place of keys; the columns of the scores move as it moves these vectors.
+        An intervention on keys gets unit vectors in place of keys; the columns of the scores move as these vectors move.
 
         Args:
             scores: ``(B, N, T, T)``; those that a row may not see are far below the others.
@@ -148,7 +151,7 @@ class AttentionCall(HookedModule):
         self._written_out = True
 
     def _look(self, weights: Tensor, support: Tensor | None, real: Tensor) -> None:
-        """Note how many heads there are, and who may attend: once, but longer texts may reach beyond a window."""
+        """Record the number of heads and which tokens may attend to which; check longer texts again for windows."""
         longest = int(last_real(real).max()) + 1
         if self.heads is None or (self.everywhere and longest > self._seen):
             self.heads, self._seen = weights.shape[1], longest
@@ -177,7 +180,7 @@ def last_real(mask: Tensor) -> Tensor:
 
 
 def allowed_by(support: Tensor) -> Tensor:
-    """Return where a row may attend, bool, from a mask that is bool or is added to scores."""
+    """Convert an attention mask, which is bool or is added to scores, to bool, True where attention is allowed."""
     return support if support.dtype == torch.bool else support > torch.finfo(support.dtype).min / 2
 
 
@@ -191,7 +194,7 @@ def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
 
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
-    """Return the weights under a projection; a learned sink is one more column, which is dropped afterwards."""
+    """Apply a projection to scores; a learned sink takes part as one more column, which the result does not contain."""
     allowed = allowed | ~allowed.any(dim=-1, keepdim=True)  # padding whose window holds nothing but padding
     sink = 1 - weights.sum(dim=-1, keepdim=True)
     if sink.max() <= within:

@@ -1,7 +1,7 @@
-"""The network of a model with an encoder and a decoder (BART, T5): on trial is the cross-attention of the deciding step.
+"""The wrapper of an encoder-decoder model (BART, T5), whose cross-attention in the deciding step is evaluated.
 
-In each head of each decoder layer, one row of weights leads from the deciding step to the tokens of the text. Attention within
-the encoder and within the decoder stays as it is.
+Each head of each decoder layer has one row of weights, from the deciding step to the tokens of the text. Attention within the
+encoder and within the decoder does not change.
 
 Legend: B batch, N heads, G key-value groups, Q tokens of the decoder, T tokens of the text, D dimensions a head, H hidden, C
 logits, V vocabulary.
@@ -27,7 +27,7 @@ EXPECTED = "expected one whose decoder attends to its encoder through transforme
 
 
 class CrossCall(AttentionCall):
-    """The nth cross-attention of a forward pass; only the row of the step that decides is seen and may be replaced.
+    """The nth cross-attention of a forward pass; hook points reach only the row of the step that decides.
 
     Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, 1, T)``.
     """
@@ -40,7 +40,7 @@ class CrossCall(AttentionCall):
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
         **options: Any,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Return outputs and weights, bit for bit the model's own if nothing is replaced, as ``AttentionCall`` does."""
+        """Return outputs and weights, bit for bit the model's own unless an intervention changes them."""
         output, weights = eager(module, query, key, value, support, **options)
         self.heads = weights.shape[1]
         if not self.replacements:
@@ -66,7 +66,7 @@ def _row(values: Tensor, texts: Tensor, place: Tensor) -> Tensor:
 
 
 class _Unseen:
-    """A call of attention that is not on trial; it notes how many tokens attend to how many."""
+    """A computation of attention without hook points, which records how many tokens attend to how many."""
 
     real = torch.ones(1, 1, dtype=torch.bool)
 
@@ -83,7 +83,7 @@ class _Unseen:
 
 
 class CrossingNetwork(PretrainedNetwork):
-    """A classifier with an encoder and a decoder, or such a language model, which decides by its first generated token.
+    """An encoder-decoder classifier, or an encoder-decoder language model that decides by its first generated token.
 
     Args:
         model: logits ``(B, C)`` of texts whose decoder reads them again, as BART's does, and decides at their last token; or,
@@ -112,7 +112,7 @@ class CrossingNetwork(PretrainedNetwork):
 
     @property
     def about(self) -> str:
-        """Return a sentence that says what is on trial."""
+        """Return a sentence that says which attention Attest evaluates."""
         return (
             f"{type(self.model).__name__} has an encoder and a decoder: on trial is the cross-attention of the step that "
             f"decides, one row over the text in each head of {len(self.calls)} layers; attention within the encoder and "
@@ -121,12 +121,12 @@ class CrossingNetwork(PretrainedNetwork):
 
     @property
     def embeddings(self) -> nn.Embedding:
-        """Return the table of tokens of the encoder."""
+        """Return the token embedding of the encoder."""
         return embeddings_of(self.model.get_encoder())
 
     @property
     def blocks(self) -> Mapping[str, nn.Module]:
-        """Return no layer, because no pass can begin at one."""
+        """Return an empty mapping, because no pass can start at a layer."""
         return {}
 
     def next_call(self) -> AttentionCall:
@@ -146,17 +146,17 @@ class CrossingNetwork(PretrainedNetwork):
         return last_real(self.real)
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return 1 at the last token of a text, where a classifier decides, else 0, ``(B, T)``; 0 for a language model."""
+        """Return 1 at the last token of a text, where a classifier decides, else 0, ``(B, T)``; for a language model all 0."""
         if self._answers:
             return torch.zeros(mask.shape, device=mask.device)
         return nn.functional.one_hot(last_real(mask), mask.shape[-1]).to(torch.get_default_dtype())
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return that the one row counts, bool ``(B, 1, 1)``, and which tokens it may attend to, bool ``(B, 1, T)``."""
+        """Return which rows of attention count (all), bool ``(B, 1, 1)``, and which tokens are real, bool ``(B, 1, T)``."""
         return torch.ones_like(mask[:, :1]).unsqueeze(1), mask.unsqueeze(1)
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
-        """Return the cross-attention of the deciding step, mean over heads and layers, ``(B, T)``."""
+        """Return the cross-attention of the deciding step, ``(B, T)``: a mean over heads and layers."""
         return torch.stack([each.mean(dim=1).squeeze(1) for each in attention.values()]).mean(dim=0)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -164,7 +164,7 @@ class CrossingNetwork(PretrainedNetwork):
         return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype))
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map embeddings ``(B, T, H)``, attended to where weights ``(B, T)`` are above 0, to logits ``(B, C)``.
+        """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens with weights ``(B, T)`` above 0 are attended to.
 
         A classifier's decoder reads the same embeddings again, one token later.
         """
@@ -179,7 +179,7 @@ class CrossingNetwork(PretrainedNetwork):
             return super().decode(hidden, weights)
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the model as its owner runs it, ``(B, C)``."""
+        """Return the logits of the model without hook points, ``(B, C)``, as its owner runs it."""
         if not self._answers:
             return super().itself(tokens, mask, **given)
         found = super().itself(tokens, mask, **given, decoder_input_ids=self._first_steps(tokens))

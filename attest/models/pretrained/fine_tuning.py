@@ -17,7 +17,7 @@ NAME_IT = 'make train DATA=sst MODEL=pretrained ARGS="--model.init_args.pretrain
 
 
 class FineTuned(PretrainedNetwork):
-    """A pretrained model to fine-tune, with the token ids of our data, and bfloat16 in training on a GPU.
+    """A pretrained model for fine-tuning, which takes token ids of Attest's data and trains in bfloat16 on a GPU.
 
     Args:
         vocab_size: number of token ids of the data, which are cut into the model's own subwords.
@@ -58,24 +58,24 @@ class FineTuned(PretrainedNetwork):
         require_as_it_is(self)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids of our data, int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``."""
+        """Map token ids of Attest's data, int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``."""
         return super().encode(self._own(tokens), mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         return self.decided(super().decode(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids of our data and mask ``(B, T)`` to logits ``(B, C)``, of a tagger ``(B, T, K)``, float32."""
+        """Map token ids of Attest's data and mask ``(B, T)`` to logits ``(B, C)``, for a tagger ``(B, T, K)``, float32."""
         with torch.autocast(mask.device.type, torch.bfloat16, enabled=self.training and mask.is_cuda):
             logits = super().forward(self._own(tokens), mask)
         return self.decided(logits.float())
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the model as its owner runs it, from token ids of our data."""
+        """Return the logits of the model without hook points, as its owner runs it, from token ids of Attest's data."""
         return self.decided(super().itself(self._own(tokens), mask, **given))
 
     def decided(self, logits: Tensor) -> Tensor:
-        """Return the logits that are trained, from those of the model: all of them."""
+        """Return the logits that training uses: all logits of the model."""
         return logits
 
     def _own(self, tokens: Tensor) -> Tensor:
@@ -83,7 +83,7 @@ class FineTuned(PretrainedNetwork):
 
 
 class FineTunedClassifier(FineTuned):
-    """A fine-tuned classifier of texts; of two classes one logit is trained, the difference of the two.
+    """A fine-tuned classifier of texts; for two classes, training uses one logit, their difference.
 
     Args:
         vocab_size, outputs, pretrained, projection: as in ``FineTuned``.

@@ -1,4 +1,6 @@
-"""The loading of a fine-tuned classifier and its tokenizer from a folder or the Hub: safetensors only, no code of others.
+"""The loading of a fine-tuned model and its tokenizer from a folder or the Hub, without running code from there.
+
+Weights are read from safetensors only.
 
 Every model is loaded in float32, because evidence compares numbers that half precision does not distinguish.
 """
@@ -94,7 +96,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
 
 
 def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
-    """Load a pretrained model with a new head, which is drawn at random where the model has none of this size."""
+    """Load a pretrained model with a new head, which has random values unless the model has a head of this size."""
     quieten_transformers()
     config = config_of(name)
     config.num_labels, config.problem_type = classes, None
@@ -169,7 +171,7 @@ def _require_no_adapter(name: str) -> None:
 
 
 def _require_safe_weights(name: str, config: Any) -> None:
-    """Refuse weights other than safetensors beside the index that names them; transformers opens whatever an index names."""
+    """Refuse a model whose index of weights names files that are not safetensors, because transformers would open them."""
     index = _file(name, SAFE_WEIGHTS_INDEX_NAME)
     named = set() if index is None else {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
     named |= {getattr(config, "transformers_weights", None)} - {None}
@@ -238,7 +240,7 @@ def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
 
 
 def save(model: PreTrainedModel, names: Sequence[str], tokenizer: str, path: Path) -> None:
-    """Save a fine-tuned model, whose classes have these names in class order, so that ``load`` can read it."""
+    """Save a fine-tuned model with its tokenizer and the names of its classes, in class order, for ``load`` to read."""
     model.config.id2label = dict(enumerate(names))
     model.config.label2id = {name: number for number, name in enumerate(names)}
     model.save_pretrained(path)

@@ -1,4 +1,4 @@
-"""The network of a model of transformers that classifies texts or tokens, for a trial.
+"""The wrapper of a transformers model that classifies texts or tokens.
 
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
@@ -36,7 +36,7 @@ EXPECTED = "expected one that attends so, BERT, RoBERTa, DeBERTa, ModernBERT, GP
 
 
 class Choices(NamedTuple):
-    """The logits of a model of multiple choice for N texts with C choices each."""
+    """The logits of a multiple-choice model for N texts with C choices each."""
 
     logits: Tensor
     """float ``(N, C)``."""
@@ -45,7 +45,7 @@ class Choices(NamedTuple):
 
 
 class PretrainedNetwork(UniformPooling, nn.Module):
-    """A Transformer of other people with our four steps, from which gradients and counterfactual texts can be computed.
+    """A transformers model with the four steps ``encode``, ``score``, ``project`` and ``decode``.
 
     ``encode`` returns the input embedding, and ``decode`` is all that follows, with attention inside the layers.
 
@@ -110,7 +110,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         """Which rows of the last layer lead to the decision: the ``first``, the ``last``, or ``all``."""
 
     def next_call(self) -> AttentionCall:
-        """Return the call of attention that the current pass makes next; the very first pass counts the calls."""
+        """Return the object that handles the next computation of attention; the very first pass counts the computations."""
         if self.made == len(self.calls) and self._exploring:
             self.calls.append(AttentionCall())
         if self.made == len(self.calls):
@@ -135,7 +135,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return torch.cat([embedded, torch.stack([beside % DIGIT, beside // DIGIT], dim=-1).to(embedded)], dim=-1)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0, to logits ``(B, C)``.
+        """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; every layer attends to tokens with weights ``(B, T)`` above 0.
 
         The model is given token ids, whose embeddings are then replaced, since many models compute otherwise from embeddings.
         """
@@ -148,11 +148,11 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             return self.logits_of(mask, input_ids=tokens)
 
     def _has_padding(self, mask: Tensor) -> Tensor:
-        """Return where padding stands, bool ``(B, T)``: after the last token that is attended to."""
+        """Return which tokens are padding, bool ``(B, T)``: those after the last token that is attended to."""
         return last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
 
     def _in_place_of_what_is_looked_up(self, hidden: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-        """Return a forward hook of the table of tokens that returns embeddings ``(B, T, H)`` once; GPT-2 looks up twice."""
+        """Return a hook that makes the token embedding return ``hidden (B, T, H)`` once; GPT-2 calls this embedding twice."""
         waiting = [hidden.clone()]  # which some scale in place
 
         def replace(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
@@ -169,13 +169,13 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return replace
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
+        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``, or for each token ``(B, T, K)``, arbitrary at padding."""
         if padding_of(self.model) is None:  # it takes no token for padding, also not ours
             return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype))
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the model as its owner runs it: by its own attention, with all inputs that its tokenizer gave.
+        """Return the logits of the model with its own attention and all inputs from its tokenizer, as its owner runs it.
 
         Args:
             tokens, mask: ``(B, T)``.
@@ -194,7 +194,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self._asked(torch.cat(alone), tokens)
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Return other token ids in place of tokens, with the token types and labels of these tokens."""
+        """Replace token ids by others, and keep the token types and labels that the old ids contain."""
         return others + tokens - tokens % self.rows
 
     @property
@@ -210,7 +210,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.segments > 1 or self.labels > 0
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logits of one label ``(B, 1)``, of all choices or classes ``(B, C)``, or one number ``(B, 1)``."""
+        """Return the logit of one label ``(B, 1)``, the logits of classes or choices ``(B, C)``, or a number ``(B, 1)``."""
         if not self.labels:
             return logits.sigmoid() if self._squashed else logits
         asked = (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True)
@@ -224,7 +224,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return told | lifted if self.chooses else told
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return the weights of the last hidden states in the decision, ``(B, T)``: 1 at one token, or all equal."""
+        """Return the weight of each last hidden state in the decision, ``(B, T)``: 1 at one token, or equal weights."""
         if self.decides_by == "all":
             return Uniform()(torch.zeros(mask.shape, device=mask.device), mask)
         row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else last_real(mask)
@@ -237,12 +237,12 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @property
     def shows_values(self) -> bool:
-        """Return whether the value vectors of the attention are seen, and not only its softmaxes."""
+        """Return whether hook points reach the value vectors of attention, and not only its softmaxes."""
         return self.attends_at is None or all(call.shows_values for call in self.calls)
 
     @cached_property
     def shows_outputs(self) -> bool:
-        """Return whether the outputs of each head are seen: they are 0 exactly for the heads whose weights are 0."""
+        """Return whether hook points reach the output of each single head."""
         tokens = self.some_tokens()
         mask = torch.ones_like(tokens, dtype=torch.bool)
 
@@ -267,7 +267,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @property
     def moves_keys(self) -> bool:
-        """Return whether the keys of the attention can be exchanged between tokens."""
+        """Return whether an intervention can exchange attention keys between tokens."""
         return self.shows_values or self.attends_everywhere
 
     @property
@@ -276,7 +276,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.decides_by == "last" and all(call.causal for call in self.calls)
 
     def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Prepare to pass the last token of each text again and again, all others once; see ``resuming.py``.
+        """Run all tokens but the last of each text once, and prepare repeated passes of the last token; see ``resuming.py``.
 
         Args:
             tokens, mask: int64 and bool ``(B, T)``.
@@ -288,15 +288,15 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @cached_property
     def blocks(self) -> Mapping[str, nn.Module]:
-        """Return the layers at which passes can begin, first to last, by the names of their calls; none if that is inexact."""
+        """Return the layers at which a pass can start, by name, first to last; empty if the logits would then be inexact."""
         return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
-        """Let passes begin at a layer, counted from 0, with its input ``(B, T, H)``; see ``resuming.py``."""
+        """Start every pass inside the ``with`` block at a layer, counted from 0, whose input is ``hidden (B, T, H)``."""
         return beginning_at(self, list(self.blocks.values()), layer, hidden)
 
     def through(self, layer: int, hidden: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the output of one layer of ``blocks``, counted from 0, for an input ``(B, T, H)``; skip other layers."""
+        """Compute the output of one layer of ``blocks``, counted from 0, for its input ``hidden (B, T, H)``."""
         blocks, found = list(self.blocks.values()), []
         looking = blocks[layer].register_forward_hook(lambda _block, _inputs, output: found.append(output))
         with looking, beginning_at(self, blocks, layer, hidden, alone=True):
@@ -305,20 +305,20 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @property
     def goes_on(self) -> bool:
-        """Return whether the network can continue after known keys and values; never during an intervention."""
+        """Return whether the network can continue from cached keys and values; False during an intervention."""
         return self.looks_back and self.attends_at is None and not self.chooses and not self._touched
 
     def remembering(self, tokens: Tensor, mask: Tensor) -> Any:
-        """Return the keys and values of texts, ``(B, T)``, for ``going_on``; see ``attest.models.pretrained.resuming``."""
+        """Compute the keys and values of texts ``(B, T)``, which ``going_on`` uses."""
         return remembered(self, tokens, mask)
 
     def going_on(self, memory: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits ``(N, C)`` of variants ``(N, T)`` that share ``begin`` first tokens with remembered texts."""
+        """Return the logits ``(N, C)`` of variants ``(N, T)`` that share ``begin`` first tokens with texts in ``memory``."""
         return after_prefix(self, memory, texts, begin, tokens, mask)
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
-        """Let passes use the attention implementation that the model's owner chose, while no intervention is in force."""
+        """Use the attention implementation that the model's owner chose, inside the block and without interventions."""
         before, self._untouched = self._untouched, True
         try:
             yield
@@ -412,14 +412,14 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
 
     def some_tokens(self) -> Tensor:
-        """Return a text of a few token ids, int64 ``(1, T)``, that ends as texts do."""
+        """Return a short example text as token ids, int64 ``(1, T)``, with an end token if the model has one."""
         end = getattr(self.model.config.get_text_config(), "eos_token_id", None)
         known = isinstance(end, int) and 0 <= end < len(self.embeddings.weight)
         return torch.tensor([[*self._plain_ids, end if known else self._plain_ids[0]]], device=self.model.device)
 
     @property
     def embeddings(self) -> nn.Embedding:
-        """Return the table of tokens."""
+        """Return the token embedding of the model."""
         return embeddings_of(self.model)
 
     @cached_property
@@ -429,7 +429,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
 
     def _where_it_decides(self) -> str:
-        """Find the rows that decide by the gradient of the logits by the last layer's weights: other rows have none."""
+        """Return where the model decides, ``first``, ``last`` or ``all``, by the gradient of the last layer's weights."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
         with in_evaluation_mode(self), _in_graph(self.embeddings), recorded(self, "weights") as weights:
@@ -451,7 +451,7 @@ def padding_of(model: "PreTrainedModel") -> int | None:
 
 
 def embeddings_of(model: "PreTrainedModel") -> nn.Embedding:
-    """Return the table in which a model looks its tokens up; refuse a model without such a table."""
+    """Return the token embedding of a model; refuse a model without one."""
     try:
         found: Any = model.get_input_embeddings()
     except NotImplementedError:
@@ -466,7 +466,7 @@ def embeddings_of(model: "PreTrainedModel") -> nn.Embedding:
 
 @contextmanager
 def _in_graph(part: nn.Module) -> Iterator[None]:
-    """Keep the graph from the parameters of a part on, even if they are frozen."""
+    """Record the parameters of a module in the autograd graph inside the ``with`` block, even if they are frozen."""
     before = [(parameter, parameter.requires_grad) for parameter in part.parameters()]
     try:
         with torch.enable_grad():
@@ -479,7 +479,7 @@ def _in_graph(part: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _padding_known(model: "PreTrainedModel", padding: int) -> Iterator[None]:
-    """Give a decoder without a padding token this padding token, while the block runs."""
+    """Set the padding token of a decoder that has none, while the ``with`` block runs."""
     config, before = model.config.get_text_config(), padding_of(model)
     try:
         config.pad_token_id = padding if before is None else before

@@ -1,4 +1,4 @@
-"""The network of any module that maps token ids to logits and attends by a softmax, for a trial.
+"""The wrapper of any module that maps token ids to logits and computes attention by a softmax.
 
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
@@ -22,7 +22,7 @@ MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask:
 
 
 class PlainNetwork(PretrainedNetwork):
-    """A network around somebody's module ``forward(tokens, mask)``, or ``forward(tokens)`` with one token id for padding.
+    """A wrapper of any module ``forward(tokens, mask)``, or of a module ``forward(tokens)`` with a token id for padding.
 
     Args:
         model: maps token ids int64 ``(B, T)`` and, if one of its parameters has ``mask`` in its name, a mask ``(B, T)`` to
@@ -35,14 +35,14 @@ class PlainNetwork(PretrainedNetwork):
     """
 
     def itself(self, tokens: Tensor, mask: Tensor, **_given: Tensor) -> Tensor:
-        """Return the logits of the module as its owner runs it, ``(B, C)`` or ``(B, T, K)``."""
+        """Return the logits of the module without hook points, ``(B, C)`` or ``(B, T, K)``, as its owner runs it."""
         inputs = {"input_ids": self._plain(tokens).where(mask, self.padding)}
         if self.segments > 1:
             inputs["token_type_ids"] = (tokens // self.rows).where(mask, 0)
         return self._own_logits(mask, **inputs)
 
     def _has_padding(self, mask: Tensor) -> Tensor:
-        """Return where padding stands: wherever the mask is False, since some modules read it from the ids."""
+        """Return which tokens are padding: all tokens where the mask is False, since some modules find padding by token id."""
         return ~mask
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -84,7 +84,7 @@ class PlainNetwork(PretrainedNetwork):
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}. {GUIDE}.")
 
     def _find_out_mask(self, tokens: Tensor) -> None:
-        """Choose the mask under which padding does not change the decision."""
+        """Find the form of mask, True at real tokens or True at padding, for which padding does not change the decision."""
         length = tokens.shape[-1] - 2
         mask = (torch.arange(tokens.shape[-1], device=tokens.device) < length).unsqueeze(0)
         alone, apart = tokens[:, :length], []
@@ -109,12 +109,12 @@ class PlainNetwork(PretrainedNetwork):
         )
 
     def some_tokens(self) -> Tensor:
-        """Return a text of a few token ids, int64 ``(1, T)``."""
+        """Return a short example text as token ids, int64 ``(1, T)``."""
         return torch.tensor([[*self._plain_ids, self._plain_ids[0]]], device=_device(self.model))
 
     @cached_property
     def embeddings(self) -> nn.Embedding:
-        """Return the table of tokens."""
+        """Return the token embedding of the model."""
         tokens = torch.full((1, LENGTH), self.padding + 1, device=_device(self.model))
         return _token_embedding(self.model, tokens, self._called)
 
@@ -129,7 +129,7 @@ def _device(model: nn.Module) -> torch.device:
 
 
 def _half(tokens: Tensor) -> Tensor:
-    """Return a mask ``(B, T)``, True at the first half: whatever True means, some tokens are real."""
+    """Return a mask ``(B, T)``, True in the first half, so that some tokens are real for either meaning of True."""
     return (torch.arange(tokens.shape[-1], device=tokens.device) < tokens.shape[-1] // 2).expand(tokens.shape)
 
 
@@ -159,7 +159,7 @@ def _mask_parameter(model: nn.Module) -> str | None:
 
 @torch.no_grad()
 def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[[Tensor, Tensor], Tensor]) -> nn.Embedding:
-    """Return the one ``nn.Embedding`` in which a module looks its tokens up."""
+    """Return the one ``nn.Embedding`` by which a module embeds its tokens."""
     used: dict[nn.Embedding, None] = {}
 
     def note(module: Any, inputs: tuple[Any, ...]) -> None:

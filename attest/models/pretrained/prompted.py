@@ -1,4 +1,4 @@
-"""The network of a causal language model that answers a prompt: it decides between labels by their first tokens.
+"""The wrapper of a causal language model that answers a prompt; the first tokens of the answers decide between labels.
 
 Legend: B batch, T tokens, V vocabulary, C labels.
 """
@@ -74,7 +74,7 @@ def prompt_typed(template: str, labels: str | None) -> Prompt:
 
 
 def answers_typed(typed: str) -> dict[str, str]:
-    """Read ``positive= good,negative= bad`` as answers by label; blanks belong to the answers."""
+    """Parse answers from a text such as ``positive= good,negative= bad``; blanks belong to the answers."""
     pairs = [each.partition("=") for each in typed.split(",")]
     if bare := [label for label, equals, answer in pairs if not (label and equals and answer)]:
         raise AttestError(
@@ -102,7 +102,7 @@ def _first_alone(tokenizer: PreTrainedTokenizerBase, answer: str) -> int:
 
 
 class PromptEncoder(Encoder):
-    """An encoder of texts as the token ids of a prompt about them; it refuses a prompt that is longer than the model reads."""
+    """An encoder that puts a text into a prompt and returns its token ids; it refuses a prompt that is too long."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> None:
         super().__init__(model, tokenizer)
@@ -124,20 +124,20 @@ class PromptEncoder(Encoder):
         return ids
 
     def everything(self, texts: Sequence[str]) -> dict[str, list[list[int]]]:
-        """Return all inputs that the tokenizer makes of the prompts about texts, as ``Encoder`` does."""
+        """Return all inputs that the tokenizer makes from the prompts about texts, such as token ids."""
         return super().everything([self.prompt.about(text) for text in texts])
 
     def word_of(self, text: str) -> list[int]:
-        """Return the index of the word of each token of the prompt; -1 for special tokens."""
+        """Return the word index of each token in the prompt; -1 for special tokens."""
         return super().word_of(self.prompt.about(text))
 
     def spaced_of(self, text: str) -> list[int]:
-        """Return the index of the text's word of each token of the prompt; -1 for the words of the prompt itself."""
+        """Return the index in the text of each token's word; -1 for the words of the prompt itself."""
         return spaced_in(self._read(self.prompt.about(text))[0], (text,), self.prompt.template.index(TEXT))
 
 
 class PromptedNetwork(PretrainedNetwork):
-    """A causal language model that decides by the logits of the first tokens of its labels, after the prompt.
+    """A causal language model that decides by the logits of its answers' first tokens, after the prompt.
 
     Args:
         model: logits ``(B, T, V)`` of the next token.
@@ -163,19 +163,19 @@ class PromptedNetwork(PretrainedNetwork):
             )
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return the logits of the labels alone, ``(B, C)``."""
+        """Return the logits of the answers' first tokens, ``(B, C)``."""
         begin = mask.shape[-1] - inputs["input_ids"].shape[-1]
         with self._asked_at(last_real(mask) - begin):
             return super().logits_of(mask, **inputs)[:, 0, self._answers]
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the labels as the model's owner runs it, ``(B, C)``."""
+        """Return the logits of the answers' first tokens without hook points, ``(B, C)``, as the model's owner runs it."""
         with self._asked_at(last_real(mask)):
             return super().itself(tokens, mask, **given)[:, 0, self._answers]
 
     @contextmanager
     def _asked_at(self, place: Tensor) -> Iterator[None]:
-        """Compute the logits after one place ``(B,)`` of each text alone; all others would cost V numbers each."""
+        """Compute the logits after one token of each text only, at ``place (B,)``, to save memory."""
         head: nn.Module = self.model.get_output_embeddings()
         rows = torch.arange(len(place), device=place.device)
 

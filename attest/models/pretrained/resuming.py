@@ -1,4 +1,4 @@
-"""The forward passes of a model of transformers that begin in the middle: at a layer, or at a token of a decoder.
+"""The forward passes of a transformers model that start at a later layer, or at a later token of a decoder.
 
 Interventions on the attention of a layer do not change the input of this layer. It is kept from one clean pass, and a changed
 pass skips all layers before the first changed one.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
-    """Return the layers of a model in the order of their calls; none if a pass over ``tokens (1, T)`` cannot begin at each."""
+    """Return the layers of a model in calling order; empty if a pass over ``tokens (1, T)`` cannot start at every layer."""
     lists = (list(each) for each in network.model.modules() if isinstance(each, nn.ModuleList))
     with in_evaluation_mode(network.model):
         return next((each for each in lists if len(each) == len(network.calls) and _exact(network, each, tokens)), [])
@@ -39,7 +39,7 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
 def beginning_at(
     network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
 ) -> Iterator[None]:
-    """Let passes begin at a layer, with its input ``(B, T, H)``; skip earlier layers, and later layers if ``alone``."""
+    """Start every pass in the ``with`` block at a layer with input ``hidden (B, T, H)``; ``alone`` skips later layers, too."""
     others = [*blocks[:layer], *(blocks[layer + 1 :] if alone else ())]
 
     def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -67,7 +67,7 @@ def _handed_on(beside: tuple[None, ...] | None, hidden: Tensor, *_: Any, **__: A
 
 @torch.no_grad()
 def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Tensor) -> bool:
-    """Return whether each of these layers is called once and a pass can begin at each; note what they return."""
+    """Return whether a pass can start at each layer without another result; record what else the layers return."""
     mask = torch.ones_like(tokens, dtype=torch.bool)
     seen: list[tuple[nn.Module, int, Tensor]] = []
 
@@ -95,20 +95,20 @@ def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Te
 
 
 class Kept:
-    """A memory that keeps the keys, values and mask of a call in a clean pass."""
+    """A memory that stores the keys, values and mask of one attention computation in a pass without interventions."""
 
     keys: Tensor
     values: Tensor
     support: Tensor | None
 
     def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Keep the keys, values and mask, and return them unchanged."""
+        """Store the keys, values and mask, and return them unchanged."""
         self.keys, self.values, self.support = key.detach(), value.detach(), support
         return key, value, support
 
 
 class Recalled:
-    """A memory that returns what was kept for some rows, with the last token's own key and value in their place.
+    """A memory that returns stored keys and values, in which those of the last token are replaced by the current ones.
 
     ``rows`` and ``places``, int64 ``(R,)``, say which texts of the batch, and where their last token is.
     """
@@ -117,7 +117,7 @@ class Recalled:
         self.kept, self.rows, self.places = kept, rows, places
 
     def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return ``(R, G, T, D)`` from ``(R, G, 1, D)``, and the last row ``(R, 1 or N, 1, T)`` of the model's mask."""
+        """Return stored keys and values ``(R, G, T, D)`` with new ones at the last token, and this token's row of the mask."""
         return self._among(self.kept.keys, key), self._among(self.kept.values, value), self._row()
 
     def _among(self, kept: Tensor, own: Tensor) -> Tensor:
@@ -135,7 +135,7 @@ class Recalled:
 
 @torch.no_grad()
 def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-    """Return what ``PretrainedNetwork.from_the_last`` returns."""
+    """Prepare repeated passes of each text's last token; see ``PretrainedNetwork.from_the_last``."""
     if "position_ids" not in inspect.signature(network.model.forward).parameters:
         return None
     kept, places = [Kept() for _ in network.calls], last_real(mask)
@@ -159,7 +159,7 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
 
 @torch.no_grad()
 def remembered(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> Any:
-    """Return the keys and values of a clean pass over texts ``(B, T)``."""
+    """Return the keys and values from a pass over texts ``(B, T)`` without interventions."""
     from transformers.cache_utils import DynamicCache
 
     cache: Any = DynamicCache()
@@ -169,7 +169,7 @@ def remembered(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> An
 
 @torch.no_grad()
 def after_prefix(network: "PretrainedNetwork", cache: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Return what ``PretrainedNetwork.going_on`` returns."""
+    """Return the logits of variants that start like known texts; see ``PretrainedNetwork.going_on``."""
     from transformers.cache_utils import DynamicCache
 
     shared = [(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in cache.layers]

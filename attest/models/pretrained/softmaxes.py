@@ -1,4 +1,4 @@
-"""The second connection to other people's models: the softmax function itself, in whatever class it is called.
+"""The hook points for models that do not use transformers' ``AttentionInterface``: every softmax function is intercepted.
 
 A model that does not attend through transformers' ``AttentionInterface`` (DeBERTa, MPNet, Bloom, ``nn.TransformerEncoder``)
 computes its attention by ``softmax`` or ``scaled_dot_product_attention``. ``Softmaxes`` sees every call of the two in a
@@ -31,7 +31,7 @@ MULTIHEAD_ARGUMENTS = (
 
 
 class Softmaxes(TorchFunctionMode):
-    """A mode that sees every softmax of a forward pass and sends those that are attention through hook points.
+    """A mode that intercepts every softmax in a forward pass and adds hook points to those that compute attention.
 
     While a function is handled here, the functions that it calls are not seen. Therefore ``scaled_dot_product_attention`` and
     ``multi_head_attention_forward``, which call softmax inside, are written out.
@@ -85,7 +85,7 @@ class Softmaxes(TorchFunctionMode):
         return functional.linear(input, *parameters, **named)
 
     def _by_heads(self, scores: Tensor) -> Tensor | None:
-        """Return scores as ``(B, N, T, T)``; None if they are not over the tokens of each text for each token."""
+        """Reshape scores to ``(B, N, T, T)``; return None if they do not contain one row over all tokens for each token."""
         texts, tokens = self.network.real.shape
         if scores.ndim not in (3, 4) or scores.shape[-2:] != (tokens, tokens):
             return None
@@ -136,7 +136,7 @@ class Softmaxes(TorchFunctionMode):
         use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
         v_proj_weight: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False, **others: Any,
     ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        """Return ``multi_head_attention_forward`` of ``(T, B, H)``, its attention passed through the hook points."""
+        """Compute ``multi_head_attention_forward`` for inputs ``(T, B, H)``, with hook points in its attention."""
         if add_zero_attn or bias_k is not None or bias_v is not None or any(each is not None for each in others.values()):
             raise AttestError(
                 "nn.MultiheadAttention attends to a vector that is no token (add_zero_attn, add_bias_kv); expected attention "
@@ -156,7 +156,7 @@ class Softmaxes(TorchFunctionMode):
 
 
 def _joined(mask: Tensor | None, padding: Tensor | None, tokens: int, heads: int, like: Tensor) -> Tensor | None:
-    """Return the two masks of ``nn.MultiheadAttention``, True at what is left out, as one 4-dimensional mask that is added."""
+    """Combine the masks of ``nn.MultiheadAttention``, True at excluded tokens, to one 4-dimensional mask to add to scores."""
     added = []
     for each in (mask, None if padding is None else padding[:, None, None]):
         if each is not None:

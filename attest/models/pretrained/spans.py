@@ -1,4 +1,4 @@
-"""The network of a model that marks the answer to a question in a passage; it decides between two answers.
+"""The wrapper of a model that marks the answer to a question in a passage, as a decision between two answers.
 
 An instance is a question with a passage. The decision is whether the model gives the same answer as for the unchanged text:
 two logits, of the best other span and of this span.
@@ -22,7 +22,7 @@ PASSAGE, BEGINS, ENDS, WHOLE = 1, 2, 3, 4
 
 
 class Span(NamedTuple):
-    """The answers to B questions."""
+    """The token roles and the marked answers of B questions."""
 
     begins: Tensor
     """int64 ``(B,)``: the place of the first token."""
@@ -31,7 +31,7 @@ class Span(NamedTuple):
 
 
 class SpanNetwork(PretrainedNetwork):
-    """A Transformer that answers questions by a span of a passage.
+    """A Transformer that answers questions by marking a span of a passage.
 
     The role of a token in the answer is part of its id, so that it moves with the token. An answer whose first or last token
     is erased cannot be given. While ``knows_answers`` is False, logits are those of the model, ``(B, T, 2)``.
@@ -49,7 +49,7 @@ class SpanNetwork(PretrainedNetwork):
         return torch.stack([output.start_logits, output.end_logits], dim=-1)
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the model as its owner runs it, as in ``PretrainedNetwork``."""
+        """Return the logits of the model without hook points, as its owner runs it."""
         self.real = mask
         return super().itself(tokens, mask, **given)
 
@@ -61,7 +61,7 @@ class SpanNetwork(PretrainedNetwork):
         return tokens + self.rows * self.segments * marks
 
     def answered(self, tokens: Tensor, mask: Tensor, passage: Tensor) -> Span:
-        """Return the best span of each passage, bool ``(B, T)``, by the sum of the logits of its ends."""
+        """Return the span of each passage with the largest sum of start and end logits, bool ``(B, T)``."""
         found = _sums(self(tokens, mask), passage)
         best = found.flatten(1).argmax(dim=-1)
         return Span(best // tokens.shape[-1], best % tokens.shape[-1])

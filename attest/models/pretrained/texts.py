@@ -17,7 +17,7 @@ Batch = dict[str, Any]
 
 
 def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> int:
-    """Return the largest number of tokens, special tokens included, that a model reads of a text."""
+    """Return the largest number of tokens, special tokens included, that a model can read in one text."""
     told = VERY_LARGE_INTEGER if tokenizer is None else tokenizer.model_max_length
     if not isinstance(model, PreTrainedModel):
         return told
@@ -29,13 +29,13 @@ def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) ->
 
 
 def _counts_from_padding(model: nn.Module) -> bool:
-    """Return whether positions begin after the padding id, as in RoBERTa: a table of 514 is for 512 tokens."""
+    """Return whether position ids begin after the padding id, as in RoBERTa, whose 514 positions allow 512 tokens."""
     return any(getattr(part, "padding_idx", None) is not None and name.endswith("position_embeddings")
                for name, part in model.named_modules())  # fmt: skip
 
 
 def require_fast(tokenizer: Any) -> None:
-    """Refuse a tokenizer that does not know the word of each token."""
+    """Refuse a tokenizer that cannot tell which word a token belongs to."""
     if not getattr(tokenizer, "is_fast", False):
         raise AttestError(
             f"the tokenizer is a {type(tokenizer).__name__}; expected a fast one, which knows the word of each token. "
@@ -55,7 +55,7 @@ def is_pair(text: Any) -> bool:
 
 @contextmanager
 def taking_words(tokenizer: Any) -> Iterator[None]:
-    """Turn the refusal of a tokenizer to take words one by one into an ``AttestError``."""
+    """Raise an ``AttestError`` if the tokenizer refuses lists of words inside the ``with`` block."""
     try:
         yield
     except AssertionError as error:
@@ -66,16 +66,16 @@ def taking_words(tokenizer: Any) -> Iterator[None]:
 
 
 def words_in(encoding: Any) -> list[int]:
-    """Return the index of the word of each token in an encoded text, counted on in a second text; -1 for special tokens."""
+    """Return the word index of each token in an encoded text; a second text continues the count; -1 for special tokens."""
     words, texts = encoding.word_ids, encoding.sequence_ids
     first = 1 + max((word for word, text in zip(words, texts, strict=True) if text == 0 and word is not None), default=-1)
     return [-1 if word is None else word + first * (text or 0) for word, text in zip(words, texts, strict=True)]
 
 
 def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]:
-    """Return the index of the word of each token in an encoded text, where spaces separate words; -1 for special tokens.
+    """Return the word index of each token if only spaces separate words; -1 for special tokens.
 
-    The words of a second text are counted on. The only text may begin at the character ``begins`` of what was encoded.
+    A second text continues the count. A single text may begin at the character ``begins`` of the encoded string.
     """
     words, count = [], 0
     for text in texts:
@@ -92,12 +92,12 @@ def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]
 
 
 def texts_in(encoding: Any) -> list[int]:
-    """Return the text of a pair to which each token belongs, 0 or 1; -1 for special tokens."""
+    """Return, for each token of an encoded pair, 0 for the first text and 1 for the second; -1 for special tokens."""
     return [-1 if text is None else text for text in encoding.sequence_ids]
 
 
 class Encoder:
-    """An encoder of texts, pairs of texts or lists of words as token ids, cut to the length that the model reads."""
+    """An encoder that maps texts, pairs of texts or lists of words to token ids, cut to the length that the model reads."""
 
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
         require_fast(tokenizer)
@@ -125,7 +125,7 @@ class Encoder:
             return self.tokenizer(*given, is_split_into_words=isinstance(text, list), verbose=False, **options)
 
     def everything(self, texts: Sequence[Any]) -> dict[str, list[list[int]]]:
-        """Return all inputs that the tokenizer makes of texts, pairs or lists of words, such as token ids and token types."""
+        """Return all inputs that the tokenizer makes from texts, pairs or lists of words, such as ids and token types."""
         given: tuple[list[Any], ...] = ([text if isinstance(text, str) else list(text) for text in texts],)
         if pairs := all(map(is_pair, texts)) and not self.tagging:
             given = ([first for first, _ in texts], [second for _, second in texts])
@@ -133,25 +133,25 @@ class Encoder:
         return dict(self.tokenizer(*given, is_split_into_words=words, truncation=True, max_length=self.longest, verbose=False))
 
     def word_of(self, text: Any) -> list[int]:
-        """Return the index of the word of each token, as ``words_in`` does."""
+        """Return the word index of each token of a text, as in ``words_in``."""
         return words_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
     def spaced_of(self, text: Any) -> list[int]:
-        """Return the index of the word of each token, where spaces separate words unless the text is a list of words."""
+        """Return the word index of each token of a text if only spaces separate words; a list of words keeps its words."""
         encoding = self._read(text, truncation=True, max_length=self.longest)[0]
         return words_in(encoding) if isinstance(text, list) else spaced_in(encoding, text if is_pair(text) else (text,))
 
     def text_of(self, text: Any) -> list[int]:
-        """Return the text of a pair to which each token belongs, as ``texts_in`` does."""
+        """Return, for each token of a pair, 0 for the first text and 1 for the second, as in ``texts_in``."""
         return texts_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
     def places_of(self, text: Any) -> list[tuple[int, int]]:
-        """Return the first and the last character (exclusive) of each token in its text."""
+        """Return the places of the first character of each token and of the character after its last one."""
         return list(self._read(text, truncation=True, max_length=self.longest)[0].offsets)
 
     @property
     def words(self) -> Sequence[str]:
-        """Return the token of each id as it is shown; token types do not change it."""
+        """Return the displayed text of each token id, which does not depend on token types."""
         known = self.tokenizer.convert_ids_to_tokens(list(range(self.rows or len(self.tokenizer))))
         return [token or "" for token in known] * self.segments if self.rows else known
 

@@ -1,4 +1,4 @@
-"""The network of texts that are longer than a model reads: overlapping windows, one decision, evidence on the whole text.
+"""The network that reads long texts in overlapping windows, decides once, and has attention over the whole text.
 
 Windows are those of the tokenizers of transformers (``return_overflowing_tokens``, ``stride``): each begins and ends with the
 special tokens of a text. An intervention on a token acts in every window.
@@ -32,7 +32,7 @@ probabilities. The largest probability of each class is none of them: those do n
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows in which a text is read.
+    """The size and the overlap of the windows in which a long text is read.
 
     Args:
         window: the most tokens of a window, special ones included.
@@ -66,7 +66,7 @@ class Windows:
         return 1 + -(-rest // (self.body - self.stride))
 
     def places(self, mask: Tensor) -> "Places":
-        """Return the places of the tokens of each window in texts with the mask ``(B, T)``."""
+        """Return the token positions that each window reads, for texts with the mask ``(B, T)``."""
         size = mask.shape[-1]
         length = (last_real(mask) + 1)[:, None, None]
         start = (torch.arange(self.of(size), device=mask.device) * (self.body - self.stride)).unsqueeze(-1)
@@ -83,7 +83,7 @@ class Windows:
 
 
 class Places(NamedTuple):
-    """The places of windows in the texts of a batch."""
+    """The token positions that each window reads in the texts of a batch."""
 
     tokens: Tensor
     """int64 ``(B, W, L)``: where each token of a window stands in its text."""
@@ -136,7 +136,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
 
     @property
     def decides(self) -> str:
-        """Return in words how the windows decide together."""
+        """Return in words how the decisions of the windows are combined."""
         if self.number is not None:
             return f"the {'mean' if self.pooled == 'mean' else 'largest'} of their numbers is that of the text"
         return {
@@ -152,7 +152,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
 
     @property
     def embeddings(self) -> nn.Embedding:
-        """Return the table of tokens."""
+        """Return the token embedding of the model."""
         return self.network.embeddings
 
     @property
@@ -180,11 +180,11 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return self.network.attends_everywhere
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``, of whole texts."""
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` of whole texts to input embeddings ``(B, T, H)``."""
         return self.network.encode(tokens, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map embeddings ``(B, T, H)``, attended to where weights ``(B, T)`` are above 0, to logits ``(B, C)``."""
+        """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens with weights ``(B, T)`` above 0 are attended to."""
 
         def of_windows(places: Places) -> Tensor:
             rows = torch.arange(len(hidden), device=hidden.device)[:, None, None]
@@ -197,7 +197,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return self._together(mask, self._reading(tokens, self.network))
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits ``(B, C)`` of the model on windows, by its own attention, as in ``PretrainedNetwork``."""
+        """Return the logits ``(B, C)`` from windows that the model reads without hook points."""
 
         def of_windows(places: Places) -> Tensor:
             told = {name: self._in_windows(each, places) for name, each in given.items()}
@@ -210,7 +210,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return self._together(mask, self._reading(tokens, self.network.all_labels))
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Return other token ids in place of tokens, as in ``PretrainedNetwork``."""
+        """Replace token ids by others, as in ``PretrainedNetwork``."""
         return self.network.written_over(tokens, others)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -220,9 +220,10 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return real, places.real
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
-        """Return attention rollout of the windows, weighted by their share in the decision and summed by token: ``(B, T)``.
+        """Return attention rollout of each token, ``(B, T)``: the sum over windows, weighted by their shares in the decision.
 
-        In a mean the share is one over their number; of the largest logits, 1 for the window of the predicted class.
+        If ``pooled`` is a mean, the windows of a text have equal shares; for ``max``, the window with the largest logit of the
+        predicted class has the share 1.
 
         Args:
             attention: ``(B, W N, L, L)`` of each layer.
@@ -237,7 +238,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
 
     @torch.no_grad()
     def _shares(self, tokens: Tensor, mask: Tensor, places: Places, predicted: Tensor) -> Tensor:
-        """Return the share of each window in the decision, ``(B, W)``, sum 1."""
+        """Return the share of each window in the decision, ``(B, W)``; the shares of a text sum to 1."""
         if self.pooled != "max":
             return places.there / places.there.sum(dim=-1, keepdim=True)
         logits = self._reading(tokens, self.network)(places).unflatten(0, places.there.shape)
@@ -251,11 +252,11 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return lambda places: reads(self._in_windows(tokens, places), places.real.flatten(0, 1))
 
     def _in_windows(self, values: Tensor, places: Places) -> Tensor:
-        """Return values of tokens ``(B, T)`` for the tokens of each window, ``(B W, L)``."""
+        """Copy values of tokens ``(B, T)`` into the windows that contain the tokens, ``(B W, L)``."""
         return values.unsqueeze(1).expand(-1, places.tokens.shape[1], -1).gather(-1, places.tokens).flatten(0, 1)
 
     def _together(self, mask: Tensor, of_windows: Callable[[Places], Tensor]) -> Tensor:
-        """Return the logits ``(B, C)`` of texts from the logits ``(B W, C)`` of their windows."""
+        """Combine the logits ``(B W, C)`` of windows into the logits ``(B, C)`` of their texts."""
         places = self.windows.places(mask)
         with self._side_by_side(places.there.shape[1]):
             logits = of_windows(places).unflatten(0, places.there.shape)
@@ -284,7 +285,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
 def windowed(
     network: PretrainedNetwork, tokenizer: Any, longest: int, window: int, stride: int, pooled: Any
 ) -> WindowedNetwork:
-    """Return a network that reads texts in windows."""
+    """Return a network that reads texts in windows with a given model."""
     if window > longest:
         raise AttestError(
             f"the window has {window} tokens, and {type(network.model).__name__} reads at most {longest}; expected a window "
@@ -296,7 +297,7 @@ def windowed(
 
 
 def require_own_windows(network: WindowedNetwork, tokenizer: Any, texts: list[str], tokens: Tensor, mask: Tensor) -> None:
-    """Refuse texts, with token ids and mask ``(B, T)``, if our windows are not those of their tokenizer."""
+    """Refuse texts ``(B, T)`` if Attest and their tokenizer cut them into different windows."""
     windows = network.windows
     places = windows.places(mask)
     rows = torch.arange(len(tokens))[:, None, None]
