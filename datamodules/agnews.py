@@ -35,7 +35,7 @@ class AgNewsDataModule(StoredDataModule):
     Raises:  AttestError: neither is there, or classes are numbered from 0; the message says what to do.
 
     Args:
-        protocol: which recipe.
+        protocol: name of one of the recipes above.
         split_seed: draws the validation set.
         options: as in ``TextDataModule``.
     """

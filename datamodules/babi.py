@@ -60,10 +60,10 @@ class BabiDataModule(QuestionDataModule):
 
     Args:
         protocol: there is only one.
-        task: from 1; of generated stories up to 3.
-        stories: where they come from.
-        train_questions, test_questions: of generated stories, how many; a tenth of the stories to train on is validation.
-        corpus_seed: of generated stories, which.
+        task: number of the task, from 1 to 20; with generated stories, up to 3.
+        stories: source of the stories, ``published`` or ``generated``.
+        train_questions, test_questions: number of generated questions; a tenth of the training stories is validation.
+        corpus_seed: seed of generated stories.
         split_seed: draws the validation set.
         options: as in ``TextDataModule``.
     """

@@ -53,18 +53,18 @@ class TextDataModule(LightningDataModule):
         batch_size: largest B; a batch is smaller where full ones would hold too much padding, and at the end.
         seed: fixes the order of training batches, and the corpus where it is generated.
         num_workers: processes that assemble batches; 0 does it in the training process.
-        sentences: documents as sentences, split by rule, for hierarchical networks.
-        min_df: least number of training texts with a word that the vocabulary keeps; None for what the corpus calls for.
-        max_words: most words that the vocabulary keeps, those of most texts; None for all.
-        max_tokens: longer texts are left out, and counted; None for none.
-        texts: most texts of a split, a random sample that no seed changes, the vocabulary staying that of all; None for all.
+        sentences: whether documents are split into sentences, by rules, for hierarchical networks.
+        min_df: the vocabulary keeps words in at least so many training texts; None for the corpus's own number.
+        max_words: most words in the vocabulary, those in most texts; None for all.
+        max_tokens: most tokens of a text; longer texts are left out and counted. None for no limit.
+        texts: most texts of a split, a random sample that no seed changes; the vocabulary is still that of all. None for all.
         erased: table of the tokens that are masked in every split, as ``attest roar`` writes it; None for none.
         subwords: folder or Hub id of a pretrained model, into whose subwords words are cut, special tokens put around each
             text; the vocabulary is then the model's own. None for words.
-        max_subwords: ends of texts with more are cut; None for as many as the model reads.
+        max_subwords: most subwords of a text; the rest of a longer text is cut. None for as many as the model reads.
         embeddings: pretrained vectors to start from, published ones (``WordVectors``) or a file (fastText, GloVe or word2vec
             as text); None for none. ``EMBEDDINGS=glove-50`` names one.
-        unseen: how words without a vector start.
+        unseen: how the vectors of words without a pretrained vector are initialised.
     """
 
     sampling: Sampling = "keyed"
@@ -276,7 +276,7 @@ class TextDataModule(LightningDataModule):
         return encoded if self.erased is None else encoded.without(read_erased(Path(self.erased), split))
 
     def train_dataloader(self) -> BatchLoader:
-        """Return the training batches of this rank for the current epoch; every rank gets the same number of batches."""
+        """Return the training batches of this process for the current epoch; all processes get equally many batches."""
 
         def batches() -> list[list[int]]:
             epoch = self._running.current_epoch
@@ -285,11 +285,11 @@ class TextDataModule(LightningDataModule):
         return BatchLoader(self.train, batches, self.num_workers)
 
     def val_dataloader(self) -> BatchLoader:
-        """Return the validation batches of this rank; each instance is on exactly one rank."""
+        """Return the validation batches of this process; each instance is in exactly one process."""
         return self._evaluation_loader(self.validation)
 
     def test_dataloader(self) -> BatchLoader:
-        """Return the test batches of this rank, of all texts or of ``part``; each instance is on exactly one rank."""
+        """Return the test batches of this process, for all texts or for ``part``; each instance is in exactly one process."""
         return self._evaluation_loader(self.test, self.part)
 
     def _evaluation_loader(self, dataset: EncodedDocuments, part: Sequence[int] | None = None) -> BatchLoader:

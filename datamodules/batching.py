@@ -87,7 +87,7 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
 
 
 class BatchLoader(DataLoader):
-    """A loader of batches, which are computed when an epoch begins; iteration can start in the middle of an epoch.
+    """A loader that computes the batches of an epoch when the epoch begins; iteration can start in the middle of an epoch.
 
     Lightning stores ``state_dict`` in every checkpoint and gives it back on resume.
 

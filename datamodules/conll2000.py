@@ -29,7 +29,7 @@ class Conll2000DataModule(StoredDataModule):
 
     Args:
         protocol: there is only one; Jain & Wallace did not use this corpus.
-        split_seed: which sentences are held out.
+        split_seed: the seed that chooses the validation sentences.
         options: as in ``TextDataModule``.
     """
 

@@ -117,7 +117,7 @@ class Documents:
 
     @property
     def as_read(self) -> pa.Array:
-        """Return each text with its question as one lower-case string, by which texts with equal words are found."""
+        """Return each text with its question as one lower-case string, which shows whether two texts have the same words."""
         parts = [pc.binary_join(self.table[name].combine_chunks(), " ") for name in ("tokens", "question") if self.has(name)]
         return pc.utf8_lower(pc.binary_join_element_wise(*parts, "\0"))
 
@@ -136,7 +136,7 @@ class Documents:
         return Documents(self.table.take(pa.array(rows, pa.int64())))
 
     def chosen(self, most: int, sampling: Sampling) -> np.ndarray:
-        """Return the rows of at most ``most`` texts, in ascending order."""
+        """Return the rows of at most ``most`` texts, chosen by ``sampling``, in ascending order."""
         return sample(self.ids, self.classes, most) if sampling == "keyed" else spaced(len(self), most)
 
     def where(self, keep: np.ndarray) -> "Documents":
@@ -161,7 +161,7 @@ class Corpus:
 
     @cached_property
     def copies(self) -> dict[str, int]:
-        """Return how many texts of a split also occur in an earlier split; keys such as ``test in train``, no zeros."""
+        """Return how many texts of a split also occur in an earlier split, by keys such as ``test in train``; no zeros."""
         texts = {split: documents.as_read for split, documents in self.splits.items()}
         pairs = combinations(SPLITS, 2)
         counts = {f"{later} in {earlier}": pc.sum(pc.is_in(texts[later], texts[earlier])).as_py() for earlier, later in pairs}

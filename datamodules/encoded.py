@@ -128,7 +128,7 @@ class EncodedSentences(EncodedDocuments):
 
 
 class EncodedQuestions(EncodedDocuments):
-    """A data set of texts with a question each; the question ends the row, behind the padding and outside the mask.
+    """A data set of texts with a question each; a question follows the padding of its text and is outside the mask.
 
     Candidate answers stand before the question; the id of each is the size of the vocabulary plus its class.
     """

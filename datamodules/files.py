@@ -40,14 +40,14 @@ class FilesDataModule(StoredDataModule):
              classes, or one class only; or a class has too few texts to cut a validation set.
 
     Args:
-        train, test: paths or Hub ids; of a Hub dataset, the split of that name.
+        train, test: paths or Hub ids; a Hub dataset is read in the split of that name.
         validation: likewise; None to cut one from ``train``.
         text_column: texts, or words in tagging; None to guess.
         label_column: labels, or tags in tagging; None to guess.
         tagging: one tag a word instead of one label a text; None to guess.
         on_bad_rows: ``refuse`` the data, or ``skip`` bad rows.
         validation_share: share of the training texts that becomes validation, in (0, 1).
-        split_seed: which ones.
+        split_seed: the seed that chooses these texts.
         encoding: of CSV, TSV and JSONL files, by a name that Python knows: ``latin-1``, ``cp1252``, ``utf-16``.
         options: as in ``TextDataModule``.
     """

@@ -41,7 +41,7 @@ class ImdbDataModule(StoredDataModule):
     Raises:  AttestError: neither is there; the message says what to do.
 
     Args:
-        protocol: which recipe.
+        protocol: name of one of the recipes above.
         split_seed: draws the validation set of ``plain``; the seeds of the other recipes are the papers'.
         options: as in ``TextDataModule``.
     """

@@ -46,7 +46,7 @@ class NewsgroupsDataModule(StoredDataModule):
     Raises:  AttestError: neither is there; the message says what to do.
 
     Args:
-        protocol: which recipe.
+        protocol: name of one of the recipes above.
         groups: newsgroups to tell apart, any number from two.
         split_seed: draws the validation set of ``plain`` and ``jw-paper``; the other seeds are the paper's.
         options: as in ``TextDataModule``.
@@ -124,7 +124,7 @@ def _with_empty_word(posts: Documents) -> pa.ChunkedArray:
 
 
 def _pooled_order(ids: np.ndarray, train_posts: int, test_posts: int) -> np.ndarray:
-    """Return the order of the posts with these ascending ids in scikit-learn's ``subset="all"``: int64 rows of ``ids``."""
+    """Return the order that scikit-learn's ``subset="all"`` gives posts with these ascending ids: int64 rows of ``ids``."""
     train, test = _shuffled(train_posts, LOADED_ORDER), _shuffled(test_posts, LOADED_ORDER) + train_posts
     pooled = np.concatenate([train, test])[_shuffled(train_posts + test_posts, POOLED_ORDER)]
     return np.searchsorted(ids, pooled[np.isin(pooled, ids)])

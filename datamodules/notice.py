@@ -38,7 +38,7 @@ def option(name: str, value: str) -> str:
 
 @contextmanager
 def typed_plainly() -> Iterator[None]:
-    """Let messages inside the block name options in the form of ``attest trial``."""
+    """Write options in the form of ``attest trial`` in all messages inside the ``with`` block."""
     token = _TYPED_PLAINLY.set(True)
     try:
         yield

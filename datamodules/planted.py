@@ -49,9 +49,9 @@ class PlantedDataModule(TextDataModule):
     Splits:  generated from the seed, no text twice.
 
     Args:
-        rule: what decides.
+        rule: the rule by which tokens decide the label.
         train_texts, validation_texts, test_texts: number of texts.
-        corpus_seed: which texts; None for another corpus with every ``seed``.
+        corpus_seed: seed of the texts; None for another corpus with every ``seed``.
         options: as in ``TextDataModule``.
     """
 

@@ -31,15 +31,15 @@ class DataRecord:
     Args:
         words: the words of the vocabulary, in id order.
         label_names: the names of the classes, or of the tags, by number.
-        positive_weight: negative over positive training texts.
+        positive_weight: number of negative training texts divided by that of positive ones.
         tokenising: the settings that decide how a raw text becomes words, from the DataModule.
-        counts: texts of each split.
+        counts: number of texts in each split.
         fingerprints: SHA-256 of each split's content, as ``fingerprint_of`` gives it.
         sources: the source of each split, if it is known.
         files: SHA-256 of those sources that are files; it shows cheaply whether a file has changed.
         preprocessing: the version of the code that made tokens of texts.
-        copies: texts of a split that stand in an earlier one too, by ``test in train``, where there are any; records from
-            before 2026-11-25 do not have this field.
+        copies: number of texts of a split that an earlier split contains, too, by keys such as ``test in train``; records
+            from before 2026-11-25 do not have this field.
         sampling: how texts were drawn, for ``texts`` and for validation; missing in records from before 2026-11-25.
     """
 
@@ -152,7 +152,7 @@ def _digest(file: Path) -> str:
 
 @dataclass(frozen=True)
 class Expected:
-    """A record that data must agree with, and the owner of the record in words."""
+    """A record that data must agree with, and the name of the record's owner."""
 
     record: DataRecord
     whose: str
@@ -163,7 +163,7 @@ EXPECTED: ContextVar[Expected | None] = ContextVar("expected data", default=None
 
 @contextmanager
 def expecting(record: DataRecord | None, whose: str) -> Iterator[None]:
-    """Let every DataModule that is made inside the block use a record and refuse data that differ from it."""
+    """Give a record to every DataModule that is made inside the ``with`` block; other data are then refused."""
     token = EXPECTED.set(None if record is None else Expected(record, whose))
     try:
         yield

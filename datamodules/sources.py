@@ -26,7 +26,7 @@ DATA_VARIABLE = "ATTEST_DATA"
 
 @dataclass(frozen=True)
 class CorpusSource:
-    """The source of a corpus.
+    """The places of a corpus: local files, and a repository on the Hugging Face Hub or a public archive.
 
     Args:
         splits: the names of the splits, each with a file below ``ATTEST_DATA/<corpus>``.

@@ -33,7 +33,7 @@ class SstDataModule(StoredDataModule):
     Raises:  AttestError: neither is there; the message says what to do.
 
     Args:
-        protocol: which recipe.
+        protocol: name of one of the recipes above.
         options: as in ``TextDataModule``.
     """
 

@@ -32,7 +32,7 @@ _REPEATABLE: WeakSet[nn.Module] = WeakSet()
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Compute logits from hidden states by a network's last three steps: ``(B, T, H)``, ``(B, T)`` -> ``(B, C)``."""
+    """Compute logits from hidden states by the steps score, project and decode: ``(B, T, H)``, ``(B, T)`` -> ``(B, C)``."""
     return network.decode(hidden, network.project(network.score(hidden, mask), mask))
 
 
@@ -246,7 +246,7 @@ CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
 
 @torch.no_grad()
 def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor] | None = None) -> None:
-    """Refuse a network if its four steps predict otherwise than its own forward pass, or if padding changes a prediction.
+    """Refuse a network if its four steps and its own forward pass predict differently, or if padding changes a prediction.
 
     Args:
         network: with the four steps, in evaluation mode. What it does itself is its method ``itself(tokens, mask, **given)``,

@@ -30,11 +30,11 @@ class Resuming(Protocol):
     """
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Return the logits of a pass that starts at a layer, counted from 0, with its input ``hidden (B, T, H)``."""
+        """Return the logits of a forward pass that starts at a layer, counted from 0, with its input ``hidden (B, T, H)``."""
 
 
 class Skipping(Protocol):
-    """The optional members of a wrapped model whose pass can skip its first layers, although its input is token ids."""
+    """The optional members of a wrapped model whose forward pass can start at one of its layers."""
 
     blocks: Mapping[str, nn.Module]
     """What is called with the ``(B, T, H)`` that enter a layer, by its name; none where no layer can be left out."""
@@ -47,7 +47,8 @@ class Skipping(Protocol):
 class LayerObservation:
     """The attention, logits and layer inputs from one forward pass of a batch through a network with self-attention.
 
-    ``ids``, ``tokens``, ``mask`` and ``ids_given`` are as in ``Observation``.
+    The tensors have no autograd graph unless the observation is made while autograd records. ``ids``, ``tokens``,
+    ``mask`` and ``ids_given`` are as in ``Observation``.
     """
 
     network: nn.Module
@@ -85,13 +86,13 @@ class LayerObservation:
 
     @cached_property
     def scopes(self) -> Scopes:
-        """Return the layers for each column suffix: ``""`` for all; if there are several, also ``_layer1``, ``_layer2``, …"""
+        """Return the layers that each column suffix means: ``""`` for all layers, ``_layer1`` for the first, and so on."""
         layers = list(self.attention)
         alone = {f"_layer{place}": [layer] for place, layer in enumerate(layers, start=1)} if len(layers) > 1 else {}
         return {"": layers} | alone
 
     def under(self, *interventions: Intervention) -> "LayerObservation":
-        """Run the batch again under interventions; layers below the first changed layer keep their attention."""
+        """Run the batch again while interventions change its attention; layers below the first changed one keep theirs."""
         with intervene(self.network, *interventions):
             logits, weights = _passed(self.network, self._forward(slice(None)), self.mask.device)
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
@@ -244,7 +245,7 @@ def observe_layers(
     labels: Tensor | None = None,
     special: Tensor | None = None,
 ) -> LayerObservation:
-    """Run a network once; keep the attention of each layer and, if a pass can start at a layer, the input of each layer."""
+    """Run a network once; keep the attention of each layer and, if a pass can start at a layer, the layers' inputs."""
     layers = self_attending(network)
     tokens, mask = outside_inference(tokens), outside_inference(mask)
     with entering(_entered(network)) as inputs:

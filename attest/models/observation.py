@@ -117,7 +117,7 @@ class Observation:
         return self.attention if self.read_instead is None else self.read_instead
 
     def explained_by(self, explanation: Tensor) -> "Observation":
-        """Return a copy of this observation in which experiments test another explanation, ``(B, T)`` from 0 up."""
+        """Return a copy of this observation in which experiments test another explanation, float ``(B, T)`` not below 0."""
         return replace(self, read_instead=explanation)
 
     @cached_property
@@ -136,7 +136,7 @@ class Observation:
         return values.gather(-1, index).squeeze(-1)
 
     def left_of_prediction(self, outcomes: Tensor) -> Tensor:
-        """Return the probability of the predicted class in other outcomes for each text, ``(B, ..., K) -> (B, ...)``.
+        """Return the probability that other outcomes give to each text's predicted class, ``(B, ..., K) -> (B, ...)``.
 
         For a network that predicts one number, return minus the distance from its prediction.
         """
@@ -184,7 +184,7 @@ class Observation:
 
     @cached_property
     def several(self) -> Tensor:
-        """Return whether each text has a token that may be erased and another token that stays, bool ``(B,)``."""
+        """Return for each text whether one token may be erased while another token stays, bool ``(B,)``."""
         return (self.erasable > 0) & (self.lengths > 1)
 
     @cached_property
@@ -239,9 +239,10 @@ class Observation:
 
     @cached_property
     def class_logits(self) -> Tensor | None:
-        """Return the class logits if one token had all the weight, for each token, ``(B, T, K)``; None unless linear.
+        """Return, for each token, the class logits if this token had all the weight, ``(B, T, K)``, without autograd graph.
 
-        ``weights @ class_logits`` are the logits of K classes under any weights that sum to 1.
+        Return None if the decoder is not linear. ``weights @ class_logits`` are the logits of K classes under any weights that
+        sum to 1.
         """
         token_logits = getattr(self.network, "token_logits", None)
         return None if token_logits is None else class_logits(token_logits(self.hidden).detach())
@@ -250,9 +251,7 @@ class Observation:
     def margins(self) -> Tensor | None:
         """Return the logit of class 1 minus that of class 0 for each token, float64 ``(B, T)``, for a linear binary decoder.
 
-        Return None for other decoders.
-
-        The prediction is ``sigmoid(weights @ margins)``.
+        Return None for other decoders. The prediction is ``sigmoid(weights @ margins)``.
         """
         if self.class_logits is None or self.class_logits.shape[-1] != 2:
             return None
@@ -431,7 +430,7 @@ def tables_of(network: Network) -> list[nn.Module]:
 
 
 def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
-    """Return the embedding layers that may look up token ids; for a single text, a test pass reads the text twice."""
+    """Return the embedding layers that look up the token ids; a text that is alone is read twice to find them."""
     lookups = tables_of(network)
     if len(tokens) > 1 or len(lookups) < 2:
         return lookups

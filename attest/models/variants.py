@@ -36,7 +36,7 @@ def attends_within(network: object) -> bool:
 
 @contextmanager
 def untouched(network: object) -> Iterator[None]:
-    """Use a wrapped model's own attention implementation inside the ``with`` block, except during interventions."""
+    """Use a wrapped model's original attention implementation inside the ``with`` block, except during interventions."""
     with ExitStack() as stack:
         parts: Iterable[Any] = network.modules() if isinstance(network, nn.Module) else ()
         for part in parts:
@@ -100,7 +100,7 @@ class _Variants:
 
     @cached_property
     def lengths(self) -> Tensor:
-        """Return the place after the last token of each variant, int64 ``(N,)``."""
+        """Return the length of each variant up to its last kept token, int64 ``(N,)``."""
         return self.kept.shape[-1] - self.kept.flip(-1).to(torch.uint8).argmax(dim=-1)
 
     @property

@@ -1,4 +1,4 @@
-"""The configuration that was asked for in a run, and the run folder that it names.
+"""The configuration that a user asked for in a run, and the run folder that follows from the configuration.
 
 The name of a run follows from the merged files and options that were typed, and not from the defaults of classes: a new
 default or a new experiment never renames a finished run. An option that is typed with its default value gives another name.
@@ -136,7 +136,7 @@ class AskedRun:
 
     @classmethod
     def of(cls, words: Sequence[str]) -> "AskedRun":
-        """Return the run that choices, configuration files and options ask for."""
+        """Return the run that typed choices, configuration files and options describe."""
         files, options = merged_files(expand(words))
         configuration = [as_argument(files)] if files else []
         return cls(tuple(words), [*configuration, *options], with_options(files, options))
@@ -185,7 +185,7 @@ def _sections(file: str) -> Settings:
 
 
 def merged(first: Any, second: Any) -> Any:
-    """Merge two configurations; values of the second win, and a new class drops the arguments of the class in the first."""
+    """Merge two configurations; values of the second one win, and a new class drops the arguments of the old class."""
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
     if second.get("class_path", first.get("class_path")) != first.get("class_path"):

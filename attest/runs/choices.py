@@ -151,7 +151,7 @@ def _as_yaml(name: str, value: str) -> str:
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:
-    """Return the options that typed and default choices name: files in the order of merging, then parameters."""
+    """Return the options for typed and default choices: configuration files in the order of merging, then parameters."""
     chosen = complete(typed)
     extra = sorted(set(chosen) - set(ORDER))
     files, parameters = [], []

@@ -25,7 +25,7 @@ TYPED = "typed"
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """The identity of a run: its corpus, its readable name, and what tells it from other runs of that name.
+    """The identity of a run: its corpus, its readable name, and what distinguishes it from other runs with that name.
 
     Args:
         variant: 8 hex digits if settings differ that the name does not state; else empty.

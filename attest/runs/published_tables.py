@@ -62,7 +62,7 @@ class Likeness:
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication of numbers.
+    """A publication that reports numbers of a table.
 
     Args:
         why: how the published setting differs from ours, so that digits do not compare; empty if they compare.
@@ -161,7 +161,7 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class PublishedClaim:
-    """A claim of a paper on two of its numbers.
+    """A claim of a paper about two of its numbers.
 
     Args:
         expect: the left number against the right: ``less``, ``greater`` or ``equal`` (nearer than the margin of the left).
@@ -199,7 +199,7 @@ class PublishedTable:
 
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
-    """Return a table with three values of every sweep, which are enough to show that its runs work."""
+    """Return a table with only three values of every sweep, which are enough to show that the runs work."""
     shortened = {
         name: replace(row, sweep=row.sweep.shortened())
         for name, row in experiment.rows.items()

@@ -14,7 +14,7 @@ from attest.models.networks.tokens import between_boundaries, boundaries, embedd
 class Cnn(nn.Module):
     """An encoder that applies convolutions of several widths to the embedded tokens, each followed by a relu.
 
-    As in ``BiLSTM``, ``<SOS>`` and ``<EOS>`` are learned vectors that nothing can attend to; beyond them are zeros.
+    As in ``BiLSTM``, ``<SOS>`` and ``<EOS>`` are learned vectors that nothing can attend to; zeros follow outside of them.
 
     Args:
         vocab_size: number of token ids.
@@ -55,7 +55,9 @@ class Cnn(nn.Module):
         return convolved_BSH if self.boundaries is None else convolved_BSH[:, 1:-1]
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Remove each token of each text in turn and apply a readout to the new hidden states; only neighbours' states change.
+        """Remove each token of each text in turn and apply ``readout`` to the new hidden states, ``(B, T, T, F)``.
+
+        Only the hidden states of neighbours change.
 
         Args:
             tokens, mask: ``(B, T)``.

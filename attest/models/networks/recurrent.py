@@ -53,7 +53,7 @@ class BiLSTM(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Remove each token of each text in turn and apply a readout to the new hidden states, ``(B, T, T, F)``."""
+        """Remove each token of each text in turn and apply ``readout`` to the new hidden states, ``(B, T, T, F)``."""
         start, end = self.boundaries
         onward, backward = LstmCell(self.forward_lstm, start), LstmCell(self.backward_lstm, end)
         return read_without_each(onward, backward, self.embedding(tokens), mask, readout)
@@ -77,7 +77,7 @@ class BidirectionalGru(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Remove each vector of each sequence in turn and apply a readout to the new hidden states, ``(B, T, T, F)``."""
+        """Remove each vector of each sequence in turn and apply ``readout`` to the new hidden states, ``(B, T, T, F)``."""
         return read_without_each(GruCell(self.forward_gru), GruCell(self.backward_gru), sequences, mask, readout)
 
 
@@ -103,5 +103,5 @@ class BiGRU(nn.Module):
         return self.gru(self.dropout(self.embedding(tokens)), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Remove each token of each text in turn and apply a readout to the new hidden states, ``(B, T, T, F)``."""
+        """Remove each token of each text in turn and apply ``readout`` to the new hidden states, ``(B, T, T, F)``."""
         return self.gru.read_without_each(self.dropout(self.embedding(tokens)), mask, readout)

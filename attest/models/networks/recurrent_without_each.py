@@ -1,4 +1,4 @@
-"""The hidden states of a bidirectional recurrent network for each text with one token removed, for every token.
+"""The hidden states of a bidirectional recurrent network for texts from which one token is removed, for every token.
 
 Without token v the forward states before v and the backward states after v do not change. So each direction reads the text
 once and keeps its state before every token; there the variant that skips this token begins. One recurrent product in each step
@@ -117,7 +117,7 @@ ROWS = 512
 
 @torch.no_grad()
 def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-    """Remove each token of each text in turn and apply a readout to every hidden state of the variant.
+    """Remove each token of each text in turn and apply ``readout`` to all new hidden states.
 
     Args:
         onward, backward: the two directions; hidden states are what the first makes of a token, then what the second does.
@@ -158,7 +158,7 @@ class _Path:
         return self.before[0][1:].transpose(0, 1)
 
     def read_variants(self, other_BTA: Tensor, weight: Tensor, readout: Readout) -> Tensor:
-        """Apply a readout, for each removed token, at the tokens that this direction reads later: ``(B, T, T, F)``.
+        """Apply ``readout``, for each removed token, at the tokens that this direction reads later: ``(B, T, T, F)``.
 
         Args:
             other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.

@@ -71,7 +71,7 @@ def _rows(sequences_BSE: Tensor, index_BS: Tensor) -> Tensor:
 
 class _WithoutContext(nn.Module):
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Apply a readout to hidden states that depend on one token each, and repeat the result: ``(B, T, T, F)``.
+        """Apply ``readout`` to hidden states that depend on one token each, and repeat the result: ``(B, T, T, F)``.
 
         No hidden state changes if another token is removed.
         """

@@ -19,22 +19,22 @@ from attest.models.networks.tokens import embedding
 
 
 class TransformerEncoder(nn.Module):
-    """An encoder that embeds tokens, adds codes of their positions, and applies layers of self-attention.
+    """An encoder that embeds tokens, adds position encodings, and applies layers of self-attention.
 
     Layers normalise after each residual step, as in the original and in the papers that Attest replicates.
 
     Args:
         vocab_size: number of token ids.
         size: H, of embeddings and hidden states throughout, unless ``embedding_size`` says otherwise.
-        layers: how many.
-        heads: of each layer; they divide the size.
+        layers: number of layers.
+        heads: number of heads in each layer; it divides ``size``.
         feedforward_size: hidden units of the layers' feed-forward networks.
         dropout: after embedding and after each sublayer, in training.
-        projection: φ inside every head: one for all layers, each with a copy of its own, or one for each.
+        projection: φ inside every head: one that every layer copies, or a list with one for each layer.
         embedding_size: size of embeddings that a linear layer takes to H; None if they have size H themselves and are
             scaled by its root instead.
     Raises:
-        AttestError: as many projections as layers were expected.
+        AttestError: there are several projections, but not one for each layer.
     """
 
     attends_within = True
@@ -80,7 +80,7 @@ class TransformerLayer(nn.Module):
         size: H, size of the hidden states.
         heads, projection: as in ``MultiHeadAttention``.
         feedforward_size: hidden units of the feed-forward network.
-        dropout: of what each sublayer adds, in training.
+        dropout: rate in training, for the output of each sublayer.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class UniformPooling:
         return hidden.new_zeros(mask.shape)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Give every real token the weight 1 divided by their number, whatever the scores: ``(B, T)``."""
+        """Give all real tokens equal weights that sum to 1, ``(B, T)``, whatever their scores."""
         return Uniform()(scores, mask)
 
 

@@ -105,7 +105,7 @@ class Answer:
     def without_each(self, parts: Sequence[Span]) -> Tensor:
         """Return the log-probability of the answer after the prompt with each part removed in turn, float64 ``(U,)``.
 
-        The part that reuses most is checked by a whole pass; if that differs, whole passes are used for all parts.
+        A whole pass checks the result for the part with the most reuse. If the two differ, whole passes compute all parts.
         """
         found = self._by_reuse(parts)
         last = max(range(len(parts)), key=lambda place: parts[place][0])

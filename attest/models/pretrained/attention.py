@@ -30,7 +30,7 @@ class Caller(Protocol):
 
     @property
     def real(self) -> Tensor:
-        """bool ``(B, T)``: True at real tokens."""
+        """Return which tokens are real, bool ``(B, T)``."""
 
 
 _RUNNING: ContextVar[Caller | None] = ContextVar("running", default=None)

@@ -68,7 +68,7 @@ class AttentionCall(HookedModule):
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
         **options: Any,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Return outputs and weights, bit for bit the model's own unless an intervention changes them.
+        """Compute outputs and weights of attention; without interventions they equal the model's own bit for bit.
 
         Args:
             query, key, value: ``(B, N or G, T, D)``.
@@ -98,7 +98,7 @@ class AttentionCall(HookedModule):
         return self.hook("outputs", by_heads, real).transpose(1, 2).flatten(2)
 
     def attend_by_softmax(self, softmax: Callable[[Tensor], Tensor], scores: Tensor, real: Tensor) -> Tensor:
-        """Return weights ``(B, N, T, T)`` for a softmax over scores, bit for bit the model's own without interventions.
+        """Compute attention weights ``(B, N, T, T)`` by a softmax; without interventions they are bit for bit the model's own.
 
         An intervention on keys gets unit vectors in place of keys; the columns of the scores move as these vectors move.
 
@@ -151,7 +151,7 @@ class AttentionCall(HookedModule):
         self._written_out = True
 
     def _look(self, weights: Tensor, support: Tensor | None, real: Tensor) -> None:
-        """Record the number of heads and which tokens may attend to which; check longer texts again for windows."""
+        """Record how many heads there are and whether all tokens may attend to all others; longer texts are checked again."""
         longest = int(last_real(real).max()) + 1
         if self.heads is None or (self.everywhere and longest > self._seen):
             self.heads, self._seen = weights.shape[1], longest

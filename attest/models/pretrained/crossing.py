@@ -40,7 +40,7 @@ class CrossCall(AttentionCall):
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
         **options: Any,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Return outputs and weights, bit for bit the model's own unless an intervention changes them."""
+        """Compute outputs and weights of cross-attention; without interventions they equal the model's own bit for bit."""
         output, weights = eager(module, query, key, value, support, **options)
         self.heads = weights.shape[1]
         if not self.replacements:
@@ -152,7 +152,7 @@ class CrossingNetwork(PretrainedNetwork):
         return nn.functional.one_hot(last_real(mask), mask.shape[-1]).to(torch.get_default_dtype())
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return which rows of attention count (all), bool ``(B, 1, 1)``, and which tokens are real, bool ``(B, 1, T)``."""
+        """Return which rows of attention count (all do), bool ``(B, 1, 1)``, and which tokens are real, bool ``(B, 1, T)``."""
         return torch.ones_like(mask[:, :1]).unsqueeze(1), mask.unsqueeze(1)
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
@@ -164,7 +164,7 @@ class CrossingNetwork(PretrainedNetwork):
         return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype))
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens with weights ``(B, T)`` above 0 are attended to.
+        """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens whose ``weights (B, T)`` are 0 are masked.
 
         A classifier's decoder reads the same embeddings again, one token later.
         """

@@ -23,7 +23,7 @@ class FineTuned(PretrainedNetwork):
         vocab_size: number of token ids of the data, which are cut into the model's own subwords.
         outputs: C, number of logits.
         pretrained: folder or Hub id of the model to start from.
-        projection: softmax, with which the model was pretrained; None for it too.
+        projection: softmax, as in pretraining; None for softmax, too.
     Raises:
         AttestError: there is no such model, the projection is no softmax, its attention cannot be reached, or the data have
             other tokens than the model.

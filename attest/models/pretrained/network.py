@@ -53,11 +53,11 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         model: of the library transformers; classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; the caller puts it
             into evaluation mode.
         padding: the token id at padding.
-        masked: the token id that replaces an erased token; None for that of our own data.
+        masked: the token id that replaces an erased token; None for the one in Attest's data.
         segments: the number of token types that the model takes; 1 if it takes none.
-        labels: the number of labels that it decides independently; 0 if it chooses one class. Each text then asks about one
-            label: logits are ``(B, 1)``, of one sigmoid.
-        number: the scale of the one number that it predicts, ``(B, 1)``; None if it decides between classes.
+        labels: the number of labels that the model decides independently; 0 if it chooses one class. With labels, each text
+            asks about one label, and logits are ``(B, 1)``, of one sigmoid.
+        number: the scale of the one number that the model predicts, ``(B, 1)``; None if it decides between classes.
         squashed: whether that number is the sigmoid of the model's logit.
 
     A model of multiple choice reads one choice of each text. Its logits are those of all choices, ``(B, C)``, the others taken
@@ -135,7 +135,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return torch.cat([embedded, torch.stack([beside % DIGIT, beside // DIGIT], dim=-1).to(embedded)], dim=-1)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; every layer attends to tokens with weights ``(B, T)`` above 0.
+        """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens whose ``weights (B, T)`` are 0 are masked in every layer.
 
         The model is given token ids, whose embeddings are then replaced, since many models compute otherwise from embeddings.
         """
@@ -148,7 +148,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             return self.logits_of(mask, input_ids=tokens)
 
     def _has_padding(self, mask: Tensor) -> Tensor:
-        """Return which tokens are padding, bool ``(B, T)``: those after the last token that is attended to."""
+        """Return which tokens are padding, bool ``(B, T)``: those after the last real token."""
         return last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
 
     def _in_place_of_what_is_looked_up(self, hidden: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
@@ -219,12 +219,12 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.choices.logits[asked[:, 0]].to(logits).scatter(-1, self.choices.made[asked], logits)
 
     def _one_of_many(self, told: dict[str, Any]) -> dict[str, Any]:
-        """Return inputs ``(B, T)`` as ``(B, 1, T)``, those of one choice a text, if the model chooses between several."""
+        """Add a dimension for the choices to inputs, ``(B, T)`` -> ``(B, 1, T)``, if the model chooses between several."""
         lifted = {name: each.unsqueeze(1) for name, each in told.items() if isinstance(each, Tensor) and each.ndim == 2}
         return told | lifted if self.chooses else told
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return the weight of each last hidden state in the decision, ``(B, T)``: 1 at one token, or equal weights."""
+        """Return the weight of each token's last hidden state in the decision, ``(B, T)``: 1 at one token, or all equal."""
         if self.decides_by == "all":
             return Uniform()(torch.zeros(mask.shape, device=mask.device), mask)
         row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else last_real(mask)
@@ -288,7 +288,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @cached_property
     def blocks(self) -> Mapping[str, nn.Module]:
-        """Return the layers at which a pass can start, by name, first to last; empty if the logits would then be inexact."""
+        """Return the layers at which a pass can start, by name, in order; empty if such a pass would change the logits."""
         return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
@@ -318,7 +318,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
-        """Use the attention implementation that the model's owner chose, inside the block and without interventions."""
+        """Use the model's original attention implementation inside the ``with`` block, except during interventions."""
         before, self._untouched = self._untouched, True
         try:
             yield
@@ -326,7 +326,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             self._untouched = before
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return the logits for a mask, bool ``(B, T)``, and token ids or positions, by the names that the model uses."""
+        """Return the model's logits for a mask, bool ``(B, T)``, and inputs such as token ids, by the model's input names."""
         self.real, self.made = mask, 0
         tokens = inputs["input_ids"]
         inputs["input_ids"] = self._plain(tokens)
@@ -429,7 +429,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
 
     def _where_it_decides(self) -> str:
-        """Return where the model decides, ``first``, ``last`` or ``all``, by the gradient of the last layer's weights."""
+        """Return whether the ``first``, the ``last`` or ``all`` tokens decide, by gradients of the last layer's weights."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
         with in_evaluation_mode(self), _in_graph(self.embeddings), recorded(self, "weights") as weights:

@@ -143,9 +143,9 @@ class PromptedNetwork(PretrainedNetwork):
         model: logits ``(B, T, V)`` of the next token.
         padding: the token id at padding.
         answers: C token ids, in class order.
-        masked: as of ``PretrainedNetwork``.
+        masked: as in ``PretrainedNetwork``.
     Raises:
-        AttestError: as of ``PretrainedNetwork``; or the model has no logits of tokens, or lets tokens see later ones.
+        AttestError: as in ``PretrainedNetwork``; or the model has no logits of tokens, or its tokens attend to later tokens.
     """
 
     def __init__(self, model: PreTrainedModel, padding: int, answers: Sequence[int], masked: int | None = None) -> None:

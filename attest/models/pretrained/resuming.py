@@ -67,7 +67,7 @@ def _handed_on(beside: tuple[None, ...] | None, hidden: Tensor, *_: Any, **__: A
 
 @torch.no_grad()
 def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Tensor) -> bool:
-    """Return whether a pass can start at each layer without another result; record what else the layers return."""
+    """Return whether passes that start at each layer give unchanged logits; record what else the layers return."""
     mask = torch.ones_like(tokens, dtype=torch.bool)
     seen: list[tuple[nn.Module, int, Tensor]] = []
 

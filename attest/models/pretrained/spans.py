@@ -22,7 +22,7 @@ PASSAGE, BEGINS, ENDS, WHOLE = 1, 2, 3, 4
 
 
 class Span(NamedTuple):
-    """The token roles and the marked answers of B questions."""
+    """The places of the first and the last token of B answers."""
 
     begins: Tensor
     """int64 ``(B,)``: the place of the first token."""

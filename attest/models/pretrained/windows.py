@@ -184,7 +184,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return self.network.encode(tokens, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens with weights ``(B, T)`` above 0 are attended to."""
+        """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens whose ``weights (B, T)`` are 0 are masked."""
 
         def of_windows(places: Places) -> Tensor:
             rows = torch.arange(len(hidden), device=hidden.device)[:, None, None]
