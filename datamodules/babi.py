@@ -23,9 +23,9 @@ from attest.datamodules.worlds import TASKS, told_lines
 
 SPLITS = ("train", "test")
 FIELDS = ("id", "text", "answer", "supporting_ids")
-"""Of the lines of the Hub's stories."""
+"""The fields of a story on the Hub."""
 FOLDERS = ("en-10k/", "tasks_1-20_v1-2/en-10k/", "")
-"""Where the files may lie below ``ATTEST_DATA/babi``: as they are, or as the archive has them."""
+"""The folders below ``ATTEST_DATA/babi`` that may contain the files: the folder itself, or the one in the archive."""
 
 QUESTIONS = pa.schema(
     {

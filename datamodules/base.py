@@ -68,7 +68,7 @@ class TextDataModule(LightningDataModule):
     """
 
     sampling: Sampling = "keyed"
-    """How ``texts`` of a split are chosen."""
+    """The rule by which ``texts`` of a split are chosen."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class TextDataModule(LightningDataModule):
         self.unseen: Unseen = unseen
         self.erased = erased
         self.part: Sequence[int] | None = None
-        """Ids of the test texts to read; they get their own batches. All texts if not set."""
+        """The ids of the test texts to read, which get their own batches; None for all texts."""
         self.expected = EXPECTED.get()
-        """What the data has to be, where a trained model was made from it."""
+        """The record that the data must agree with, if a trained model was made from them."""
         if self.expected is not None:
             self.sampling = self.expected.record.sampling
 

@@ -18,7 +18,7 @@ from attest.datamodules.stored import QuestionDataModule, Tables
 from attest.datamodules.vocabulary import Vocabulary
 
 ENTITY = "@entity"
-"""How the token of every entity begins."""
+"""The beginning of every entity's token."""
 MIN_DF = 8
 
 
@@ -58,7 +58,7 @@ class CnnQaDataModule(QuestionDataModule):
 
     folder = "cnn-qa"
     has_candidates = True
-    """Each passage names the answers that are possible."""
+    """Each passage names its possible answers."""
 
     def __init__(self, protocol: Literal["jw-paper"] = "jw-paper", **options: Any) -> None:
         super().__init__(**options)

@@ -36,7 +36,7 @@ class EncodedDocuments(Dataset):
         self.documents = documents
         self.lengths = documents.lengths
         self.sizes = self.lengths
-        """What batches are formed by, numbers ``(N,)``."""
+        """The numbers by which batches are formed, ``(N,)``."""
         self._per_text = {"id": torch.tensor(documents.ids)}
         if documents.labels is not None:
             self._per_text["label"] = torch.tensor(documents.labels)
@@ -103,7 +103,7 @@ class EncodedSentences(EncodedDocuments):
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         super().__init__(documents, vocabulary)
         self.sentences = pc.list_value_length(documents.table["sentences"]).to_numpy().astype(np.int64)
-        """Sentences in each text, int64 ``(N,)``."""
+        """The number of sentences in each text, int64 ``(N,)``."""
         self._sentence_lengths = torch.tensor(documents.flat("sentences").to_numpy())
         self._sentence_starts = _starts(self._sentence_lengths.numpy())
         self._first_sentence = _starts(self.sentences)

@@ -49,7 +49,7 @@ class Instance:
     """A row of a file: a text, a pair or a list of words, with its class, labels or tags; or the problem of the row."""
 
     number: int
-    """Of its row, counted from 0."""
+    """The number of the row in its file, from 0."""
     place: str
     text: Any = None
     label: Any = None
@@ -358,7 +358,7 @@ def _tags(cell: Any, words: int) -> list[str]:
 # Classes: labels that look like something else are refused.
 
 FEW = 20
-"""As many classes as this are believed, whatever they look like."""
+"""A column with so few different labels is accepted as classes, whatever the labels look like."""
 
 
 def in_order(names: set[str]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from attest.datamodules.stored import QuestionDataModule
 
 _OF_FOLDERS = {getattr(each, "folder", ""): each for each in (getattr(datamodules, name) for name in datamodules.__all__)}
 STORED_CORPORA: dict[str, type[Any]] = {name: _OF_FOLDERS[name] for name in CATALOGUE}
-"""By name, as in ``DATA=``."""
+"""The corpora in files, by the value of ``DATA``."""
 CORPORA = {name: module for name, module in STORED_CORPORA.items() if not issubclass(module, QuestionDataModule)}
 """By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
 

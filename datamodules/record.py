@@ -21,7 +21,7 @@ from attest.datamodules.corpus import SPLITS, Corpus, Documents, Sampling
 from attest.datamodules.vocabulary import Vocabulary
 
 PREPROCESSING = 1
-"""Counts up when the same source gives other tokens than before."""
+"""The version of tokenisation, which increases when the same source gives other tokens."""
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from attest.datamodules.tokenisers import masked_tokens
 
 COLUMNS = ("premise", "hypothesis", "label")
 FIELDS = ("sentence1", "sentence2", "gold_label")
-"""The same in the lines of the archive's files."""
+"""The names of the same fields in the archive's files."""
 NUMBERED = ("entailment", "neutral", "contradiction")
-"""The classes as the Hub numbers them."""
+"""The classes in the order of the Hub's numbers."""
 UNDECIDED = "-"
-"""Of the archive's labels: annotators did not agree. On the Hub it is -1."""
+"""The archive's label for pairs on which annotators did not agree; on the Hub it is -1."""
 MIN_DF = 3
 
 

@@ -64,7 +64,7 @@ CATALOGUE = {
     ),
     "conll2000": CorpusSource(("train", "test"), hub="eriktks/conll2000"),
 }
-"""By the value of ``DATA``."""
+"""The sources of the corpora, by the value of ``DATA``."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Fingerprint:
     ordered: str
     """SHA-256, 16 hex digits, over the instances in their order."""
     unordered: str
-    """The same over the instances sorted."""
+    """SHA-256, 16 hex digits, over the sorted instances."""
 
     @classmethod
     def of(cls, table: pa.Table) -> "Fingerprint":

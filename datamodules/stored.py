@@ -18,7 +18,7 @@ from attest.datamodules.tokenisers import Tokeniser, tokenise_sentences
 from attest.datamodules.vocabulary import Vocabulary
 
 VALIDATION = 0.1
-"""Share of the training texts that becomes validation where a corpus comes without."""
+"""The share of the training texts that becomes validation if a corpus has no validation set."""
 Tables = dict[str, pa.Table]
 
 
@@ -30,15 +30,15 @@ class StoredDataModule(TextDataModule):
     splits: tuple[str, ...] = ("train", "test")
     """The splits of the source."""
     columns: tuple[str, ...]
-    """What is read of them."""
+    """The columns that are read from the splits."""
     revision: str | None = None
     """Branch of the repository on the Hub; None for the main one."""
     names: tuple[str, ...] = ()
-    """Of the classes, or of the tags, by number."""
+    """The names of the classes, or of the tags, by number."""
     known: ClassVar[dict[str, Fingerprint]] = {}
-    """Content of each split from which the published counts are reproduced."""
+    """The content of each split that gives the published counts."""
     split_seed: int
-    """Draws the validation set where the corpus comes without."""
+    """The seed that draws the validation set if the corpus has none."""
 
     @property
     def hub(self) -> str:
@@ -133,7 +133,7 @@ class QuestionDataModule(StoredDataModule):
     """
 
     has_questions = True
-    """Only networks that declare ``reads_questions`` learn from it."""
+    """Only networks that declare ``reads_questions`` can learn from this corpus."""
 
     def read(self) -> Corpus:
         if self.sentences or self.subwords is not None:

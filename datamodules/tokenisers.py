@@ -92,16 +92,16 @@ def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:
 
 
 BLANK = "[ \\t\\n]"
-"""What every tokeniser splits at; other white space is part of a word in some."""
+"""The characters at which every tokeniser splits; other white space is part of a word in some tokenisers."""
 BOUNDARY = re.compile(
     rf"""(?P<mark>(?<![.!?…])[.!?…]+)["'”’)\]]*{BLANK}+(?=["'“‘(\[]*[A-Z0-9])"""  # a mark, a blank, a capital or digit
     rf"|(?:<br\s*/?>{BLANK}*)+"  # line breaks of a web page
     rf"|\n{BLANK}*\n{BLANK}*"  # an empty line
 )
 ABBREVIATION = re.compile(r"(?i)(?:mr|mrs|ms|dr|prof|st|vs|jr|sr|rev|gen|lt|col|capt|[a-z]|(?:[a-z]\.)+[a-z])")
-"""What a full stop may follow without ending a sentence: titles, initials, ``U.S.``"""
+"""The words after which a full stop does not end a sentence: titles, initials, ``U.S.``"""
 LONGEST = 50
-"""Tokens after which a sentence is cut: without it one run-on sentence pads all others of its batch to its length."""
+"""The most tokens of a sentence; without a limit, one long sentence would pad all others of its batch to its length."""
 LONGEST_ABBREVIATION = 12
 SENTENCE_ENDS = frozenset({".", "!", "?", "…"})
 

@@ -79,7 +79,7 @@ def _numbers(fields: list[bytes], size: int, where: str) -> np.ndarray:
 
 Unseen = Literal["zeros", "random"]
 RANDOM_STD = 0.1
-"""Standard deviation of what stands for a word that has no vector: that of embeddings that are drawn."""
+"""The standard deviation of random vectors for words that have no vector, as for random embeddings."""
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ TAKES = ("got", "picked up", "took", "grabbed")
 DROPS = ("dropped", "discarded", "put down", "left")
 QUESTIONS_A_STORY = 5
 BEFORE = {1: (2, 2), 2: (2, 6), 3: (4, 12)}
-"""Fewest and most statements before each question; there are more where nothing can be asked yet."""
+"""The fewest and the most statements before each question; there are more if no question is possible yet."""
 Asked = tuple[str, str, list[int]]
-"""Question, answer, supporting lines."""
+"""A question, its answer, and its supporting lines."""
 
 
 @dataclass
@@ -46,16 +46,16 @@ class World:
     draw: random.Random
     lines: list[str] = field(default_factory=list)
     room: dict[str, str] = field(default_factory=dict)
-    """Of people who have been heard of."""
+    """The room of each person whom the story has mentioned."""
     moved: dict[str, int] = field(default_factory=dict)
     holder: dict[str, str] = field(default_factory=dict)
-    """Of things that are held."""
+    """The person who carries each thing."""
     handled: dict[str, int] = field(default_factory=dict)
-    """The line by which a thing was last taken or dropped."""
+    """The line in which each thing was last taken or dropped."""
     stays: dict[str, list[Stay]] = field(default_factory=dict)
-    """Of things that have been taken once, since then."""
+    """The stays of each thing since it was first taken."""
     hidden: dict[str, str] = field(default_factory=dict)
-    """Where things are that nobody has taken yet."""
+    """The room of each thing that nobody has taken yet."""
 
     def __post_init__(self) -> None:
         self.hidden = {thing: self.draw.choice(ROOMS) for thing in THINGS}

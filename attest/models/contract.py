@@ -26,9 +26,9 @@ STEPS = {
 GUIDE = "“Your own model” in the documentation shows a network that works"
 ROWS_SHOWN = 5
 _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
-"""Networks whose attention has been checked, and whether the batch had padding."""
+"""The networks whose attention has been checked, each with whether the checked batch had padding."""
 _REPEATABLE: WeakSet[nn.Module] = WeakSet()
-"""Networks in training mode whose passes are all the same."""
+"""The networks in training mode whose passes give equal logits."""
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from attest.models.observation import numbered, outside_inference, rightly
 from attest.models.prediction import predictions_of
 
 Scopes = dict[str, list[str]]
-"""Layers that are tampered with together, by the suffix that their columns have."""
+"""Groups of layers that an intervention changes together, by the suffix of their columns."""
 
 
 class Resuming(Protocol):
@@ -37,7 +37,7 @@ class Skipping(Protocol):
     """The optional members of a wrapped model whose forward pass can start at one of its layers."""
 
     blocks: Mapping[str, nn.Module]
-    """What is called with the ``(B, T, H)`` that enter a layer, by its name; none where no layer can be left out."""
+    """The modules that get the hidden states ``(B, T, H)`` entering a layer, by name; empty if no pass can skip a layer."""
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
         """Start every pass inside the ``with`` block at a layer, counted from 0, whose input is ``hidden (B, T, H)``."""
@@ -59,12 +59,12 @@ class LayerObservation:
     """float ``(B, N, T, T)`` of each layer, by name, first to last; rows of padding are arbitrary. Of a network with ``sides``
     ``(B, N, Q, S)``: Q rows of weights over S places."""
     logits: Tensor
-    """float ``(B, C)``, of a tagger ``(B, T, K)``."""
+    """float ``(B, C)``, for a tagger ``(B, T, K)``."""
     labels: Tensor | None = None
-    """int64 ``(B,)``: gold classes, of a tagger ``(B, T)``, below 0 where a token has none, where they are known."""
+    """int64 ``(B,)``: gold classes, for a tagger ``(B, T)``, below 0 at tokens without one; None if they are not known."""
     ids_given: bool = True
     special: Tensor | None = None
-    """bool ``(B, T)``: tokens that are in every text whatever it says, as in ``observe``; None if they are not known."""
+    """bool ``(B, T)``: special tokens, as in ``observe``; None if they are not known."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
     """float ``(B, T, H)`` that enter each layer, of a clean pass of a network that can go on from there: one that is
     ``Resuming`` or ``Skipping``. Else empty, and the pass is run again from the tokens on."""

@@ -62,7 +62,7 @@ class GivenReading(NamedTuple):
     values: Tensor
     """float ``(B, T)``, finite; 0 at padding."""
     signed: bool
-    """Whether numbers below 0, of any text of the corpus, speak against the predicted class."""
+    """Whether any text of the corpus has numbers below 0, which then speak against the predicted class."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Observation:
     tokens: Tensor
     """int64 ``(B, T)``."""
     mask: Tensor
-    """bool ``(B, T)``: True at real tokens, which come first in each row; a question beside a text is outside it."""
+    """bool ``(B, T)``: True at real tokens, which come first in each row; False at the tokens of a question."""
     embedded: Tensor
     """float ``(B, T, E)``: the embedded input, a leaf of the graph."""
     hidden: Tensor
@@ -86,25 +86,25 @@ class Observation:
     scores: Tensor
     """float ``(B, T)``, in the graph."""
     weights: Tensor
-    """float ``(B, T)``, in the graph: the attention on trial."""
+    """float ``(B, T)``, in the graph: the attention weights."""
     logits: Tensor
     """float ``(B, C)``, in the graph."""
     read_instead: Tensor | None = None
-    """What ``explained_by`` has put in the attention's place."""
+    """The explanation given to ``explained_by``, which replaces attention."""
     cache: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
-    """What ``cached_per_batch`` has measured already."""
+    """The results that ``cached_per_batch`` has stored."""
     labels: Tensor | None = None
     """int64 ``(B,)``: gold classes, where they are known."""
     words: Tensor | None = None
-    """int64 ``(B, T)``: the word of each token, below 0 for special tokens and padding; where texts are in subwords."""
+    """int64 ``(B, T)``: the word of each token, below 0 for special tokens and padding; None unless texts are in subwords."""
     ids_given: bool = True
-    """Whether the instances were named; else ``ids`` count the rows of this batch."""
+    """Whether the user named the instances; else ``ids`` are the row numbers of this batch."""
     spared: Tensor | None = None
-    """bool ``(B, T)``: tokens that are neither ranked nor erased, as ``spared_by`` has them; None for no token."""
+    """bool ``(B, T)``: tokens that are neither ranked nor erased, from ``spared_by``; None if there is no such token."""
     given: Mapping[str, GivenReading] = field(default_factory=dict)
-    """What somebody else shows as an explanation, by name."""
+    """Explanations that were computed outside Attest, by name."""
     marks: Tensor | None = None
-    """float ``(B, T, A)``: 1 at tokens that an annotator has marked, else 0; NaN for an annotator that the text has not."""
+    """float ``(B, T, A)``: 1 at tokens that an annotator marked, else 0; NaN for an annotator who did not mark the text."""
 
     @cached_property
     def attention(self) -> Tensor:

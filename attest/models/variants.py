@@ -21,11 +21,11 @@ from attest.models.observation import Observation
 from attest.models.prediction import predictions_of
 
 ACTIVATIONS = 8
-"""Tensors as large as the hidden states, or as what is read off them, that may be alive at once."""
+"""The number of tensors as large as the hidden states, or the features read from them, that exist at once."""
 PADDING = 0.05
-"""Largest share of a pass that is padding, or is read again though it was shared."""
+"""The largest share of a pass that is padding, or that is read again although it was shared."""
 LEAST_TOKENS = 256
-"""A pass of fewer tokens is not made smaller: its matrix products would be slower."""
+"""A pass with fewer tokens gets further variants, since small matrix products are slow."""
 
 
 def attends_within(network: object) -> bool:

@@ -130,9 +130,9 @@ class AskedRun:
     typed: tuple[str, ...]
     """Choices, configuration files and options, as they were typed."""
     arguments: list[str]
-    """What LightningCLI parses: all files as one configuration, then the options."""
+    """The arguments for LightningCLI: all files as one configuration, then the options."""
     settings: Settings
-    """The configuration that files and options ask for together."""
+    """The configuration that files and options describe together."""
 
     @classmethod
     def of(cls, words: Sequence[str]) -> "AskedRun":

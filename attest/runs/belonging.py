@@ -18,13 +18,13 @@ from attest.runs.folder import RunFolder, made_from, read_json, write_json
 from attest.runs.versions import made_by
 
 DIGESTS = "digests"
-"""The section of ``run.json`` that holds the digests."""
+"""The section of ``run.json`` that contains the digests."""
 TRAINED_WITH = "trained_with"
-"""The section of a checkpoint that holds the settings of its network."""
+"""The section of a checkpoint that contains the settings of its network."""
 WHERE = ("sources", "files")
-"""Entries of ``data.json`` that say where texts were read; the texts may move."""
+"""The entries of ``data.json`` that name the places of texts; the texts may move."""
 SHOWN = 12
-"""Digits of a commit that are shown."""
+"""The number of digits of a commit that messages show."""
 TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
@@ -140,7 +140,7 @@ def stray_tables(folder: RunFolder) -> list[str]:
 
 
 OF_TRAINING = ("every_n_epochs", "validation_instances")
-"""Arguments of evidence that concern training alone; no table depends on them."""
+"""The arguments of evidence that concern only training; no table depends on them."""
 
 
 def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[str]:

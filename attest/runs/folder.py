@@ -39,9 +39,9 @@ SECTIONS = (
     *("", "run", TRIAL, "trainer", "experiments", "experiments.instances.init_args"),
     *("data.init_args", "model.init_args.network.init_args"),
 )
-"""Sections of a configuration that hold settings by name; so do all sections above them."""
+"""Sections of a configuration that contain settings by name; so do all sections above them."""
 WINDOWS = os.name == "nt"
-"""There a folder can be neither opened, locked nor flushed, and nothing keeps two processes apart."""
+"""On Windows, a folder can be neither opened, locked nor flushed, and nothing keeps two processes apart."""
 UNFINISHED = "unfinished"
 """The file that marks a folder as half written, until the folder is complete."""
 TEMPORARY = ".unfinished"
@@ -88,7 +88,7 @@ class RunFolder:
         self.report = path / "report.html"
         self.figures = path / "figures"
         self.made_from: Callable[[], dict[str, str]] = made_by
-        """Returns what tables are made from, and the version of Attest; see ``attest.runs.belonging``."""
+        """A function that returns the origin of tables and the version of Attest; see ``attest.runs.belonging``."""
 
     @property
     def setting(self) -> Path:

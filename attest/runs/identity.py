@@ -18,7 +18,7 @@ from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, r
 ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
 """Kinds of runs that depend on a base, and the folders inside the base that hold them."""
 ROAR = "roar"
-"""The folder inside a run that holds the models trained on erased texts."""
+"""The folder inside a run that contains the models trained on erased texts."""
 TYPED = "typed"
 """The entry of ``run.json`` with the words that were typed to train the run."""
 

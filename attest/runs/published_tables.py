@@ -19,7 +19,7 @@ from attest.core.places import configs_folder
 from attest.runs.expression import parsed
 
 Place = tuple[str, str, float | None]
-"""A place of a table that holds numbers: row, corpus and, in a sweep, value."""
+"""A place in a table that contains numbers: row, corpus and, in a sweep, value."""
 EXPECTATIONS = ("less", "greater", "equal")
 AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """The reader of YAML that keeps every scalar as text."""
@@ -49,7 +49,7 @@ class Quoted:
 
 
 SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
-"""How like a published setting is to that of a run: near if words start from other pretrained vectors alone."""
+"""How similar a published setting is to that of a run: near if only the pretrained word vectors differ."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Cnn(nn.Module):
         )
         self.output_size = len(kernel_sizes) * channels
         self.reach = max(kernel_sizes) // 2
-        """To how many neighbours on each side the widest window looks."""
+        """The number of neighbours on each side in the widest window."""
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, output_size)``, arbitrary at padding."""

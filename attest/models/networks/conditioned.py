@@ -18,7 +18,7 @@ from attest.models.networks.recurrent import BiLSTM
 from attest.models.networks.tokens import PADDING
 
 IMPOSSIBLE = -1e4
-"""Logit of an answer that is no candidate: finite, so that differences of logits stay defined, and of probability 0."""
+"""The logit of an impossible answer: probability 0, but finite, so that differences of logits stay defined."""
 
 
 class ConditionedClassifier(nn.Module):
@@ -47,7 +47,7 @@ class ConditionedClassifier(nn.Module):
 
     pools_by_attention = True
     reads_questions = True
-    """What it is trained on must have a question for each text."""
+    """Each training text must have a question."""
 
     def __init__(
         self,

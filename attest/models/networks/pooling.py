@@ -26,7 +26,7 @@ class PoolingClassifier(nn.Module):
     """
 
     pools_by_attention = True
-    """The weights that ``project`` returns are learned: attention that can be put on trial."""
+    """The weights that ``project`` returns are learned attention, which experiments can evaluate."""
 
     def __init__(
         self,

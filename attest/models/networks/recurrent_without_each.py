@@ -112,7 +112,7 @@ def product_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 ROWS = 512
-"""Readers that step together: their gates stay in a core's cache."""
+"""The number of variants that take a step together, so that their gates stay in the cache of a CPU core."""
 
 
 @torch.no_grad()

@@ -173,7 +173,7 @@ class UniformPooling:
     """The steps ``score`` and ``project`` of a network that weights all real tokens equally; they have no parameters."""
 
     pools_by_attention = False
-    """There is no pooled attention to put on trial."""
+    """There is no learned pooled attention to evaluate."""
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Map hidden states ``(B, T, H)`` to zeros ``(B, T)``."""

@@ -15,11 +15,11 @@ from attest.core.memory import in_evaluation_mode
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 IN_LAYERS = ("LORA", "ADALORA", "IA3", "LOHA", "LOKR", "OFT", "BOFT", "VERA", "HRA", "LN_TUNING")
-"""Kinds of adapters that change layers of a model and do nothing else."""
+"""The kinds of adapters that change only layers of a model."""
 TASKS = {"SEQ_CLS": "texts", "TOKEN_CLS": "tokens", "CAUSAL_LM": "next"}
-"""What a model decides, by the task that its adapter names."""
+"""What a model decides, by the task in its adapter's settings."""
 INSIDE = "base_model.model."
-"""The beginning of every name in a file of an adapter, before the name that a parameter has in the model."""
+"""The prefix of every parameter name in an adapter's file."""
 
 
 def model_inside(adapted: Any) -> nn.Module:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 MASKED = 1
-"""Our own data have this id where a token is masked."""
+"""The id of a masked token in Attest's data."""
 MULTI_LABEL, REGRESSION = "multi_label_classification", "regression"
-"""What a configuration may say as ``problem_type``."""
+"""Values of ``problem_type`` in a configuration."""
 DECIDING = ("ForSequenceClassification", "ForTokenClassification")
 CHOOSING, ANSWERING = "ForMultipleChoice", "ForQuestionAnswering"
-"""How transformers calls models by what they decide."""
+"""The kinds of models in the class names of transformers."""
 
 
 def require_head(model: "PreTrainedModel") -> None:

@@ -22,9 +22,9 @@ from attest.models.pretrained.attention import attending_through
 from attest.models.pretrained.calls import AttentionCall, Eager
 
 Span = tuple[int, int]
-"""Where a part of a prompt begins and ends, in tokens."""
+"""The begin and the end of a part of a prompt, in tokens."""
 CLOSE = 1e-4
-"""The largest difference between a log-probability and that of a whole pass."""
+"""The largest accepted difference between a log-probability and the one from a whole pass."""
 COPIES, MAPS = 3, 4
 """Queries, keys and values of a layer; and what a row of attention takes: scores, with their mask, weights, their copy."""
 
@@ -35,15 +35,15 @@ class Rows(NamedTuple):
     attention: Tensor
     """float ``(T,)``: mean weight over rows, layers and heads."""
     without_first: Tensor
-    """float ``(T,)``: the same, where each row leaves out the first token and its rest sums to 1."""
+    """float ``(T,)``: the mean weight if each row leaves out the first token and its other weights are scaled to sum to 1."""
     by_head: Tensor
-    """float ``(T, L N)``: mean weight over rows, of each head, first layer first."""
+    """float ``(T, L N)``: the mean weight over rows for each head, first layer first."""
     written: Tensor
     """float ``(T,)``: weights times the gradient of the answer's log-probability by them, summed over rows, layers, heads."""
 
 
 Attend = Callable[[slice], tuple[Tensor, Tensor]]
-"""Takes some rows of one call of attention to their outputs ``(1, Q, N, D)`` and weights ``(1, N, Q, S)``."""
+"""A function from rows of one attention computation to their outputs ``(1, Q, N, D)`` and weights ``(1, N, Q, S)``."""
 
 
 class _Look:

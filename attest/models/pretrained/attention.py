@@ -17,9 +17,9 @@ from attest.core.errors import AttestError
 from attest.models.pretrained.calls import AttentionCall
 
 PACKED = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seqlens")
-"""What a pass is told that has several texts in a row, one after the other."""
+"""Arguments of a pass whose rows contain several texts one after the other."""
 NAME = "attest"
-"""Of our attention function, registered once for all models."""
+"""The name of Attest's attention function, registered once for all models."""
 
 
 class Caller(Protocol):

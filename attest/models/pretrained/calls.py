@@ -15,9 +15,9 @@ from attest.core.errors import AttestError
 from attest.core.rounding import rounding
 
 FAR = 1000.0
-"""How far a score is below the largest of its row where the row may not see a token: its weight is 0 in any precision."""
+"""How far the score of a masked token is below the largest of its row: its weight is 0 in any precision."""
 Eager = Callable[..., tuple[Tensor, Tensor]]
-"""A model's own attention, written out: what it returns are outputs ``(B, T, N, D)`` and weights ``(B, N, T, T)``."""
+"""A model's own attention function, written out; it returns outputs ``(B, T, N, D)`` and weights ``(B, N, T, T)``."""
 
 
 class Memory(Protocol):
@@ -37,13 +37,13 @@ class AttentionCall(HookedModule):
     """
 
     everywhere = True
-    """Whether all tokens of a text may attend to one another, as far as has been seen."""
+    """Whether all tokens of a text may attend to one another in all passes so far."""
     causal = False
-    """Whether none may attend to a later one."""
+    """Whether no token may attend to a later one."""
     shows_values = True
-    """Whether keys and values are seen, and not its softmax alone."""
+    """Whether hook points reach keys and values, and not only the softmax."""
     windows = 1
-    """How many windows of each text are in the batch, one after the other; to interventions their heads are of one text."""
+    """The number of windows of each text, one after the other; interventions see their heads as heads of one text."""
 
     def __init__(self) -> None:
         super().__init__()

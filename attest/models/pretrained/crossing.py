@@ -95,7 +95,7 @@ class CrossingNetwork(PretrainedNetwork):
     """
 
     attends_everywhere = True
-    """Whatever the decoder asks, it may attend to the whole text."""
+    """Every step of the decoder may attend to the whole text."""
     looks_back = False
     moves_keys = True
     shows_values = True

@@ -31,7 +31,7 @@ class FineTuned(PretrainedNetwork):
 
     tagging = False
     trains_with_any_projection = False
-    """Attention of another kind would have to be learned anew."""
+    """With another projection, the pretrained attention would have to be learned anew."""
 
     def __init__(self, vocab_size: int, outputs: int, pretrained: str = "", projection: Projection | None = None) -> None:
         if not isinstance(projection, Softmax | None):

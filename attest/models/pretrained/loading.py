@@ -33,7 +33,7 @@ from attest.models.pretrained.admitted import ANSWERING, CHOOSING
 from attest.models.pretrained.texts import require_fast
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
-"""Files that a tokenizer is made of; where none is there, transformers makes one that knows no word."""
+"""The files from which a tokenizer is made; without any of them, transformers makes a tokenizer that knows no word."""
 KINDS: dict[str, tuple[Any, str, str]] = {
     "texts": (AutoModelForSequenceClassification, "classifier of texts", "BERT or ModernBERT"),
     "tokens": (AutoModelForTokenClassification, "classifier of tokens", "BERT or ModernBERT"),

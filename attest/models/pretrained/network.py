@@ -29,7 +29,7 @@ UNREACHED = "no softmax in it gives every token a row of weights over the tokens
 DIGIT = 128
 """The base in which token types and labels are written beside embeddings: bfloat16 counts to 256 without gaps."""
 LENGTH = 5
-"""Tokens of the text that a model is inspected with."""
+"""The number of tokens in the example text with which a model is inspected."""
 COPIES, LONGER = 3, (1, 2, 3)
 """The copies of that text, and how many times longer it is made, when the softmaxes over its tokens are searched."""
 EXPECTED = "expected one that attends so, BERT, RoBERTa, DeBERTa, ModernBERT, GPT-2 or Llama for example"
@@ -41,7 +41,7 @@ class Choices(NamedTuple):
     logits: Tensor
     """float ``(N, C)``."""
     made: Tensor
-    """int64 ``(N,)``: the choice that it makes, whose tokens are on trial."""
+    """int64 ``(N,)``: the choice that the model makes; experiments change the tokens of this choice."""
 
 
 class PretrainedNetwork(UniformPooling, nn.Module):
@@ -72,9 +72,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     attends_within = True
     reads_in_decode = True
-    """``encode`` looks tokens up and no more, so that there are no hidden states between the two to ask about."""
+    """``encode`` only embeds tokens, so there are no hidden states of the encoder to ask about."""
     holds_a_model = True
-    """It is called by the class of ``model``."""
+    """Reports name this network by the class of ``model``."""
 
     def __init__(
         self,
@@ -91,23 +91,23 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         self.number, self._squashed = number, squashed
         self.model, self.padding = model, padding
         self.tags = type(model).__name__.endswith("ForTokenClassification")
-        """Whether every token gets a class."""
+        """Whether the model classifies every token."""
         self.chooses = type(model).__name__.endswith("ForMultipleChoice")
-        """Whether it chooses between several texts."""
+        """Whether the model chooses between several texts."""
         self.choices: Choices | None = None
-        """What it says of all choices of each text, once that is known; ``labels`` is then the number of texts."""
+        """The logits of all choices of each text, once they are known; ``labels`` is then the number of texts."""
         self.calls = nn.ModuleList()
         self.real = torch.ones(1, 1, dtype=torch.bool)
         self.made = 0
-        """Calls of the pass that runs, as many as have been made."""
+        """The number of attention computations in the current pass so far."""
         self.beside: tuple[None, ...] | None = None
-        """What its layers return beside the hidden states, None for each; None if they return hidden states alone."""
+        """A None for each value that layers return beside the hidden states; None if they return only hidden states."""
         self.attends_at: tuple[int, ...] | None = None
-        """Which softmaxes of a pass are attention; None if it is reached by transformers' ``AttentionInterface``."""
+        """The numbers of the softmaxes that are attention; None for models that use transformers' ``AttentionInterface``."""
         self._exploring = self._untouched = False
         self._explore()
         self.decides_by = self._where_it_decides()
-        """Which rows of the last layer lead to the decision: the ``first``, the ``last``, or ``all``."""
+        """The rows of the last layer that influence the decision: the ``first``, the ``last``, or ``all``."""
 
     def next_call(self) -> AttentionCall:
         """Return the object that handles the next computation of attention; the very first pass counts the computations."""

@@ -18,7 +18,7 @@ from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, Pretra
 
 GUIDE = "“Your own model” in the documentation shows one that works"
 MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask: ~mask, lambda mask: mask.long())
-"""What a module may expect: True at real tokens, True at padding, 1 at real tokens."""
+"""The kinds of masks that modules expect: True at real tokens, True at padding, 1 at real tokens."""
 
 
 class PlainNetwork(PretrainedNetwork):

@@ -18,7 +18,7 @@ from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.texts import Encoder, spaced_in
 
 TEXT = "{text}"
-"""Where the text stands in a prompt."""
+"""The place of the text in a prompt."""
 EXAMPLE = '--prompt "Review: {text}\\nSentiment:" --labels positive=" good",negative=" bad"'
 
 

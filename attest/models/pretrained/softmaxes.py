@@ -41,10 +41,10 @@ class Softmaxes(TorchFunctionMode):
         super().__init__()
         self.network = network
         self.found: list[bool] = []
-        """Of every softmax so far, whether it is over the tokens for every token."""
+        """For every softmax so far, whether it gives every token a row of weights over the tokens."""
         self._taken = 0
         self._just_attended: AttentionCall | None = None
-        """A call whose outputs are wanted and have not come by."""
+        """The attention computation whose outputs an intervention changes next; None if there is none."""
 
     def __torch_function__(
         self, function: Callable[..., Any], _types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None

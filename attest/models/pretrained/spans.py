@@ -16,7 +16,7 @@ from attest.models.pretrained.network import PretrainedNetwork
 LONGEST_ANSWER = 30
 """The most tokens of an answer."""
 NO_SPAN = -1e4
-"""The logit of a span that is not there, which float16 holds."""
+"""The logit of an impossible span, which float16 can represent."""
 PASSAGE, BEGINS, ENDS, WHOLE = 1, 2, 3, 4
 """How the tokens of a passage are marked: some token of it, the first and the last of the answer, or both at once."""
 

@@ -12,18 +12,18 @@ from attest.models.pretrained.loading import config_of, quieten_transformers, to
 from attest.models.pretrained.texts import longest_read, taking_words
 
 OURS = 2
-"""Ids that our data have before those of words: padding, and the token that stands where one is masked or unknown."""
+"""The ids in Attest's data before those of words: padding, and the token for a masked or unknown word."""
 
 
 class Cut(NamedTuple):
     """A list of texts in subwords."""
 
     ids: list[list[int]]
-    """The model's own token ids of each text, special ones among them."""
+    """The model's own token ids of each text, including special tokens."""
     words: list[list[int | None]]
-    """The place of the word that each is of; None for special ones."""
+    """The place of each token's word; None for special tokens."""
     shortened: int
-    """How many texts were longer than is read."""
+    """The number of texts that were longer than ``longest``."""
 
 
 class Subwords:

@@ -105,7 +105,7 @@ class Encoder:
         self.tagging = False
         """Whether a list of two strings is a sentence of two words, and not a pair of texts."""
         self.rows = 0
-        """How many token ids the model has, if token types are told to it in the ids; see ``PretrainedNetwork``."""
+        """The number of the model's token ids, if ids also contain token types; see ``PretrainedNetwork``."""
         taken = "token_type_ids" in inspect.signature(model.forward).parameters
         told = tokenizer("a", "a").get("token_type_ids") if taken else None
         self.segments = 1 if told is None else max(told) + 1

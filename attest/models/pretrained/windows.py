@@ -86,11 +86,11 @@ class Places(NamedTuple):
     """The token positions that each window reads in the texts of a batch."""
 
     tokens: Tensor
-    """int64 ``(B, W, L)``: where each token of a window stands in its text."""
+    """int64 ``(B, W, L)``: the place of each token of a window in its text."""
     real: Tensor
-    """bool ``(B, W, L)``: whether it is a real one."""
+    """bool ``(B, W, L)``: whether each token of a window is a real token."""
     there: Tensor
-    """bool ``(B, W)``: whether this window exists; where it does not, the text's first window stands in its place."""
+    """bool ``(B, W)``: whether each window exists; the first window of the text replaces a missing window."""
 
 
 class WindowedNetwork(UniformPooling, nn.Module):
@@ -109,7 +109,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
     tags = False
     looks_back = False
     moves_keys = False
-    """Keys are those of a window, and no experiment knows in which it moves them."""
+    """Attention keys belong to windows, and experiments cannot tell in which window to move them."""
     shows_values = False
     shows_outputs = False
 
