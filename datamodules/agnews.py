@@ -1,4 +1,4 @@
-"""The corpus AG News as Jain & Wallace 2019 use it: world or business, two of its four classes."""
+"""The corpus AG News as Jain & Wallace 2019 use it: news articles in two of the four classes, world and business."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""The formation of batches from texts of similar length, once for all ranks; each rank gets whole batches.
+"""The formation of batches from texts of similar length, and the distribution of whole batches to processes (ranks).
 
 The texts of a batch decide its padding and so its arithmetic. Batches are therefore a function of the corpus and the seed
 alone. An epoch can resume in the middle.
@@ -71,7 +71,7 @@ def _consecutive(order: np.ndarray, sizes: list[int]) -> list[list[int]]:
 
 
 def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> list[list[int]]:
-    """Return the batches of one rank: every ``ranks``-th batch from number ``rank`` on, or one empty batch if there is none.
+    """Return the batches of one process: every ``ranks``-th batch from number ``rank`` on, or one empty batch.
 
     A rank without any batch would leave evaluation early, and the others would wait for it.
 

@@ -1,4 +1,4 @@
-"""The IMDb reviews as Jain & Wallace 2019 use them: whole reviews, two classes."""
+"""The IMDb reviews as Jain & Wallace 2019 use them: whole reviews in two classes."""
 
 from functools import partial
 from typing import Any, ClassVar, Literal

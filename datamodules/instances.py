@@ -254,7 +254,7 @@ def _first_cell(rows: Sequence[FileRow], column: str) -> object:
 
 
 def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    """Return the column with the first name in ``known`` that occurs, in any case; None if no column has such a name."""
+    """Return the column whose name comes first in ``known``, in any case; None if no column has such a name."""
     there = [name for name in names if name != other_than]
     by_name = {name.lower(): name for name in there} | {name: name for name in there}
     return next((by_name[name] for name in known if name in by_name), None)
@@ -283,7 +283,7 @@ HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class BadCellError(ValueError):
-    """A cell with a wrong value; the message says what is wrong, in a few words."""
+    """The error for a cell with a wrong value; its message says in a few words what is wrong."""
 
 
 def _instance(number: int, row: FileRow, columns: FileColumns) -> Instance:

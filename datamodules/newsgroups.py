@@ -1,4 +1,4 @@
-"""The corpus 20 Newsgroups as Jain & Wallace 2019 use it: baseball or hockey, from the body of the post only."""
+"""The corpus 20 Newsgroups as Jain & Wallace 2019 use it: posts about baseball or hockey, without their headers."""
 
 from typing import Any, ClassVar, Literal
 

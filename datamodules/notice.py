@@ -1,4 +1,4 @@
-"""The printing of messages for the user: one line each, once, also if there are several processes."""
+"""The printing of messages for the user; each message is one line and is printed once, even with several processes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

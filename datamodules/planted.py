@@ -1,4 +1,4 @@
-"""The planted corpus: generated reviews from a small grammar, whose label is decided by known tokens.
+"""The planted corpus: reviews that a small grammar generates, with labels that known tokens decide.
 
 Any explanation can be compared with the tokens that decide (experiment E15). Nothing is downloaded or stored.
 """

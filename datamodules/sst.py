@@ -1,4 +1,4 @@
-"""The Stanford Sentiment Treebank as Jain & Wallace 2019 use it: whole sentences, two classes."""
+"""The Stanford Sentiment Treebank as Jain & Wallace 2019 use it: whole sentences in two classes."""
 
 from typing import Any, ClassVar, Literal
 

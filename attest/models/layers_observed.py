@@ -227,7 +227,7 @@ def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def self_attending(network: nn.Module) -> list[str]:
-    """Return the names of the layers with self-attention, first to last."""
+    """Return the names of the layers with self-attention, in their order."""
     layers = [name for name, layer in attending(network).items() if layer.heads is not None]
     if not layers:
         raise AttestError(

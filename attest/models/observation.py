@@ -259,7 +259,7 @@ class Observation:
 
 
 def rightly(predicted: Tensor, labels: Tensor) -> Tensor:
-    """Return whether predicted classes equal gold labels, both int64 ``(B,)``: bool, or float with NaN for labels below 0."""
+    """Return whether predicted classes are the gold labels, ``(B,)``: bool, or float with NaN where a label is below 0."""
     right = predicted == labels
     return right if (labels >= 0).all() else torch.where(labels >= 0, right.double(), torch.nan)
 
@@ -418,7 +418,7 @@ def numbered(ids: Tensor | None, mask: Tensor) -> Tensor:
 
 
 def outside_inference(values: Tensor) -> Tensor:
-    """Return a tensor that autograd accepts: a copy of a tensor made in inference mode, else the tensor itself."""
+    """Return a tensor that autograd accepts: a copy if the tensor was made in inference mode, else the tensor itself."""
     return values.clone() if values.is_inference() else values
 
 

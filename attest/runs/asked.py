@@ -250,12 +250,12 @@ def by_class(value: Any) -> Any:
 
 
 def digest(settings: Settings) -> str:
-    """Return the SHA-256 of the settings that ``identity`` keeps, 64 hex digits."""
+    """Return the SHA-256 of the settings that ``identity`` returns, 64 hex digits."""
     return _sha256(identity(settings))
 
 
 def evidence_digest(settings: Settings) -> str:
-    """Return the SHA-256 of all settings that change evidence, 64 hex digits: identity, seed and experiments."""
+    """Return the SHA-256, 64 hex digits, of all settings that can change the results of experiments."""
     return _sha256([identity(settings), settings.get("seed_everything"), settings.get("experiments")])
 
 

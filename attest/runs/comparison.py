@@ -1,4 +1,4 @@
-"""The comparison of two runs, text by text, from the tables of both: E4, E5, E6 and E7. Start at ``compare_runs``.
+"""The comparison of two runs, text by text, for the experiments E4 to E7. Start at ``compare_runs``.
 
 Columns, one row an instance: ``id``, ``label`` and ``predicted`` (of the second run; neither for taggers), ``length``;
 ``tvd`` of predictions in [0, 1]; ``same``, whether both decide alike; ``jsd`` in [0, ln 2] and ``kl``, from the second run to

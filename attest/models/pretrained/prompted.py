@@ -132,7 +132,7 @@ class PromptEncoder(Encoder):
         return super().word_of(self.prompt.about(text))
 
     def spaced_of(self, text: str) -> list[int]:
-        """Return the index in the text of each token's word; -1 for the words of the prompt itself."""
+        """Return, for each token of the prompt, the index of its word in the text; -1 for words of the prompt itself."""
         return spaced_in(self._read(self.prompt.about(text))[0], (text,), self.prompt.template.index(TEXT))
 
 

@@ -1,4 +1,4 @@
-"""The hook points for models that do not use transformers' ``AttentionInterface``: every softmax function is intercepted.
+"""The hook points for models without transformers' ``AttentionInterface``, which are added to softmax functions.
 
 A model that does not attend through transformers' ``AttentionInterface`` (DeBERTa, MPNet, Bloom, ``nn.TransformerEncoder``)
 computes its attention by ``softmax`` or ``scaled_dot_product_attention``. ``Softmaxes`` sees every call of the two in a

@@ -16,7 +16,7 @@ OURS = 2
 
 
 class Cut(NamedTuple):
-    """A list of texts in subwords."""
+    """A list of texts that were cut into the subwords of a model."""
 
     ids: list[list[int]]
     """The model's own token ids of each text, including special tokens."""

@@ -44,7 +44,7 @@ def require_fast(tokenizer: Any) -> None:
 
 
 def side_cut(tokenizer: Any) -> str:
-    """Return in words at which side the tokenizer cuts texts that are too long."""
+    """Return a phrase that says at which side the tokenizer cuts texts that are too long."""
     return f"their {'beginnings' if tokenizer.truncation_side == 'left' else 'ends'} are cut"
 
 

@@ -136,7 +136,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
 
     @property
     def decides(self) -> str:
-        """Return in words how the decisions of the windows are combined."""
+        """Return a phrase that says how the decisions of the windows are combined."""
         if self.number is not None:
             return f"the {'mean' if self.pooled == 'mean' else 'largest'} of their numbers is that of the text"
         return {
@@ -214,7 +214,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return self.network.written_over(tokens, others)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return which rows and columns of each window's attention are real tokens, bool ``(B, W, L)`` twice."""
+        """Return which rows and which columns of each window's attention belong to real tokens, both bool ``(B, W, L)``."""
         places = self.windows.places(mask)
         real = places.real & places.there.unsqueeze(-1)
         return real, places.real
