@@ -1,4 +1,4 @@
-"""Callbacks of Lightning, which gather evidence in anyone's ``Trainer`` and make runs resumable.
+"""The callbacks of Lightning that gather evidence in any ``Trainer`` and make runs resumable.
 
 ``evidence.py`` runs an experiment: it observes batches, gathers rows over ranks, logs, and keeps or writes the table. Each
 class of ``experiment.py`` names the function that is run and its options; ``Experiment`` runs any function. ``running.py``

@@ -19,7 +19,7 @@ from attest.runs.folder import RunFolder, write_atomically
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """A callback that writes ``checkpoints/best.ckpt``: the epoch with the best score, or the last if none was validated."""
+    """A callback that writes the epoch with the best score to ``checkpoints/best.ckpt``, or the last without validation."""
 
     def __init__(self, folder: RunFolder, monitor: str, mode: str) -> None:
         super().__init__(
@@ -28,7 +28,7 @@ class BestCheckpoint(ModelCheckpoint):
         self.path = str(folder.best)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the best score, which Lightning would forget after the folder has moved."""
+        """Restore the best score, also if the run folder has moved."""
         if state_dict["best_model_path"]:
             here = dict.fromkeys(("best_model_path", "kth_best_model_path"), self.path)
             state_dict = state_dict | here | {"best_k_models": {self.path: state_dict["best_model_score"]}}
@@ -98,7 +98,7 @@ class LastCheckpoint(Callback):
 
 
 class RandomState(Callback):
-    """A callback that stores the random state of torch on every rank in every checkpoint, so that dropout continues.
+    """A callback that stores the state of torch's random numbers on every rank in every checkpoint.
 
     The state is restored when the first batch begins, because torch's loader draws a number when it starts an epoch.
     """
@@ -123,7 +123,7 @@ class RandomState(Callback):
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """A plugin that writes checkpoints whole or not at all, and refuses files that are damaged or from another run.
+    """A plugin that never leaves a half-written checkpoint, and refuses files that are damaged or from another run.
 
     Args:
         settings: the configuration; every checkpoint keeps a part of it, which is compared when the checkpoint is read.

@@ -1,4 +1,4 @@
-"""The callback that runs an experiment: it observes batches, gathers rows over ranks, logs means, and writes the table."""
+"""The base class of callbacks that run an experiment and write its table."""
 
 import os
 import time
@@ -36,7 +36,7 @@ Columns = dict[str, Tensor]
 
 
 class Evidence(Callback):
-    """A callback that runs an experiment at validation end on a part of the split, and once on the whole test split.
+    """A callback that runs an experiment on the whole test split, and on a part of the validation split after each epoch.
 
     It works in any ``Trainer`` whose LightningModule offers ``observe(batch)``, which returns what
     ``attest.experiments.observe`` does; or, inside layers, has one model of transformers that classifies texts or tokens. A
@@ -97,7 +97,7 @@ class Evidence(Callback):
 
     @property
     def draws_a_sample(self) -> bool:
-        """Return whether the experiment reads a sample of the test texts for some of its columns."""
+        """Return whether some columns of the experiment come from a sample of the test texts."""
         return "texts" in self._parameters
 
     @property
@@ -114,7 +114,7 @@ class Evidence(Callback):
         return self._running.observe(pl_module, self.observes)
 
     def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> Columns:
-        """Return the columns of evidence on a batch: ``(B,)`` with a number per text, ``(B, T)`` with one per token."""
+        """Return the experiment's columns for a batch, with a number per text ``(B,)`` or per token ``(B, T)``."""
         if not hasattr(self, "experiment"):
             raise NotImplementedError(f"{type(self).__name__} must set experiment, or define the method measure.")
         asked = self._parameters
@@ -141,7 +141,7 @@ class Evidence(Callback):
         return self._background
 
     def labels(self, observation: Any) -> Tensor:
-        """Return the gold labels of B texts, int64 ``(B,)``, or the tags of their T tokens, ``(B, T)``."""
+        """Return the true labels of B texts, int64 ``(B,)``, or the true tags of their T tokens, ``(B, T)``."""
         if observation.labels is None:
             raise AttestError(
                 f"{self.id} ({type(self).__name__}) compares decisions with gold labels, and there are no labels; expected "
@@ -150,7 +150,7 @@ class Evidence(Callback):
         return observation.labels
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        """Return the test table with further columns that need no measuring, such as the tokens."""
+        """Return the test table with further columns that are not measured, such as the tokens."""
         return rows
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
@@ -290,7 +290,7 @@ class Evidence(Callback):
 
 
 def seed_of(trainer: Trainer) -> int:
-    """Return the seed of random draws: the DataModule's, else that of ``seed_everything``, else 0."""
+    """Return the seed of random draws: that of the DataModule, else that of ``seed_everything``, else 0."""
     seed = getattr(datamodule_of(trainer), "seed", None)
     return int(os.environ.get("PL_GLOBAL_SEED", 0)) if seed is None else seed
 
@@ -301,19 +301,19 @@ def datamodule_of(trainer: Trainer) -> Any:
 
 
 def rationale_of(observation: Any, batch: Batch) -> Tensor | None:
-    """Return the mask of the deciding tokens, bool ``(B, T)``; None if the batch marks none or consists of sentences."""
+    """Return which tokens decide according to the batch, bool ``(B, T)``; None if the batch does not say."""
     rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
     return rationale if rationale is not None and rationale.shape == observation.mask.shape else None
 
 
 def class_names(trainer: Trainer, count: int) -> list[str]:
-    """Return the ``label_names`` of the DataModule or LightningModule; class numbers if there are none."""
+    """Return the names of the classes from the DataModule or LightningModule, or the class numbers if there are no names."""
     offered = (getattr(each, "label_names", None) for each in (datamodule_of(trainer), trainer.lightning_module))
     return [str(name) for name in next((names for names in offered if names is not None), range(count))]
 
 
 def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of all ranks without the instances that a sampler has repeated to fill the ranks."""
+    """Return the rows of all ranks without those that a sampler has repeated so that ranks have equally many."""
     if not shards:
         return pd.DataFrame({"id": [], "length": []}, dtype=int)  # of a sample without texts
     rows = joined(shards)
@@ -328,7 +328,7 @@ def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
-    """Log the numbers of a table to W&B, if the trainer has its logger."""
+    """Log the numbers of a table to Weights & Biases if the trainer has its logger."""
     if loggers := [logger for logger in trainer.loggers if isinstance(logger, WandbLogger)]:
         numbers = rows.select_dtypes(["number", "bool"])
         cells = numbers.astype(object).to_numpy().tolist()  # W&B would look up each in the table of pandas

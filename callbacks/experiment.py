@@ -1,4 +1,4 @@
-"""Experiments as callbacks: ``Experiment`` runs any experiment by its id, and each experiment has a class of its own name.
+"""Experiments as callbacks, by id in ``Experiment`` or by name, such as ``Erasure``.
 
 A class names its function and the options that YAML may set; the function describes columns and options, and has the defaults.
 Classes whose names begin with ``Layer`` ask inside the layers of a Transformer. Every class also takes ``every_n_epochs`` and
@@ -19,7 +19,7 @@ from attest.experiments.registry import EXPERIMENTS, INSIDE, OF_TAGS, askable
 
 
 class Experiment(Evidence):
-    """A callback that runs an experiment by its id, or a function: ``Experiment("E12", draws=10)``.
+    """A callback that runs an experiment, given by its id or as a function: ``Experiment("E12", draws=10)``.
 
     Args:
         id: of the experiment: file name, metric prefix.
@@ -56,7 +56,7 @@ def _on_batches(id: str) -> Any:
 
 
 class Explaining(Evidence):
-    """A callback for experiments that read only the explanation: attention, or attention rollout.
+    """A callback for experiments that need only the explanation: attention, or attention rollout.
 
     Args:
         explanation: ``attention``, the weights that pool, which must be learned; or ``rollout``, from them down to the tokens
@@ -74,19 +74,19 @@ class Explaining(Evidence):
         return ("observe",) if self.explanation == "attention" else ("observe_steps", "observe_layers")
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
-        """Return the pooled observation, in which rollout replaces attention if rollout is on trial."""
+        """Return the pooled observation of a batch, with attention rollout in place of attention where asked."""
         return self.by_rollout(*(self._running.observe(pl_module, method) for method in self.methods))
 
     @staticmethod
     def by_rollout(first: Observation, layers: LayerObservation | None = None) -> Observation:
-        """Return an observation in which rollout replaces attention; the same observation without layers."""
+        """Return an observation with attention rollout in place of attention; without layers, the given observation."""
         if layers is None:
             return first
         return first.explained_by(attention_rollout(layers.attention, where_rollout_begins(first)))
 
 
 class FeatureImportance(Explaining):
-    """A callback for E1, the correlation of attention with importance: ``attest.experiments.feature_importance``.
+    """A callback for E1, which compares attention with feature importance.
 
     Leave-one-out, which reads a text once for each token, is computed on the test split alone.
     """
@@ -96,7 +96,7 @@ class FeatureImportance(Explaining):
 
 
 class AttentionPermutation(Evidence):
-    """A callback for E2, random permutations of attention: ``attest.experiments.attention_permutation``."""
+    """A callback for E2, which permutes the attention over the tokens."""
 
     id = "E2"
     experiment = _on_batches("E2")
@@ -106,7 +106,7 @@ class AttentionPermutation(Evidence):
 
 
 class AdversarialAttention(Evidence):
-    """A callback for E3, the most different attention with the same prediction: ``attest.experiments.adversarial_attention``.
+    """A callback for E3, which looks for the most different attention with the same prediction.
 
     The search runs on the test split alone; at validation end there is only the exact answer, which is nearly free.
     """
@@ -126,7 +126,7 @@ class AdversarialAttention(Evidence):
 
 
 class ActivationSwap(Evidence):
-    """A callback for E8, the trained model with other projections: ``attest.experiments.activation_swap``."""
+    """A callback for E8, which lets another projection turn a trained model's scores into attention."""
 
     id = "E8"
     experiment = _on_batches("E8")
@@ -136,7 +136,7 @@ class ActivationSwap(Evidence):
 
 
 class ImportanceEntropy(Evidence):
-    """A callback for E10, the entropy of importance: ``attest.experiments.importance_entropy``.
+    """A callback for E10, which measures whether importance is on few tokens or on many.
 
     Leave-one-out and the influence on hidden states are computed on the test split alone.
     """
@@ -149,14 +149,14 @@ class ImportanceEntropy(Evidence):
 
 
 class SingleErasure(Evidence):
-    """A callback for E11, the erasure of the most attended token or a random one: ``attest.experiments.single_erasure``."""
+    """A callback for E11, which erases the most attended token or a random other token."""
 
     id = "E11"
     experiment = _on_batches("E11")
 
 
 class ErasureUntilFlip(Evidence):
-    """A callback for E12, the erasure of weights until the decision flips: ``attest.experiments.erasure_until_flip``."""
+    """A callback for E12, which sets attention weights to zero until the decision changes."""
 
     id = "E12"
     experiment = _on_batches("E12")
@@ -166,7 +166,7 @@ class ErasureUntilFlip(Evidence):
 
 
 class Identifiability(Evidence):
-    """A callback for E13, whether the outcome determines the attention: ``attest.experiments.identifiability``."""
+    """A callback for E13, which measures whether the output determines the attention."""
 
     id = "E13"
     experiment = _on_batches("E13")
@@ -176,7 +176,7 @@ class Identifiability(Evidence):
 
 
 class Erasure(Explaining):
-    """A callback for E14, the erasure of the tokens ranked first by four operators: ``attest.experiments.erasure``.
+    """A callback for E14, which erases the tokens that an explanation ranks first, in four ways.
 
     ``resample`` draws tokens from the training texts, where the DataModule has them as token ids.
     """
@@ -208,7 +208,7 @@ class Erasure(Explaining):
 
 
 class SideBySide(Evidence):
-    """A callback for E15, the comparison of readings on a sample of texts: ``attest.experiments.readings.side_by_side``.
+    """A callback for E15, which compares explanations with one another on a sample of texts.
 
     The run's ``timing.json`` has the seconds of each reading, ``seconds_a_text``, measured on the texts of the first process.
     """
@@ -234,7 +234,7 @@ class SideBySide(Evidence):
 
 
 class LayerEvidence(Evidence):
-    """A callback for experiments inside the layers of classifiers and taggers.
+    """A callback for experiments on the attention inside the layers of classifiers and taggers.
 
     The LightningModule offers ``observe_layers(batch)``, which returns what ``attest.experiments.layers.observe_layers`` does.
     """
@@ -243,7 +243,7 @@ class LayerEvidence(Evidence):
 
 
 class LayerExperiment(LayerEvidence, Experiment):
-    """A callback that runs an experiment by its id inside the layers of a Transformer: ``LayerExperiment("E9", draws=3)``."""
+    """A callback that runs an experiment on the attention inside layers, by its id: ``LayerExperiment("E9", draws=3)``."""
 
     @staticmethod
     def _known() -> dict[str, Callable[..., Columns]]:
@@ -251,7 +251,7 @@ class LayerExperiment(LayerEvidence, Experiment):
 
 
 class LayerPermutation(LayerEvidence):
-    """A callback for E2, permuted rows of attention inside layers: ``attest.experiments.layers.permutation``."""
+    """A callback for E2 inside layers, which permutes the rows of attention."""
 
     id = "E2"
     experiment = staticmethod(INSIDE["E2"].run)
@@ -261,7 +261,7 @@ class LayerPermutation(LayerEvidence):
 
 
 class LayerAdversarialAttention(LayerEvidence):
-    """A callback for E3, the most different attention inside layers: ``attest.experiments.layers.adversarial_search``."""
+    """A callback for E3 inside layers, which searches for the most different attention with the same prediction."""
 
     id = "E3"
     experiment = staticmethod(INSIDE["E3"].run)
@@ -287,13 +287,13 @@ class LayerAdversarialAttention(LayerEvidence):
 
 
 class LayerActivationSwap(LayerEvidence, ActivationSwap):
-    """A callback for E8, the model with other projections in its layers: ``attest.experiments.layers.activation_swap``."""
+    """A callback for E8 inside layers, which lets another projection turn scores into attention."""
 
     experiment = staticmethod(INSIDE["E8"].run)
 
 
 class KeyShuffle(LayerEvidence):
-    """A callback for E9, keys permuted over tokens: ``attest.experiments.layers.key_shuffle``."""
+    """A callback for E9, which permutes the attention keys over the tokens."""
 
     id = "E9"
     experiment = staticmethod(INSIDE["E9"].run)
@@ -303,13 +303,13 @@ class KeyShuffle(LayerEvidence):
 
 
 class LayerIdentifiability(LayerEvidence, Identifiability):
-    """A callback for E13, whether heads determine their attention: ``attest.experiments.layers.identifiability``."""
+    """A callback for E13 inside layers, which measures whether each head's output determines its attention."""
 
     experiment = staticmethod(INSIDE["E13"].run)
 
 
 class TagErasure(LayerEvidence):
-    """A callback for E14, erasure for one tag in each sentence: ``attest.experiments.erasure.tag_erasure``."""
+    """A callback for E14 on taggers, which erases tokens and observes one tag in each sentence."""
 
     id = "E14"
     experiment = staticmethod(OF_TAGS["E14"].run)

@@ -1,4 +1,4 @@
-"""Callbacks on single steps: they watch for numbers that are not finite, log gradient norms, and end processes on SIGTERM."""
+"""Callbacks on single training steps: they stop at numbers that are not finite, log gradient norms, and handle SIGTERM."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ class FiniteLoss(Callback):
 
 
 class StepSize(Callback):
-    """A callback that logs ``train/learning_rate``, of the first group of parameters, and ``train/gradient_norm``.
+    """A callback that logs the learning rate (of the first parameter group) and the gradient norm of every step.
 
     The norm is L2, before clipping. Both are computed only at the steps that the Trainer logs.
     """
@@ -52,7 +52,7 @@ class StepSize(Callback):
 
 
 class EndAtOnce(Callback):
-    """A callback that ends each of several processes at once on SIGTERM; a resumed run continues from the last checkpoint.
+    """A callback that ends all processes of a run at once on SIGTERM; a resumed run continues from the last checkpoint.
 
     Lightning's own handler makes all ranks communicate. If a cluster signals all ranks together, they wait for one another for
     ever. A single process keeps that handler.

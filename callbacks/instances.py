@@ -1,4 +1,4 @@
-"""Tables of the test texts themselves: predictions and attention, attention maps, and texts under an attack on keys.
+"""Tables of the test texts: predictions and attention, attention maps, and results under an attack on attention keys.
 
 Every table of evidence joins that of ``Instances`` by ``id``; start there.
 """
@@ -25,7 +25,7 @@ from attest.runs.folder import INSTANCES, MAPS, TAGGED
 
 
 class Instances(Explaining):
-    """A callback that writes the table of the test texts: the probability of each class, and the attention of each token.
+    """A callback that writes a table of the test texts with the probability of each class and the attention of each token.
 
     Columns: ``probability_<class name>`` in [0, 1], in class order; ``max_attention``; per token ``attention``, or rollout. If
     the data set offers ``units_of(id)``, ``tokens`` are the tokens (or sentences) as they were before unseen words became one
@@ -51,14 +51,14 @@ class Instances(Explaining):
 
 
 class TextTable(LayerEvidence):
-    """A callback that writes a table of the test texts with the attention inside layers, never at validation end."""
+    """A callback that writes a table of the test texts with the attention inside layers."""
 
     def __init__(self) -> None:
         super().__init__(every_n_epochs=0)
 
 
 class TaggedInstances(TextTable):
-    """A callback that writes the table of a tagger's test sentences, with tags, probabilities and attention.
+    """A callback that writes a table of a tagger's test sentences with tags, probabilities and attention.
 
     Columns: ``max_attention``, the mean of the largest weights of all rows; per token ``tokens``, if the data set offers
     ``tokens_of(id)``, ``tags`` (gold), ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``,
@@ -79,7 +79,7 @@ class TaggedInstances(TextTable):
 
 
 class AttentionMaps(TextTable):
-    """A callback that writes the attention maps of a few random test texts, with the columns of ``attention_maps``.
+    """A callback that writes the attention maps of a few random test texts.
 
     ``tokens`` is a column, too, if the data set offers ``units_of(id)``. Conditions are ``original``; every projection, in all
     layers, by its name; and ``shuffled``, the first shuffle of E9.
@@ -96,7 +96,7 @@ class AttentionMaps(TextTable):
 
     @torch.no_grad()
     def observe(self, pl_module: LightningModule, batch: Batch) -> LayerObservation | None:
-        """Return the observation of the chosen texts of a batch; None if there are none."""
+        """Return the observation of the chosen texts of a batch; None if the batch has none of them."""
         everyone = super().observe(pl_module, batch)
         chosen = in_sample(seed_of(pl_module.trainer), everyone.ids, self.split.everyone(everyone), self.texts)
         return everyone.rows(chosen.nonzero().flatten()).under() if chosen.any() else None
@@ -115,7 +115,7 @@ class AttentionMaps(TextTable):
 
 
 class KeyAttackMaps(AttentionMaps):
-    """A callback that writes attention maps of a few test texts, ``original`` and ``attacked`` by a ``KeyAdversary``."""
+    """A callback that writes attention maps of a few test texts, with and without a ``KeyAdversary``."""
 
     def __init__(self, texts: int = 3) -> None:
         super().__init__(texts)
@@ -162,7 +162,7 @@ class KeyAttack(TextTable):
 
 
 class AttackedInstances(TextTable):
-    """A callback that writes the table of the test texts under attack, so that attacks can be compared text by text.
+    """A callback that writes a table of the test texts under attack.
 
     ``label`` is the label that the attack is scored on, the other class for ``opposite``; ``predicted`` and
     ``probability_<class name>`` in [0, 1] are those under attack.

@@ -1,4 +1,4 @@
-"""Observations of a model of the library transformers inside a LightningModule that has no method for them."""
+"""Observations of a model of the library transformers in a LightningModule without methods for observing."""
 
 import sys
 from collections.abc import Mapping
@@ -41,17 +41,17 @@ class OfTransformers:
         require_as_it_is(self.network)
 
     def observe_layers(self, batch: Mapping[str, Any]) -> LayerObservation:
-        """Return the attention inside layers on a batch with ``input_ids`` and ``attention_mask``, int64 ``(B, T)``."""
+        """Return the observation of the attention inside layers on a tokenizer's batch."""
         tokens, mask, special = self._read(batch)
         return observe_layers(self.network, None, tokens, mask, special=special)
 
     def observe_steps(self, batch: Mapping[str, Any]) -> Observation:
-        """Return the embedded tokens of a batch, as in ``observe_layers``, and the decisions."""
+        """Return the observation of the embedded tokens and the decisions on a tokenizer's batch."""
         tokens, mask, special = self._read(batch)
         return observe(self.network, None, tokens, mask, special=special)
 
     def _read(self, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return token ids (with token types in them), the mask, and the special tokens if they are known."""
+        """Return the token ids, the mask, and the special tokens if they are known."""
         if not isinstance(batch, Mapping) or not {"input_ids", "attention_mask"} <= {*batch}:
             found = ", ".join(map(str, batch)) if isinstance(batch, Mapping) else type(batch).__name__
             raise AttestError(
@@ -66,7 +66,7 @@ class OfTransformers:
 
 
 def model_in(module: LightningModule) -> nn.Module | None:
-    """Return the only model of the library transformers in a module; None if there is none, or more than one."""
+    """Return the model of the library transformers in a module; None if there is none, or more than one."""
     if (library := sys.modules.get("transformers")) is None:
         return None
     found = [(name, part) for name, part in module.named_modules() if isinstance(part, library.PreTrainedModel)]

@@ -1,4 +1,4 @@
-"""The progress of a run: learning curves, a bar in a terminal or lines in a file, and the remaining time."""
+"""The progress of a run: learning curves, a progress bar or printed lines, and the remaining time."""
 
 import math
 import sys
@@ -17,7 +17,7 @@ from attest.core.measures.numbers import duration
 
 
 class Curves(Callback):
-    """A callback that stores the training loss, validation scores and evidence of every epoch in the checkpoint."""
+    """A callback that stores the training loss, the validation scores and the evidence of every epoch in the checkpoint."""
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
@@ -60,12 +60,12 @@ def _total(running: list[tuple[float, int]]) -> tuple[float, int]:
 
 
 def terminal() -> bool:
-    """Return whether standard output can show a bar."""
+    """Return whether the output is a terminal that can show a progress bar."""
     return sys.stdout.isatty()
 
 
 def epochs_counted(trainer: Trainer) -> str:
-    """Return the running epoch, counted from 1, and the number of epochs if it is known: ``Epoch 8/8``."""
+    """Return the running epoch, counted from 1, and the number of epochs: ``Epoch 8/8``."""
     most = trainer.max_epochs
     return f"Epoch {trainer.current_epoch + 1}" + (f"/{most}" if most is not None and most > 0 else "")
 
@@ -78,7 +78,7 @@ class EvidenceProgress(RichProgressBar):
 
     @property
     def refresh_rate(self) -> float:
-        """Return the number of batches between two updates: one on the test split, whose batches take longer."""
+        """Return after how many batches the bar is updated: on the test split, after each."""
         running = self._trainer is not None and self._trainer.testing
         return 1 if running else super().refresh_rate
 
@@ -86,11 +86,11 @@ class EvidenceProgress(RichProgressBar):
         return epochs_counted(self.trainer).ljust(len(self.validation_description))
 
     def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> Any:
-        """Return the numbers that the bar shows, without the version number of a logger."""
+        """Return the numbers that the progress bar shows."""
         return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
 
     def name_experiment(self, identity: str, place: int, of: int) -> None:
-        """Show the running experiment, its place among all experiments, and their number."""
+        """Show in the bar which experiment is running, and how many there are."""
         if self.progress is not None and self.test_progress_bar_id is not None:
             self.progress.update(self.test_progress_bar_id, description=f"Evidence {identity} ({place} of {of})")
             self.refresh()
@@ -115,7 +115,7 @@ class EpochLines(Callback):
 
 
 def show_running(trainer: Trainer, identity: str, all_of_them: Sequence[str]) -> None:
-    """Show the running experiment in the trainer's bar, if the bar is an ``EvidenceProgress``."""
+    """Show the running experiment in the trainer's progress bar, if the bar is an ``EvidenceProgress``."""
     bar = getattr(trainer, "progress_bar_callback", None)
     if isinstance(bar, EvidenceProgress):
         bar.name_experiment(identity, all_of_them.index(identity) + 1, len(all_of_them))
@@ -128,7 +128,7 @@ AGAIN = 30
 
 
 class Forecast:
-    """A forecast of the remaining time of work that begins when the forecast is made.
+    """An estimate of the remaining time of some work, which begins when the estimate is created.
 
     Args:
         least: the number of batches that must be finished first.
@@ -140,7 +140,7 @@ class Forecast:
         self._started, self._next = time.perf_counter(), float(SECONDS)
 
     def due(self) -> bool:
-        """Count a finished batch, and return whether the remaining time can be told now."""
+        """Count a finished batch, and return whether the remaining time should be printed now."""
         self.batches += 1
         due = self.batches >= self._least and self.seconds >= self._next
         if due:
@@ -161,7 +161,7 @@ class Forecast:
 
 
 class FirstBatches(Callback):
-    """A callback that prints the remaining time of training or evidence: once if there is a bar, else every half minute."""
+    """A callback that prints the remaining time of training or evidence: once beside a bar, else every half minute."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._forecast = Forecast(renewed=trainer.progress_bar_callback is None)

@@ -1,4 +1,4 @@
-"""The split of an evaluation, read from any torch loader, and its current batch, observed once for all experiments."""
+"""The split that is evaluated, read from any torch loader, and its current batch."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ GIVE_IDS = "Give every instance a number of its own in the data set, and pass th
 
 
 class EvaluatedSplit:
-    """The split that a loader reads: the number of its batches, and the instances in each batch.
+    """The split that a loader reads: the number of its batches, and which instances are in each batch.
 
     Length and batch size are read as torch has them. A loader may also offer ``batches_of_all_ranks``, an int, if ranks have
     different numbers of batches. A data set may offer ``ids``, int64 ``(N,)``, if these are not 0 … N - 1.
@@ -53,7 +53,7 @@ class EvaluatedSplit:
 
     @property
     def batches(self) -> float:
-        """Return the number of batches of all ranks; infinity if it is not known."""
+        """Return the number of batches of all ranks together; infinity if it is not known."""
         declared = getattr(self.loader, "batches_of_all_ranks", None)
         return self._batches_here * self.ranks if declared is None else declared
 
@@ -64,7 +64,7 @@ class EvaluatedSplit:
         return getattr(sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
 
     def sampled_batches(self, instances: int) -> np.ndarray:
-        """Return the numbers of the batches with about ``instances`` instances, equal for all ranks, epochs and seeds.
+        """Return the numbers of batches that together have about ``instances`` instances.
 
         The split is cut into equal parts, and one batch is drawn at random from each; a loader without an end gives its first
         batches.
@@ -76,11 +76,11 @@ class EvaluatedSplit:
         return ends[:-1] + (np.random.PCG64(KEY).random_raw(wanted) % np.diff(ends).astype(np.uint64)).astype(np.int64)
 
     def number_among_ranks(self, batch_idx: int) -> int:
-        """Return the number of this rank's batch among the batches of all ranks, which take turns."""
+        """Return the number of this rank's batch among the batches of all ranks."""
         return batch_idx * self.ranks + self.rank
 
     def rows_of_batch(self, batch_idx: int, count: int) -> Tensor:
-        """Return the row numbers of a batch's instances in the data set, int64 ``(count,)``, to be used as ids."""
+        """Return the places of a batch's instances in the data set, int64 ``(count,)``, which serve as ids."""
         if isinstance(self.dataset, IterableDataset) and self.ranks == 1 and self.loader.batch_size:
             return batch_idx * self.loader.batch_size + torch.arange(count)
         if self._rows_by_batch is None:
@@ -107,7 +107,7 @@ class EvaluatedSplit:
         return list(batches) if in_order else None
 
     def everyone(self, observation: Any) -> Everyone:
-        """Return the ids of all instances, else their number; None if the data set has no length."""
+        """Return the ids of all instances, or their number; None if the data set has no length."""
         if not hasattr(self.dataset, "__len__"):
             return None
         count = len(self.dataset)
@@ -115,13 +115,13 @@ class EvaluatedSplit:
         return count if known is None else torch.tensor(known, device=observation.ids.device)
 
     def with_words(self, rows: pd.DataFrame, column: str, method: str) -> pd.DataFrame:
-        """Add a column of words to a table, one list for each id, if the data set has the method that returns them."""
+        """Add a column of words to a table, if the data set has a method that returns them by id."""
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(**{column: rows["id"].map(read)})
 
 
 class RunningBatch:
-    """The current batch, which each method of the module observes once for all callbacks.
+    """The current batch, which is observed only once for all callbacks.
 
     If ``test_step`` or ``validation_step`` returns an observation under the name of such a method, the method is not called:
     ``return {"observe": observation}`` saves a forward pass.
@@ -138,7 +138,7 @@ class RunningBatch:
         self._observed: dict[str, Any] = {}
 
     def enter(self, trainer: Trainer, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int) -> EvaluatedSplit:
-        """Make a batch the current batch, unless another callback has done so, and return its split."""
+        """Make a batch the current batch if it is not yet, and return its split."""
         if self.split is None or batch is not self._batch:
             fresh = EvaluatedSplit(trainer, dataloader_idx)
             if self.split is None or self.split.loader is not fresh.loader:
@@ -148,11 +148,11 @@ class RunningBatch:
         return self.split
 
     def leave(self) -> None:
-        """Forget the current batch and its observations, whose graph takes much memory."""
+        """Forget the current batch and its observations, to free memory."""
         self._batch, self._observed, self._returned = None, {}, {}
 
     def observe(self, pl_module: LightningModule, method: str) -> Any:
-        """Return the observation of the current batch by a method of the module."""
+        """Return the observation of the current batch by the named method of the module."""
         if method not in self._observed:
             found = self._returned.get(method)
             if found is None:
@@ -172,7 +172,7 @@ class RunningBatch:
         return replace(observation, **known) if known else observation
 
     def _labels(self, observation: Observation | LayerObservation) -> Tensor | None:
-        """Return the labels of the observation, or of the batch, as class numbers; None if neither has labels."""
+        """Return the labels of the batch as class numbers; None if it has no labels."""
         labels = observation.labels
         if labels is None and isinstance(self._batch, Mapping):
             labels = self._batch.get("label", self._batch.get("labels"))
@@ -187,7 +187,7 @@ Value = TypeVar("Value")
 
 
 def all_gather(value: Value) -> list[Value]:
-    """Gather a value from every rank, in the order of ranks, on every rank; every rank must call this function."""
+    """Gather a value from every rank, in the order of ranks; every rank must call the function."""
     if not _together():
         return [value]
     values: list[Value] = [value] * distributed.get_world_size()
@@ -196,7 +196,7 @@ def all_gather(value: Value) -> list[Value]:
 
 
 def share_of_rank(values: list[Value]) -> list[Value]:
-    """Return this rank's part of the values that all ranks of a stopped run have stored."""
+    """Return this rank's part of the values that all ranks of a stopped run stored."""
     return values[distributed.get_rank() :: distributed.get_world_size()] if _together() else values
 
 

@@ -1,4 +1,4 @@
-"""The network of a base run; dependent runs read it and never change it.
+"""The network of a base run, which later runs read but never change.
 
 Legend: B batch, T tokens, N heads, C logits.
 """
@@ -18,7 +18,7 @@ MakeNetwork = Callable[[int, int], nn.Module]
 
 
 class ReferenceOutput(NamedTuple):
-    """The output of the base network on a batch, without a gradient graph."""
+    """The output of the base run's network on a batch, without a gradient graph."""
 
     logits: Tensor
     """``(B, C)``, for a tagger ``(B, T, K)``."""
@@ -36,7 +36,7 @@ POOLED = "attention"
 
 
 class BaseNetwork:
-    """The network of a base run: not an ``nn.Module``, so that checkpoints, optimisers and DDP leave it out."""
+    """The network of a base run, hidden from ``nn.Module`` so that it is neither trained nor saved."""
 
     def __init__(self, network: nn.Module) -> None:
         self.network = network.eval().requires_grad_(False)
@@ -49,7 +49,7 @@ class BaseNetwork:
 
     @torch.no_grad()
     def reference(self, batch: Batch) -> ReferenceOutput:
-        """Return the attention and the predictions of the base for a batch."""
+        """Return the attention and the predictions of the base run's network for a batch."""
         if not self._loaded:
             raise AttestError(
                 "a dependent run needs the network of its base, which has not been loaded; expected a command that loads the "
@@ -62,12 +62,12 @@ class BaseNetwork:
 
 
 class DependentModule(TextModule):
-    """A mixin for classifiers and taggers that are trained with the network of a base run."""
+    """A mixin for classifiers and taggers that are trained with the help of a base run's network."""
 
     def __init__(self, base_network: MakeNetwork, **options: Any) -> None:
         super().__init__(**options)
         self.base = BaseNetwork(base_network(self.vocab_size, self.outputs))
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the parameters of the base run into the network of the base."""
+        """Load the parameters of the base run into its network."""
         self.base.load(state)

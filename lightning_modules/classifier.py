@@ -1,4 +1,4 @@
-"""The training of a classifier whose attention will be put on trial."""
+"""The training of a classifier whose attention will be tested."""
 
 from collections.abc import Callable
 from typing import Any, Literal, cast
@@ -16,12 +16,12 @@ from attest.models.contract import require_forward, require_steps
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return the mask of pooled attention, bool: real tokens ``(B, T)``, or real sentences ``(B, S)``."""
+    """Return what pooling may attend to, bool: real tokens ``(B, T)``, or real sentences ``(B, S)``."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]
 
 
 class Classifier(TextModule):
-    """A network that is trained to predict one label per text.
+    """A LightningModule that trains a network to predict one label per text.
 
     Two classes are decided by one sigmoid, as in the papers, more by a softmax. Logs ``train/loss`` and
     ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
@@ -58,7 +58,7 @@ class Classifier(TextModule):
         return 1 if self.num_classes == 2 else self.num_classes
 
     def observe(self, batch: Batch) -> Observation:
-        """Return the observation of a forward pass on a batch, which all experiments share."""
+        """Return the observation of a forward pass on a batch, which all experiments use."""
         if not self._pools_by_attention:
             raise AttestError(
                 f"{type(self.network).__name__} pools its hidden states by a mean, so no attention over the tokens of a text "
@@ -68,12 +68,12 @@ class Classifier(TextModule):
         return self.observe_steps(batch)
 
     def observe_steps(self, batch: Batch) -> Observation:
-        """Return the observation of a batch for experiments without pooled attention, whatever pools the hidden states."""
+        """Return the observation of a batch for experiments that need no pooled attention."""
         network, known = cast(Network, self.network), (batch.get("label"), batch.get("word"))
         return observe(network, batch["id"], batch["token_ids"], attended(batch), *known)
 
     def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return the cross-entropy of each instance, ``(B,)``; a binary task weights positive instances."""
+        """Return the cross-entropy of each instance, ``(B,)``; with two classes, class 1 can have another weight."""
         if self.num_classes > 2:
             return functional.cross_entropy(logits, labels, reduction="none")
         weight = torch.where(labels == 1, self.positive_weight, 1.0)
@@ -101,7 +101,7 @@ class Classifier(TextModule):
         return getattr(self.network, "pools_by_attention", True)
 
     def _collect(self, stage: str, batch: Batch, logits: Tensor | None = None) -> None:
-        """Collect the predictions of a batch; the empty batch of a rank without texts is not given to the network."""
+        """Collect the predictions of a batch; a batch without texts does not go through the network."""
         labels = batch["label"]
         if not len(labels):
             logits = torch.zeros(0, self.outputs, device=self.device)
@@ -110,7 +110,7 @@ class Classifier(TextModule):
         self.collected(stage).update(batch["id"], self.instance_losses(logits, labels), labels, probabilities(logits))
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Return the accuracy, F1 and ROC-AUC of ``decision_scores``, and the mean loss.
+        """Return the accuracy, the F1 score, the ROC-AUC and the mean loss.
 
         Args:
             rows: float64 ``(N, 2 + K)``: loss, label and predicted probabilities of each instance.
@@ -120,10 +120,10 @@ class Classifier(TextModule):
 
 
 class Retrained(Classifier):
-    """A classifier that starts as its base did and is trained on texts with erased tokens (Hooker et al. 2019).
+    """A classifier that starts as its base run did but is trained on texts with erased tokens (Hooker et al. 2019).
 
     The DataModule erases them (``data.init_args.erased``).
     """
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Keep the initial parameters, and ignore those of the base."""
+        """Keep the initial parameters, and ignore those of the trained base run."""

@@ -1,4 +1,4 @@
-"""The training of E6, in which a network learns with the attention of another network."""
+"""The training in E6, in which a network learns with the attention of another network."""
 
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
@@ -11,23 +11,23 @@ from attest.lightning_modules.text_module import Batch
 
 
 class FixedAttention(DependentModule):
-    """A mixin for classifiers and taggers that attend as the network of their base does."""
+    """A mixin for classifiers and taggers whose attention is that of their base run's network."""
 
     attention_is_given = True
     """The parameters of its own attention learn nothing."""
 
     def training_step(self, batch: Batch, batch_idx: int) -> Any:
-        """Return the loss of one batch under the given attention."""
+        """Return the loss of one batch with the attention of the base run's network."""
         with self._attending_as_base(batch):
             return super().training_step(batch, batch_idx)
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Score one batch under the given attention."""
+        """Score one batch with the attention of the base run's network."""
         with self._attending_as_base(batch):
             super().validation_step(batch, batch_idx)
 
     def on_test_batch_start(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Use the given attention until the batch ends, so that callbacks gather evidence on it."""
+        """Use the attention of the base run's network until the batch ends, also for callbacks."""
         self._given = ExitStack()
         self._given.enter_context(self._attending_as_base(batch))
 
@@ -45,8 +45,8 @@ class FixedAttention(DependentModule):
 
 
 class GuidedClassifier(FixedAttention, Classifier):
-    """A classifier without context under the attention of a network with context (Wiegreffe & Pinter 2019, Table 3)."""
+    """A classifier that reads each word alone but attends as a network with context does (Wiegreffe & Pinter 2019)."""
 
 
 class ProbedTagger(FixedAttention, Tagger):
-    """A tagger that attends in every head as another tagger does (Yang 2020, §4.3); its queries and keys are unused."""
+    """A tagger whose heads all get the attention of another tagger (Yang 2020, §4.3)."""

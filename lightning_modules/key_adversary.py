@@ -1,4 +1,4 @@
-"""The training of E9: other keys for a trained Transformer, which stays unchanged (Drozdyuk et al.).
+"""The training in E9, which learns other attention keys for an unchanged, trained Transformer (Drozdyuk et al.).
 
 Legend: B batch, Y layers, T tokens, H size of the keys of all heads side by side.
 """
@@ -26,7 +26,7 @@ Distance = Literal["log", "norm"]
 
 
 class Attacked(NamedTuple):
-    """The results of an attack on the keys of one batch."""
+    """The results of an attack on the attention keys of one batch."""
 
     observation: LayerObservation
     """The frozen network with the adversary's keys."""
@@ -39,7 +39,7 @@ class Attacked(NamedTuple):
 
 
 class KeyAdversary(Classifier):
-    r"""A module that learns other keys for a frozen Transformer, in all layers and at real tokens only.
+    r"""A LightningModule that learns other attention keys for a Transformer, whose parameters stay unchanged.
 
     * ``adversarial``: :math:`K' = MLP(K)`, the right prediction from keys that are far away,
       :math:`w\,CE(y, \hat y) - (1 - w) d(K, K')`.
@@ -86,17 +86,17 @@ class KeyAdversary(Classifier):
         self.adversary = KeyPerturbation(keys_11H.shape[-1], hidden_size)
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Copy the parameters of the trained network, which then never change."""
+        """Copy the parameters of the trained network, which do not change afterwards."""
         self.network.load_state_dict(state)
 
     def train(self, mode: bool = True) -> "KeyAdversary":
-        """Set training mode for the adversary; the attacked network stays in evaluation mode, without dropout."""
+        """Set training mode for the adversary only; the attacked network stays in evaluation mode."""
         super().train(mode)
         self.network.eval()
         return self
 
     def attacked(self, batch: Batch) -> Attacked:
-        """Attack a batch with the adversary's keys, and return the results; in evaluation keys depend on no other text."""
+        """Attack a batch with the adversary's attention keys, and return the results."""
         mask, labels = batch["mask"], batch["label"]
         with torch.no_grad():
             clean_BYTH = clean_keys(self.network, self.layers, batch["token_ids"], mask)
@@ -112,7 +112,7 @@ class KeyAdversary(Classifier):
         return Attacked(observation, scored, squared, losses)
 
     def _noise(self, ids: Tensor, like_BYTH: Tensor) -> Tensor:
-        """Return random numbers in (0, 1), shaped as the keys, that depend on instance and step; step 0 is evaluation."""
+        """Return random numbers between 0 and 1 in the shape of the keys, fixed by each instance's id and the step."""
         step = self.global_step + 1 if self.training else 0
         seed = cast(Any, self.trainer).datamodule.seed
         layer_Y, token_T, place_H = (torch.arange(size, device=ids.device) for size in like_BYTH.shape[1:])
@@ -129,11 +129,11 @@ class KeyAdversary(Classifier):
         self._collect_attacked("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Any]:
-        """Attack one batch, and return the results, from which evidence is gathered."""
+        """Attack one batch, and return the results for the evidence."""
         return self._collect_attacked("test", batch)
 
     def _collect_attacked(self, stage: str, batch: Batch) -> dict[str, Any]:
-        """Collect predictions under attack; the empty batch of a rank without texts is not given to the network."""
+        """Collect predictions under attack; a batch without texts does not go through the network."""
         labels = batch["label"]
         if not len(labels):
             nothing = torch.zeros(0, device=self.device)
@@ -145,5 +145,5 @@ class KeyAdversary(Classifier):
         return {"attacked": attacked}
 
     def configure_optimizers(self) -> Any:
-        """Return one optimiser over the parameters of the adversary alone."""
+        """Return one optimiser for only the parameters of the adversary."""
         return self.optimisation.make(self.adversary.parameters())

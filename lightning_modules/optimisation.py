@@ -1,4 +1,4 @@
-"""The optimiser of all parameters of a network, with separate settings for attention.
+"""The optimiser of a network, with separate settings for the parameters of attention.
 
 The papers train attention without weight decay and sometimes faster; two parameter groups of one optimiser say the same as
 the two or three optimisers of their code.
@@ -20,7 +20,7 @@ from attest.core.errors import AttestError
 
 @dataclass
 class Optimisation:
-    """The optimiser of a network, with its schedule and its learning rates.
+    """The settings of a network's optimiser: its class, its schedule and its learning rates.
 
     Args:
         optimizer: makes the optimiser from parameter groups; attention gets no weight decay, whatever the optimiser's.
@@ -37,7 +37,7 @@ class Optimisation:
     attention_learning_rate_scale: float = 1.0
 
     def configure(self, network: nn.Module, steps: Callable[[], float] = lambda: math.inf) -> Any:
-        """Return the optimiser and the schedule of a network in the form that ``configure_optimizers`` returns.
+        """Return the optimiser and the schedule of a network, as ``configure_optimizers`` should return them.
 
         Args:
             network: may define ``attention_parameters``.
@@ -64,7 +64,7 @@ class Optimisation:
 
 
 def training_steps(trainer: Trainer) -> float:
-    """Return the number of optimiser steps from the first epoch to the last; infinity if training has no end.
+    """Return the number of optimiser steps of the whole training; infinity if training has no end.
 
     Lightning's ``estimated_stepping_batches`` sets the loaders up before a checkpoint is read, and training that is taken up
     would then begin its epoch again.
@@ -78,7 +78,7 @@ def training_steps(trainer: Trainer) -> float:
 
 
 def parameter_groups(network: Any) -> list[dict[str, Any]]:
-    """Return two groups of parameters: those outside attention, and those of attention without weight decay."""
+    """Return two groups of parameters: those outside attention, and those of attention, which have no weight decay."""
     attention = list(network.attention_parameters()) if hasattr(network, "attention_parameters") else []
     theirs = {id(parameter) for parameter in attention}
     others = [parameter for parameter in network.parameters() if id(parameter) not in theirs]
@@ -96,7 +96,7 @@ def require_attention_parameters(network: nn.Module) -> None:
 
 
 class WarmUp(LRScheduler):
-    """A schedule: the rate rises linearly to its maximum and falls linearly to 0, batch by batch (Devlin et al. 2019, A.2).
+    """A learning-rate schedule that rises linearly to its maximum and then falls linearly to 0 (Devlin et al. 2019, A.2).
 
     Args:
         share: of all batches, during which the rate rises, in [0, 1].
@@ -107,7 +107,7 @@ class WarmUp(LRScheduler):
         super().__init__(optimizer)
 
     def spread_over(self, steps: float) -> None:
-        """Set the number of batches over which the schedule spreads."""
+        """Set after how many batches the schedule ends."""
         if not math.isfinite(steps):
             raise AttestError(
                 "the schedule ends at the end of training, which is not known; expected a number of epochs. Type "

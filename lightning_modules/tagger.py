@@ -1,4 +1,4 @@
-"""The training of a tagger whose self-attention will be put on trial."""
+"""The training of a tagger whose self-attention will be tested."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from attest.lightning_modules.text_module import Batch, TextModule
 
 
 class Tagger(TextModule):
-    """A network that is trained to predict one tag per token.
+    """A LightningModule that trains a network to predict one tag per token.
 
     Batches hold ``token_ids`` int64 (B, T), ``mask`` bool (B, T) and ``tags`` int64 (B, T), -100 at padding. Logs
     ``train/loss`` and ``{validation,test}/{loss,accuracy,token_f1,chunk_f1}``; all are over tokens or chunks of the whole
@@ -48,7 +48,7 @@ class Tagger(TextModule):
         self.label_names = tuple(label_names)
 
     def model_step(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the logits ``(B, T, K)`` of B sentences over K tags, and the mean cross-entropy, ``()``."""
+        """Return the logits ``(B, T, K)`` of a batch, for K tags, and the mean cross-entropy, ``()``."""
         logits = self(batch["token_ids"], batch["mask"])
         return logits, functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=UNLABELLED)
 
@@ -64,7 +64,7 @@ class Tagger(TextModule):
         self._score("test", batch)
 
     def _score(self, stage: str, batch: Batch) -> None:
-        """Collect the counts that the scores need of each sentence; the network does not read a batch without texts."""
+        """Collect each sentence's counts for the scores; a batch without texts does not go through the network."""
         tags = batch["tags"]
         if len(tags):
             logits = self(batch["token_ids"], batch["mask"])
@@ -73,7 +73,7 @@ class Tagger(TextModule):
         self.collected(stage).update(batch["id"], tagging_columns(logits, tags, self.label_names))
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Return the loss, the accuracy and the F1 scores over all tokens and chunks of a split.
+        """Return the loss, the accuracy, and the F1 scores of tokens and chunks in a split.
 
         Args:
             rows: the counts from ``tagging_columns``, ``(N, 12)``.
@@ -91,7 +91,7 @@ class Tagger(TextModule):
 
 
 def tagging_columns(logits: Tensor, tags: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count in each sentence what the scores of a tagger need, float64 ``(B, 12)``; B may be 0.
+    """Count for each sentence what a tagger's scores are computed from, float64 ``(B, 12)``; B may be 0.
 
     Args:
         logits: ``(B, T, K)``.

@@ -1,4 +1,4 @@
-"""The base class of classifiers and taggers: a network, its embedding, its optimiser, and scores over a whole split."""
+"""The base class of classifiers and taggers, with a network, its optimiser, and scores of a whole split."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from attest.models.variants import beside
 
 
 class InstanceRows(Metric):
-    """A metric that collects one row of numbers per instance, batch by batch, and gathers the rows of all ranks.
+    """A metric that collects one row of numbers per instance from the batches of all ranks.
 
     Scores summed up rank by rank depend, in their last bits, on who saw which batch; scores of the sorted whole do not.
     A rank without instances must update with an empty batch, or the others wait for it.
@@ -35,19 +35,19 @@ class InstanceRows(Metric):
         self.add_state("rows", default=[], dist_reduce_fx="cat")
 
     def update(self, ids: Tensor, *columns: Tensor) -> None:
-        """Add the rows of a batch of B instances: ids ``(B,)`` and columns ``(B,)`` or ``(B, n)``; B may be 0."""
+        """Add the rows of a batch of B instances: ids ``(B,)``, and columns ``(B,)`` or ``(B, n)``."""
         assert isinstance(self.rows, list)
         wide = [column if column.ndim > 1 else column.unsqueeze(-1) for column in (ids, *columns)]
         self.rows.append(torch.cat([column.double() for column in wide], dim=-1))
 
     def compute(self) -> Tensor:
-        """Return the rows of all N instances sorted by id, float64 ``(N, 1 + columns)``, ids first; equal on every rank."""
+        """Return the rows of all N instances sorted by id, float64 ``(N, 1 + columns)``; the first column is the id."""
         rows = dim_zero_cat(self.rows)
         return rows[rows[:, 0].argsort()]
 
 
 def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
-    """Raise an ``AttestError`` that names the instances if any loss is NaN or infinite."""
+    """Raise an ``AttestError`` with the ids of the instances if a loss is NaN or infinite."""
     finite = losses.isfinite()
     if finite.all():
         return
@@ -65,7 +65,7 @@ Masking = Literal["uniform"]
 
 
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
-    """Mask a random share of the tokens of each text; the share is uniform in (0, 1) and new in every epoch.
+    """Mask a random share of the tokens of each text, which is drawn anew in every epoch.
 
     Masked means the unknown token in a token's place, as under ``mask`` of E14. Madsen et al. (2024) leave half the texts of
     a batch whole; here each text has a rate of its own.
@@ -87,7 +87,7 @@ Batch = dict[str, Any]
 
 
 class TextModule(LightningModule):
-    """A LightningModule with a network that is trained on texts; a subclass defines its predictions and scores.
+    """A LightningModule that trains a network on texts; a subclass defines its predictions and scores.
 
     Args:
         network: makes the network from vocabulary size and number of logits.
@@ -131,16 +131,16 @@ class TextModule(LightningModule):
         return self.num_classes
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map tokens and mask ``(B, T)`` to logits: ``(B, C)`` over C classes, or for a tagger ``(B, T, K)`` over K tags."""
+        """Map tokens and mask ``(B, T)`` to logits: ``(B, C)`` for C classes, or ``(B, T, K)`` for K tags of each token."""
         return self.network(tokens, mask)
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
-        """Return the observation of the attention inside the layers of a network with self-attention."""
+        """Return the observation of a batch with the attention inside the network's layers."""
         special = batch["word"] < 0 if "word" in batch else None
         return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get(self.target), special)
 
     def training_tokens(self, batch: Batch) -> Tensor:
-        """Return the token ids of a training step, in the shape of ``token_ids``, masked if ``masking`` is set."""
+        """Return the token ids of a training step, some of them masked if ``masking`` is set."""
         if self.masking is None:
             return batch["token_ids"]
         seed = getattr(getattr(self.trainer, "datamodule", None), "seed", 0)
@@ -166,13 +166,13 @@ class TextModule(LightningModule):
         collected.reset()
 
     def collected(self, stage: str) -> InstanceRows:
-        """Return the rows that were collected in ``validation`` or ``test``, one per instance with the loss first."""
+        """Return the rows of the stage ``validation`` or ``test``, one per instance, with the loss first."""
         rows = self.predictions[f"{stage}_split"]
         assert isinstance(rows, InstanceRows)
         return rows
 
     def configure_optimizers(self) -> Any:
-        """Return one optimiser with a group for attention and a group for the rest, and its schedule, if any."""
+        """Return one optimiser, with separate groups for attention and the rest, and its schedule."""
         return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *arguments: Any, **options: Any) -> Any:
@@ -188,7 +188,7 @@ class TextModule(LightningModule):
 
 
 def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze: bool = False) -> None:
-    """Copy vectors into the token embedding of a network, and freeze the embedding if asked."""
+    """Copy word vectors into the token embedding of a network, and freeze the embedding if ``freeze``."""
     if vectors is None and not freeze:
         return
     embeddings = (module for module in network.modules() if isinstance(module, nn.Embedding))

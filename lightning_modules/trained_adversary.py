@@ -1,4 +1,4 @@
-"""The training of E7: a classifier that predicts as its base does and attends to other tokens."""
+"""The training in E7: a model learns to predict as its base run does, but with attention on other tokens."""
 
 from typing import Any, Literal, cast
 
@@ -24,7 +24,7 @@ Variant = Literal["unfrozen", "frozen"]
 
 
 class Adversarial(DependentModule):
-    """A mixin for classifiers and taggers that are trained against their base.
+    """A mixin for classifiers and taggers that learn to attend differently from their base run.
 
     Logs, beside what the module logs, ``validation/objective``, the loss as a mean over validation instances that chooses the
     epoch, and its two terms, ``validation/distance`` and ``validation/divergence``. The gold labels are never trained on.
@@ -57,11 +57,11 @@ class Adversarial(DependentModule):
         self.objectives = InstanceRows()
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
-        """Return the two terms of the loss on a batch: distance of predictions and divergence of attention from the base."""
+        """Return the two terms of the loss: distance of predictions and divergence of attention, both from the base run."""
         raise NotImplementedError(f"{type(self).__name__} must define the method objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the base; a frozen adversary copies all its parameters except those of attention, which it trains alone.
+        """Load the base run; a frozen adversary copies its parameters, and trains only those of attention.
 
         At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
         """
@@ -75,7 +75,7 @@ class Adversarial(DependentModule):
                     parameter.data.copy_(state[name])
 
     def train(self, mode: bool = True) -> Any:
-        """Set training mode; a frozen network stays in evaluation mode, because dropout would change hidden states."""
+        """Set training mode, except for a frozen network, in which dropout would change hidden states."""
         super().train(mode)
         if self.variant == "frozen":
             self.network.eval()
@@ -106,7 +106,7 @@ class Adversarial(DependentModule):
 
 
 class TrainedAdversary(Adversarial, Classifier):
-    """A classifier that is trained against its base (Wiegreffe & Pinter 2019, §4; Meister et al. 2021, Table 5)."""
+    """A classifier that learns to predict as its base run but to attend differently (Wiegreffe & Pinter 2019, §4)."""
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
         network: Any = self.network
@@ -118,7 +118,7 @@ class TrainedAdversary(Adversarial, Classifier):
 
 
 class TaggingAdversary(Adversarial, Tagger):
-    """A tagger that is trained against its base (Yang 2020, §4.2), by the mean divergence over tokens, heads and layers.
+    """A tagger that learns to predict as its base run but to attend differently (Yang 2020, §4.2).
 
     Args:
         options: as in ``Adversarial`` and ``Tagger``.

@@ -1,4 +1,4 @@
-"""A check of YAML from strangers, which refuses texts whose values would fill the memory or the stack."""
+"""A check of untrusted YAML, which refuses texts whose values would fill the memory or the stack."""
 
 import yaml
 

@@ -1,4 +1,4 @@
-"""The bounds of numeric settings by name: one check for commands, runs, experiments and Python."""
+"""The lowest and highest values of numeric settings, by name, for commands, runs, experiments and Python."""
 
 import math
 import os
@@ -26,7 +26,7 @@ POSITIVE = ("memory_gib", "until", "epsilon", "filter_epsilon", "gradient_clip_v
 
 
 def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = str) -> None:
-    """Raise an ``AttestError`` for a setting outside its bounds; None and settings without bounds pass."""
+    """Raise an ``AttestError`` for a setting outside its bounds; None, and a setting without bounds, is allowed."""
     for name, value in settings.items():
         if value is None:
             continue
@@ -40,7 +40,7 @@ def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = st
 
 
 def require_finite(settings: Mapping[str, Any], within: str = "") -> None:
-    """Raise an ``AttestError`` if a setting, however deep, is NaN or infinite."""
+    """Raise an ``AttestError`` if a setting, or a value inside it, is NaN or infinite."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
             require_finite(value, f"{within}{name}.")

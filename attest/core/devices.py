@@ -1,4 +1,4 @@
-"""The devices of this machine, on which models compute, by their names."""
+"""The devices on which models compute, by name."""
 
 import torch
 
@@ -6,7 +6,7 @@ from attest.core.errors import AttestError
 
 
 def device_named(name: str | torch.device) -> torch.device:
-    """Return the device with a name such as ``cpu``, ``cuda`` or ``cuda:1``."""
+    """Return the device for a name such as ``cpu``, ``cuda`` or ``cuda:1``."""
     there = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
     expected = " or ".join(["cpu", *(["cuda"] if there else []), *(there if len(there) > 1 else [])])
     try:

@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them."""
+"""A way to end a process when the process that started it ends."""
 
 import ctypes
 import signal
@@ -8,6 +8,6 @@ _SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
 def end_with_parent() -> None:
-    """Have the system kill this process when its parent process ends; does nothing outside Linux."""
+    """Tell the system to kill this process when its parent process ends; only on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)

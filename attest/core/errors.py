@@ -1,4 +1,4 @@
-"""Errors for the user when something is missing or mistyped: each says what was found, what is expected and what to type."""
+"""Errors for users: each says what was found, what is expected and what to type."""
 
 import difflib
 import errno
@@ -20,11 +20,11 @@ UNUSABLE = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST
 
 
 class AttestError(Exception):
-    """A mistake that the user can correct; the message is one readable sentence and needs no traceback."""
+    """A mistake that the user can correct; its message is a readable sentence, shown without a traceback."""
 
 
 def as_user_error(error: BaseException | None) -> AttestError | None:
-    """Return the user's mistake that caused an error, by the types of exceptions; None if the error is a bug."""
+    """Return the user's mistake behind an exception, by the exceptions' types; None if the exception is a bug."""
     return next((found for each in chain(error) if (found := _as_mistake(each)) is not None), None)
 
 
@@ -83,7 +83,7 @@ def _missing_package(module: str | None, said: str) -> AttestError:
 
 
 def own_requirements() -> list[Requirement]:
-    """Return the requirements of Attest, with those of its extras; an empty list if Attest is not installed."""
+    """Return the packages that Attest and its extras require; an empty list if Attest is not installed."""
     try:
         return [Requirement(line) for line in requires(DISTRIBUTION) or ()]
     except PackageNotFoundError:
@@ -99,7 +99,7 @@ def _extra_with(module: str | None) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra of Attest in the running environment."""
+    """Return the command that installs an extra of Attest."""
     return f"{shlex.quote(sys.executable)} -m pip install '{DISTRIBUTION}[{extra}]'"
 
 
@@ -111,7 +111,7 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def said_by(error: BaseException) -> str:
-    """Return the first line of an error's message; the name of its class if it has none."""
+    """Return the first line of an error's message, or the name of its class if the message is empty."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
@@ -134,7 +134,7 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
 
 
 def nearest(found: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """Return the names that are most similar to a typed name, the nearest first, whatever their capitals."""
+    """Return the names most similar to a typed name, most similar first; capitals do not count."""
     in_small_letters = {name.lower(): name for name in sorted(names)}
     return [in_small_letters[name] for name in difflib.get_close_matches(found.lower(), in_small_letters, n=most, cutoff=0.0)]
 

@@ -1,4 +1,4 @@
-"""Labels of all forms as class numbers from 0, or a sentence that says what is wrong with them.
+"""Conversion of labels in any form to class numbers from 0, with clear errors for wrong labels.
 
 Used by the command, ``attest.trial`` and callbacks in anyone's Trainer.
 
@@ -28,7 +28,7 @@ IN_PYTHON = "Give class numbers from 0, or names that are in label_names, in cla
 def class_numbers(
     labels: Any, shape: tuple[int, ...], names: Sequence[str] = (), classes: int | None = None, *, partly: bool = False
 ) -> np.ndarray:
-    """Convert labels, which may be names, to class numbers: an int64 array of the given shape.
+    """Convert labels, which may be names, to class numbers in an int64 array of the given shape.
 
     Args:
         labels: numbers or names, in a list, an array, a tensor, a Series …; whole floats and truth values are numbers. They
@@ -56,13 +56,13 @@ def class_numbers(
 
 
 def of_batch(labels: Any, shape: tuple[int, ...], names: Sequence[str], *, partly: bool = False) -> Tensor:
-    """Convert the labels of a batch to class numbers, an int64 tensor of the given shape; tensors are class numbers."""
+    """Convert the labels of a batch to class numbers in an int64 tensor of the given shape."""
     known = () if isinstance(labels, Tensor) else names
     return torch.from_numpy(class_numbers(labels, shape, known, len(names), partly=partly))
 
 
 def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: bool = True) -> dict[str, int]:
-    """Return the class number of each label in a file: by its name, else by its name in any case, else by its number.
+    """Return the class number of each label in a file: the label may be a name, in any case, or a number.
 
     Args:
         labels: all that there are. Of a file, those of all its rows: 1, 2 and 3 are counted from 0 only if there is a 0.
@@ -91,7 +91,7 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
 
 
 def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
-    """Return a warning that class numbers may be counted from 1; None if one number is 0 or all are equal."""
+    """Return a warning if class numbers seem to be counted from 1, or None."""
     known = np.unique(numbers[numbers >= 0]).tolist()
     if len(known) < 2 or known[0] == 0 or not names:
         return None
@@ -100,7 +100,7 @@ def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
 
 
 def names_of(given: Any) -> tuple[str, ...]:
-    """Return the names of classes as strings, in class order; an empty tuple for None."""
+    """Return the names of classes as strings, in the order of the class numbers; an empty tuple for None."""
     if isinstance(given, str | Mapping | AbstractSet):
         raise AttestError(
             f"label_names is a {type(given).__name__}; expected a list with a name for each class, in class order. For "
@@ -116,7 +116,7 @@ def names_of(given: Any) -> tuple[str, ...]:
 
 
 def class_names(config: Any) -> list[str]:
-    """Return the names of the classes in a configuration of the library transformers, in class order."""
+    """Return the names of the classes in a configuration of the library transformers, in the order of the class numbers."""
     if sorted(config.id2label) != list(range(config.num_labels)):
         raise AttestError(
             f"the model's config.json names the classes {_some(map(str, sorted(config.id2label)))}; expected "
@@ -127,7 +127,7 @@ def class_names(config: Any) -> list[str]:
 
 
 def require_no_table(what: str, given: Any) -> None:
-    """Raise an ``AttestError`` if a DataFrame was given instead of a list, because a loop over it yields column names."""
+    """Raise an ``AttestError`` if a DataFrame was given where a list is expected."""
     if isinstance(given, pd.DataFrame):
         longest = max(given.columns, key=lambda name: len(str(given[name].iloc[:1].tolist())), default="text")
         raise AttestError(

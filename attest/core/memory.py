@@ -1,4 +1,4 @@
-"""The budget of working memory, within which large steps are computed a few rows at a time.
+"""The memory budget: large steps are computed a few rows at a time, so that they fit into it.
 
 Rows never meet, and pieces are the same for every budget from ``PIECE`` on: results depend neither on it nor on how many
 processes share it.
@@ -33,12 +33,12 @@ _longest = 3000
 
 
 def memory_budget() -> int:
-    """Return the bytes that a step of evidence may take in addition to the model and the batch; 1 GiB unless set."""
+    """Return how many bytes a step may use in addition to the model and the batch; 1 GiB by default."""
     return _budget
 
 
 def longest_quadratic() -> int:
-    """Return the largest number of tokens of texts whose tokens are compared pair by pair."""
+    """Return the length in tokens up to which the tokens of a text are compared pair by pair."""
     return min(_longest, math.isqrt(_budget // _BYTES_PER_PAIR))
 
 
@@ -54,13 +54,13 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
 
 
 def processes_that_fit() -> int:
-    """Return the number of processes that may share the memory budget."""
+    """Return the number of processes that fit into the memory budget together."""
     return max(1, _budget // PIECE)
 
 
 @contextmanager
 def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
-    """Let this process take more memory than ``PIECE`` only while it has a lock that several processes share."""
+    """Let this process use a large piece of memory only while it has a lock that several processes share."""
     global _turn
     before, _turn = _turn, turn
     try:
@@ -71,7 +71,7 @@ def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
 
 @contextmanager
 def budget_kept() -> Iterator[None]:
-    """Restore the memory budget of this process when the block ends."""
+    """Restore the memory budget of this process at the end of the block."""
     global _budget, _longest
     before = _budget, _longest
     try:
@@ -81,12 +81,12 @@ def budget_kept() -> Iterator[None]:
 
 
 def rows_at_once(bytes_per_row: int, budget: int = PIECE) -> int:
-    """Return the number of rows that fit into a piece of memory; at least 1, so that large rows are computed too."""
+    """Return how many rows fit into a piece of memory; at least 1."""
     return max(1, min(_budget, budget) // max(1, bytes_per_row))
 
 
 def by_rows(function: Callable[..., Tensor], bytes_per_row: int, *rows: Tensor, budget: int = PIECE) -> Tensor:
-    """Apply a function to a few rows at a time and join what it returns.
+    """Apply a function to a few rows at a time, and join the results.
 
     Args:
         function: takes the tensors cut to some of their rows, returns one tensor with as many rows.
@@ -103,7 +103,7 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def cores(quota: Path = _QUOTA) -> int:
-    """Count the cores that this process may use, by its affinity and the quota of its container.
+    """Count the CPU cores that this process may use.
 
     Args:
         quota: the file in which Linux says so: microseconds of time and of the period that they are for, or ``max``.
@@ -117,7 +117,7 @@ def cores(quota: Path = _QUOTA) -> int:
 
 @contextmanager
 def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
-    """Set each part of a network to evaluation mode inside the block, and restore its mode afterwards."""
+    """Set all parts of a network to evaluation mode inside the block, and restore each part's mode afterwards."""
     training = [module for module in network.modules() if module.training]
     network.eval()
     try:
@@ -128,12 +128,12 @@ def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
 
 
 def to_numpy(values: Tensor) -> np.ndarray:
-    """Return a tensor of the CPU as a numpy array, detached; bfloat16 becomes float32, because numpy lacks it."""
+    """Return a CPU tensor as a numpy array without a gradient; bfloat16 becomes float32."""
     return (values.float() if values.dtype == torch.bfloat16 else values).detach().numpy()
 
 
 def sort_rows(values: Tensor) -> Tensor:
-    """Return the numbers sorted along the last dimension, ascending and without a gradient; shape and dtype of ``values``.
+    """Sort numbers upwards along the last dimension, without a gradient.
 
     On a CPU by numpy, ten times faster than torch, which sorts indices along.
     """
@@ -147,5 +147,5 @@ DEFAULT_CACHE = Path("~/.cache/attest")
 
 
 def cache_folder() -> Path:
-    """Return the folder that ``ATTEST_CACHE`` names, else ``~/.cache/attest``; it need not exist."""
+    """Return the path of the cache folder: ``ATTEST_CACHE``, or ``~/.cache/attest``; it need not exist."""
     return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser()

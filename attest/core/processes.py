@@ -1,4 +1,4 @@
-"""Work in several processes of one machine, which communicate through ``torch.distributed``."""
+"""Work that several processes of one machine share by ``torch.distributed``."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ _SECONDS_UNTIL_HEARD = 10
 
 
 def can_fork() -> bool:
-    """Return whether this process can fork: on Linux, before it uses a GPU, with one thread for tensors, alone.
+    """Return whether this process can safely fork: on Linux, before a GPU is used, with only one thread for tensors.
 
     A forked process has the data and the network already. Elsewhere its libraries do not survive a fork. An interactive
     process, such as a notebook's, stays alone: Lightning refuses several processes there.
@@ -41,7 +41,7 @@ def can_fork() -> bool:
 
 
 def together(processes: int, work: Callable[[int], Result]) -> Result:
-    """Run a function in this and other processes, as one group of ``torch.distributed``.
+    """Run a function in several processes, which form a group of ``torch.distributed``.
 
     The others are copies of this process as it is now, and end with it, whatever ends it. Together they keep to the memory
     budget: only one at a time takes more than a piece of it.
@@ -66,7 +66,7 @@ def together(processes: int, work: Callable[[int], Result]) -> Result:
 
 
 def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
-    """Run the work in a process that is not the first one; its error goes into a file, for the first process to raise."""
+    """Run the work in another process, which writes its error into a file for the first process."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it as well, and ends this one
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -87,7 +87,7 @@ def _told(error: BaseException) -> str:
 
 @contextmanager
 def _group(rank: int, processes: int, folder: Path) -> Iterator[None]:
-    """Make this process a member of the process group inside the block; members find one another through a file."""
+    """Make this process a member of the process group inside the block."""
     store = distributed.FileStore(str(folder / "store"), processes)
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=processes, timeout=_PATIENCE)
     try:
@@ -110,12 +110,12 @@ def _running(others: Sequence[BaseProcess]) -> Iterator[None]:
 
 
 class _LostError(Exception):
-    """The error that another process has ended as it should not."""
+    """An error that says that another process ended unexpectedly."""
 
 
 @contextmanager
 def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterator[None]:
-    """Raise the error of another process as soon as that process has ended, not when this one next waits for it."""
+    """Raise the error of another process as soon as the other process ends."""
     try:
         with _hearing_of_ends(others):
             yield

@@ -1,4 +1,4 @@
-"""Counter-based random numbers: the draws for an instance depend on its id, never on its batch, rank or neighbours.
+"""Random numbers that depend only on a seed and an instance's id, never on its batch, process or neighbours.
 
 A generator that is advanced draw by draw makes evidence depend on who asked first. Here each number is a hash of
 (seed, instance, draw, position), computed for a whole batch at once, so that any sharding gives the same numbers.
@@ -33,7 +33,7 @@ def _mix_anywhere_(bits: Tensor) -> Tensor:
 
 
 def _mix_on_cpu_(bits: Tensor) -> Tensor:
-    """Mix the bits of every integer by numpy, in two thirds of the time: its unsigned shifts bring the zeros along."""
+    """Mix the bits of every integer by numpy, which is faster than torch here."""
     words = bits.numpy().view(np.uint64)
     for places, multiplier in zip(_SHIFTS, _MULTIPLIERS, strict=True):
         np.bitwise_xor(words, words >> np.uint64(places), out=words)
@@ -59,7 +59,7 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
 
 
 def stream(seed: int, purpose: str) -> int:
-    """Return the seed, of 64 bits, of all draws for one purpose of a run, from the run's seed.
+    """Return the 64-bit seed for all draws for one purpose of a run, computed from the run's seed.
 
     A number added to the seed would not do: two purposes of neighbouring seeds would share their draws.
 
@@ -70,7 +70,7 @@ def stream(seed: int, purpose: str) -> int:
 
 
 def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
-    """Draw uniformly random permutations of the real positions of each text; padding stays where it is.
+    """Draw random permutations of the real positions of each text; padding stays in its place.
 
     Args:
         ids: int64 ``(B,)``, of the instances.
@@ -94,12 +94,12 @@ def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Ten
 
 
 def random_uniforms(seed: int, *counters: Tensor) -> Tensor:
-    """Hash a seed and counters, as in ``random_bits``, into float64 numbers in (0, 1), both ends excluded."""
+    """Hash a seed and counters into float64 numbers between 0 and 1, both excluded."""
     return (_shift_right(random_bits(seed, *counters), 11).double() + 0.5) * 2.0**-53
 
 
 def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.dtype) -> Tensor:
-    """Draw standard normal numbers for each instance, draw and position (Box & Muller 1958).
+    """Draw numbers from the standard normal distribution for each instance, draw and position.
 
     Args:
         ids: int64 ``(B,)``, of the instances.
@@ -117,7 +117,7 @@ def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.d
 
 
 def random_order(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
-    """Draw a random key for each token; sorting by keys shuffles a text, and the largest key marks a random token.
+    """Draw a random number for each token; sorting by these numbers shuffles a text.
 
     Args:
         seed, ids, draws: as in ``random_permutations``.

@@ -1,4 +1,4 @@
-"""The tolerance of rounding: smaller differences between two numbers do not count."""
+"""The rounding tolerance: smaller differences between two numbers do not count."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5, torch.bfloat16: 1e-2, tor
 
 
 def rounding(dtype: torch.dtype) -> float:
-    """Return the largest difference between two equal numbers of order 1 that a network has computed in a dtype.
+    """Return the largest difference that rounding alone can make between two numbers near 1 of a dtype.
 
     Probabilities of 2,000 texts of one word, with and without a token, were up to 1e-13 apart in float64 and 1.3e-5 in
     float32, 99 in 100 of them less than 4e-6.
@@ -16,7 +16,7 @@ def rounding(dtype: torch.dtype) -> float:
 
 
 def in_steps(values: Tensor, within: float | None = None) -> Tensor:
-    """Round numbers to whole steps of their rounding error, so that numbers equal but for rounding become ties.
+    """Round numbers to steps of the rounding error, so that numbers that differ only by rounding become equal.
 
     Args:
         values: float, of any shape.
@@ -26,7 +26,7 @@ def in_steps(values: Tensor, within: float | None = None) -> Tensor:
 
 
 def compared(first: Tensor, second: Tensor, within: float) -> Tensor:
-    """Return 1 where ``first`` is larger, -1 where ``second`` is, 0 where they are equal within rounding; float64.
+    """Return 1 where ``first`` is larger, -1 where ``second`` is larger, and 0 where they are equal within rounding.
 
     Args:
         first, second: float, of shapes that broadcast; the result is NaN where one of them is.

@@ -1,10 +1,10 @@
-"""The first line of files of word vectors."""
+"""Reading the first line of files of word vectors."""
 
 from pathlib import Path
 
 
 def first_line(fields: list[bytes]) -> tuple[int, bool]:
-    """Return the number of dimensions by the first line of a word vector file, and whether that line is a header.
+    """Return the number of dimensions of word vectors from the file's first line, and whether the line is a header.
 
     Args:
         fields: of the first line, split at blanks. fastText and word2vec begin with the number of words and that of

@@ -1,4 +1,4 @@
-"""The experiments, one in each file: they turn an observed forward pass into columns with one row per instance.
+"""The experiments, one in each file. Each turns an observed forward pass into columns with one row per instance.
 
 Every experiment is the same model with a changed attention, so each meets the network only through the four steps encode,
 score, project and decode. Start at ``attest/models/observation.py``. Attention inside the layers of Transformers, which these

@@ -1,4 +1,4 @@
-"""E8: does the model survive another projection than the one it was trained with? (Drozdyuk et al., change of activation.)"""
+"""E8: how good is the model if another function turns its scores into attention? (Drozdyuk et al., change of activation.)"""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsema
 def activation_swap(
     observation: Observation, projections: Mapping[str, Projection] | None = None, labels: Tensor | None = None
 ) -> dict[str, Tensor]:
-    """Return how predictions change if another projection (softmax, sparsemax, …) turns scores into attention.
+    """Return how predictions change if another projection, such as sparsemax, turns the scores into attention.
 
     Args:
         projections: by name, ``SHIPPED`` if left out; one equal to the trained projection moves nothing.

@@ -1,4 +1,4 @@
-"""E3: how different an attention gives the same prediction? (Jain & Wallace 2019, Algorithm 3, and exactly.)"""
+"""E3: how different can the attention be if the prediction stays the same? (Jain & Wallace 2019, Algorithm 3.)"""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def adversarial_attention(
     steps: int = 500,
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """Find the most different attention (JSD) that moves the prediction by at most epsilon, by search and exactly.
+    """Find the most different attention, by JSD, that moves the prediction by at most ``epsilon``.
 
     Args:
         epsilon: how far the prediction may move in TVD; the paper says 0.01.

@@ -1,4 +1,4 @@
-r"""The loss of a trained adversary (E7): it predicts as the base does and attends as differently as possible.
+r"""The loss in E7, by which a model learns to predict as a base model and to attend as differently as possible.
 
 .. math:: L = \frac1N \sum_i d(\hat y_{a,i}, \hat y_{b,i}) - \lambda\, D(\alpha_{a,i} \| \alpha_{b,i})
 
@@ -29,7 +29,7 @@ Convention = Literal["instances", "wiegreffe-pinter"]
 
 @dataclass(frozen=True)
 class Objective:
-    """The two terms of a trained adversary's loss, for each instance of a batch."""
+    """The two terms of the loss in E7, for each instance of a batch."""
 
     distance: Tensor
     """``(B,)``: of predictions, what is to stay small."""
@@ -37,7 +37,7 @@ class Objective:
     """``(B,)``: of attention, what is to grow."""
 
     def losses(self, lam: float, convention: Convention = "instances") -> Tensor:
-        """Return the loss of each instance, ``(B,)``: distance of predictions minus ``lam`` times divergence of attention."""
+        """Return each instance's loss ``(B,)``: distance of predictions minus ``lam`` times divergence of attention."""
         scale = 0.5 if convention == "wiegreffe-pinter" else 1.0
         return scale * self.distance - lam * self.divergence
 

@@ -23,7 +23,7 @@ TENSORS_A_WEIGHT = 16
 
 
 def search_adversaries(observation: Observation, restarts: int, steps: int, epsilon: float, seed: int) -> Tensor:
-    """Search for attentions far from the attention on trial that move the prediction by at most epsilon.
+    """Search for attentions that differ much from the model's but move the prediction by at most ``epsilon``.
 
     Args:
         restarts: R, k in the paper: 5.
@@ -51,14 +51,14 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
 
 
 def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
-    """Return the largest JSD of candidates ``(B, R, T)`` that move the prediction by at most epsilon, else 0: ``(B,)``."""
+    """Return the largest JSD ``(B,)`` of the candidates that move the prediction by at most ``epsilon``; 0 without any."""
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
 
 
 class SearchObjective:
-    """The objective of the search for adversarial attention: for some rows of a batch, with R restarts each."""
+    """The function that the search for adversarial attention minimises, for some texts of a batch with R restarts each."""
 
     def __init__(self, observation: Observation, rows: Tensor, restarts: int, epsilon: float) -> None:
         self.observation, self.rows, self.epsilon = observation, rows, epsilon
@@ -68,20 +68,20 @@ class SearchObjective:
         self.members, self.shares = pairs(restarts, self.attention)
 
     def starting_points(self, seed: int) -> Tensor:
-        """Draw starting points ``(B, R, T)``: logits of uniform attention plus noise, so low at padding that it gets 0."""
+        """Draw the logits ``(B, R, T)`` from which the search starts: uniform attention plus noise, none at padding."""
         restarts, size = len(self.shares), self.mask.shape[-1]
         noise = random_normals(seed, self.ids, restarts, size, self.attention.dtype)
         return (NOISE * noise).masked_fill(~self.mask.unsqueeze(1), -1e4)
 
     def gradient(self, logits: Tensor) -> Tensor:
-        """Return the gradient by logits ``(B, R, T)`` of - JSD to the attention on trial - JSD among restarts + penalty."""
+        """Return the derivative of the search's objective by the logits, ``(B, R, T)``."""
         log_weights = logits.log_softmax(dim=-1)
         weights = log_weights.exp()
         slope = self._penalty_slope(weights) - self._jsd_slope(weights, log_weights)
         return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
 
     def _jsd_slope(self, weights: Tensor, log_weights: Tensor) -> Tensor:
-        r"""Return the derivative of the JSDs: each pair adds :math:`\frac12 \log(p / (p + q))`; constants drop out."""
+        r"""Return the derivative of the JSDs by the weights, ``(B, R, T)``."""
         everyone = torch.cat([weights, self.attention.unsqueeze(1)], dim=1)
         log_sums = (self.members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
         return 0.5 * (self.shares.sum(dim=-1).unsqueeze(-1) * log_weights - self.shares @ log_sums)
@@ -106,7 +106,7 @@ class SearchObjective:
 
 
 def pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the pairs of attentions that the search keeps apart, and the weight of each pair in its objective.
+    """Return the pairs of attentions that the search moves apart, and the weight of each pair in the objective.
 
     Returns:
         ``members (P, R + 1)``, 1 for the two distributions of a pair, the attention on trial being the last; ``shares

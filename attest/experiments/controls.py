@@ -1,4 +1,4 @@
-"""The specs of E4 to E7, which compare trained runs, so that there is nothing to run on one network.
+"""The specs of E4 to E7, which compare trained runs with one another.
 
 E4: is uniform attention as good? E5: how far apart is attention when only the seed differs? E6: does a run's attention help a
 model that must use it? E7: can a model be trained that predicts the same and attends elsewhere? ``adversarial_loss.py``

@@ -1,4 +1,4 @@
-r"""E12: how many weights must be set to zero until the decision flips? (Serrano & Smith 2019, section 5.)
+r"""E12: how many attention weights must be set to zero until the decision changes? (Serrano & Smith 2019, section 5.)
 
 Weights are set to zero one after another in some order, the rest renormalised, while at least one is left. For a linear
 decoder and two classes the smallest flipping set is known too: what is kept decides by the sign of
@@ -21,7 +21,7 @@ from attest.models.observation import Observation, cached_per_batch
 
 
 def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) -> dict[str, Tensor]:
-    """Count the weights to set to zero until the decision flips, in four orders of the tokens and in the smallest set.
+    """Count the weights to set to zero until the decision changes, in four orders and in the smallest set that does it.
 
     Args:
         observation: the batch; where it is explained by another reading, that stands in the place of attention's order.
@@ -56,7 +56,7 @@ def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) 
 
 
 def _importances(observation: Observation) -> dict[str, Tensor]:
-    """Return the numbers by which each order sorts tokens, float64 ``(B, T)``; minus infinity at padding, which comes last."""
+    """Return the importance by which each order sorts tokens, float64 ``(B, T)``; minus infinity at padding."""
     gradient = attention_gradient(observation)
     importances = {"attention": observation.explanation, "gradient": gradient, "product": gradient * observation.attention}
     if observation.margins is not None:
@@ -75,7 +75,7 @@ def attention_gradient(observation: Observation) -> Tensor:
 
 
 def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Count the weights, and the non-zero ones, that O orders set to zero until the flip, ``(B, O)``; NaN if none."""
+    """Count the weights, and the non-zero ones, that each of O orders sets to 0 until the decision changes, ``(B, O)``."""
     ordered = observation.attention.double().unsqueeze(1).expand(order.shape).gather(-1, order)
     something_left = left_after_each(ordered) > 0
     flips = (_decisions_after_each(observation, order) != observation.predicted[:, None, None]) & something_left
@@ -86,7 +86,7 @@ def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor,
 
 
 def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
-    """Return the decisions without the first 1 to T weights of O orders, int64 ``(B, O, T)``; arbitrary if none is left."""
+    """Return the decisions after the first 1 to T weights of O orders are set to zero, int64 ``(B, O, T)``."""
     if observation.class_logits is None:
         return torch.stack([_decisions_the_long_way(observation, each) for each in order.unbind(dim=1)], dim=1)
     votes = observation.attention.double().unsqueeze(-1) * observation.class_logits.double()  # (B, T, K)

@@ -1,4 +1,4 @@
-r"""The most different attention that keeps the prediction, exactly, for a linear decoder and two classes.
+r"""The exact search for the most different attention with the same prediction, for a linear decoder and two classes.
 
 The prediction is :math:`\sigma(\alpha \cdot m)`, where :math:`m_i` is the margin that token i alone would decide by. So the
 attentions with TVD at most epsilon are those of the simplex with :math:`lo \le \alpha \cdot m \le hi`, a slab. JSD to the
@@ -21,7 +21,7 @@ TENSORS_A_PAIR = 12
 
 
 class Adversary(NamedTuple):
-    """The attention with the largest JSD: ``share`` on token ``first``, the rest on token ``second``, ``(B,)`` each."""
+    """The attention with the largest JSD: weight ``share`` on token ``first``, the rest on token ``second``, ``(B,)`` each."""
 
     jsd: Tensor
     """float64 in [0, ln 2]."""
@@ -55,13 +55,13 @@ def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask:
 
 
 def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
-    """Return the least and the greatest logit, float64 ``(B,)``, whose probability is within epsilon of ``predicted``."""
+    """Return the least and the greatest logit, ``(B,)``, whose probabilities differ from ``predicted`` by at most epsilon."""
     predicted = predicted.double()
     return torch.logit((predicted - epsilon).clamp(min=0)), torch.logit((predicted + epsilon).clamp(max=1))
 
 
 def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: Tensor) -> Tensor:
-    """Return the best corner or edge point of the slab for each text: float64 ``(B, 4)``, the fields of ``Adversary``.
+    """Return for each text the attention on one or two tokens with the largest JSD: ``(B, 4)``, as in ``Adversary``.
 
     A corner stands on the diagonal. Of the two cells of an edge, the one that goes down from i to j holds the point at
     ``high``, the other that at ``low``.
@@ -80,7 +80,7 @@ def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: 
 
 
 def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:
-    r"""Return the JSD to ``attention (B, T)`` of ``share`` on token i and the rest on j, ``(B, T, T)``; all on i where i = j.
+    r"""Return the JSD between ``attention`` and an attention on the tokens i and j only, ``(B, T, T)``.
 
     With p the weights on the two tokens and q the attention on them, and because both distributions sum to 1, it is
     :math:`\ln 2 + \frac12 \sum [p \ln p + q \ln q - (p + q) \ln (p + q)]`.

@@ -59,7 +59,7 @@ deciding word each hides the other."""
 
 
 def feature_importance(observation: Observation, leave_one_out: bool = True) -> dict[str, Tensor]:
-    """Correlate the explanation on trial, such as attention, with the tokens' importance by gradients and leave-one-out.
+    """Compare the explanation, such as attention, with two measures of importance: gradients and leave-one-out.
 
     Args:
         leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
@@ -115,7 +115,7 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
 
 
 def _pointing(observation: Observation, name: str, importance: Tensor) -> dict[str, Tensor]:
-    """Return ``mass_…``, ``leads_…``, ``first_…``: how far the explanation points at the tokens that an importance names."""
+    """Return how much attention lies on important tokens, and whether the most attended tokens are important."""
     allowed = importance.masked_fill(~observation.ranked, 0)
     largest = allowed.amax(dim=-1, keepdim=True)
     named = observation.ranked & (allowed >= 0.5 * largest)
@@ -144,7 +144,7 @@ RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs
 
 
 def _answer(mean: Means) -> str | None:
-    """Return a sentence on the share of pairs that agree; for older runs, on correlations and their ceilings."""
+    """Return a sentence on the share of token pairs that attention and importance order alike."""
     if not any(f"E1/tau_{kind}" in mean for kind in RANKED.values()):
         return None
     shares = {name: share for name, kind in RANKED.items() if (share := mean(f"E1/concordant_{kind}")) is not None}

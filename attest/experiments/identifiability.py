@@ -1,4 +1,4 @@
-"""E13: does the outcome determine the attention? (Brunner et al. 2020; Drozdyuk et al., section 2.7.)"""
+"""E13: does the output determine the attention, or would other weights give the same output? (Brunner et al. 2020.)"""
 
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ COPIES = 6
 
 
 def identifiability(observation: Observation) -> dict[str, Tensor]:
-    """Measure how much of the attention the context, or the prediction of a linear decoder, determines.
+    """Measure how much of the attention is determined by the context, or by the prediction of a linear decoder.
 
     Attention is multiplied with a matrix T. ``context``: T = H, the hidden states. ``prediction``: T = H wᵀ, for a linear
     decoder. ``…_strict``: [T, 1], for weights are known to sum to 1.
@@ -45,7 +45,7 @@ MEASURED = [f"{name}{strict}" for strict in ("", "_strict") for name in ("rank",
 
 
 def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, real_BQ: Tensor) -> Tensor:
-    """Return the measures of ``MEASURED`` for attention rows, ``(B, 12)``, as means over N heads and Q rows.
+    """Compute the measures of E13 for attention rows, ``(B, 12)``, as means over N heads and Q rows.
 
     Args:
         matrix_BNTD: what the rows are multiplied with.

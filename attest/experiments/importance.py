@@ -36,7 +36,7 @@ def gradient_times_input(observation: Observation) -> Tensor:
 
 
 def gradient_norm_inputs(observation: Observation) -> Tensor:
-    r"""Return the gradient norms of inputs, :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, with sum 1, ``(B, T)``.
+    r"""Return the norms of the gradients by inputs, :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, ``(B, T)``, sum 1.
 
     Source: Meister et al. (eq. 4).
     """
@@ -44,7 +44,7 @@ def gradient_norm_inputs(observation: Observation) -> Tensor:
 
 
 def gradient_norm_hidden(observation: Observation) -> Tensor:
-    r"""Return the gradient norms of states, :math:`\lVert \partial \hat y / \partial h_t \rVert_2`, with sum 1, ``(B, T)``.
+    r"""Return the norms of the gradients by states, :math:`\lVert \partial \hat y / \partial h_t \rVert_2`, ``(B, T)``, sum 1.
 
     Through the attention too: were it held constant under a linear decoder, the norm would be proportional to the attention
     and agree with it by construction.
@@ -54,7 +54,7 @@ def gradient_norm_hidden(observation: Observation) -> Tensor:
 
 @cached_per_batch
 def gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
-    """Return the gradients of the predicted probability by embedded input and hidden states, ``(B, T, E)``, ``(B, T, H)``."""
+    """Return the derivatives of the predicted probability by inputs ``(B, T, E)`` and by hidden states ``(B, T, H)``."""
     return _gradients_of_prediction(observation, observation.logits, observation.embedded, observation.hidden)
 
 
@@ -81,7 +81,7 @@ WEIGHTS_A_PAIR = 12
 @cached_per_batch
 @skips_long_texts
 def leave_one_out_inputs(observation: Observation) -> Tensor:
-    """Return how far the prediction moves when each token is removed and the text is read again, ``(B, T)``, at least 0.
+    """Return how far the prediction moves if each token is removed and the text is read again, ``(B, T)``, at least 0.
 
     NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
     row get the very same number, since the text is the same whichever of them goes: rounding is not left to break the tie,
@@ -91,7 +91,7 @@ def leave_one_out_inputs(observation: Observation) -> Tensor:
 
 
 def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
-    """Return importance in which each run of equal tokens has the value of its first token; for sentences, unchanged."""
+    """Give each of several equal neighbouring tokens the importance of the first one."""
     if tokens.ndim > 2:
         return importance
     begins = torch.ones_like(tokens, dtype=torch.bool)
@@ -102,13 +102,13 @@ def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
 
 @skips_long_texts
 def leave_one_out_hidden(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction if the scores are projected again without each hidden state, ``(B, T)`` in [0, 1]."""
+    """Return the TVD of the prediction if attention is computed without each hidden state, ``(B, T)`` in [0, 1]."""
     return _movements_under(_reprojected_without_each, observation)
 
 
 @skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction without each hidden state, other weights renormalised, ``(B, T)`` in [0, 1].
+    """Return the TVD of the prediction if each weight is set to 0 and the others again sum to 1, ``(B, T)`` in [0, 1].
 
     For softmax it equals ``leave_one_out_hidden``, for sparse projections not. NaN also for a token that has all attention.
     """
@@ -180,7 +180,7 @@ def _renormalised_without_each(observation: Observation) -> Tensor:
 
 
 def _movements(observation: Observation, outcomes: Tensor) -> Tensor:
-    """Return how far ``(B, T)`` outcomes ``(B, ≤ T, K)`` are from the prediction; NaN for texts of one token, 0 at padding."""
+    """Return how far each of ``outcomes (B, ≤ T, K)`` is from the prediction, ``(B, T)``; 0 at padding."""
     moved = movement(outcomes, observation.prediction.unsqueeze(1))
     moved = functional.pad(moved, (0, observation.mask.shape[-1] - moved.shape[-1]))
     moved = moved.masked_fill((observation.lengths == 1).unsqueeze(-1), torch.nan)

@@ -1,4 +1,4 @@
-"""E10: how concentrated is the influence of the inputs? (Meister et al. 2021, Figure 2 and Table 1.)
+"""E10: is the influence of the inputs on a few tokens or on many? (Meister et al. 2021, Figure 2 and Table 1.)
 
 Sparse attention concentrates weights on few hidden states; whether few inputs then decide is another question.
 
@@ -37,7 +37,7 @@ def importance_entropy(
     positions: int = 16,
     leave_one_out: bool = True,
 ) -> dict[str, Tensor]:
-    """Compute the normalised entropy of the tokens' importance and, for a sample, of their influence on hidden states.
+    """Compute the normalised entropy of the tokens' importance and of their influence on sampled hidden states.
 
     Args:
         seed: chooses the sample and, with an instance's id, its positions.
@@ -65,7 +65,7 @@ def importance_entropy(
 
 
 def _entropy_over_positions(observation: Observation, rows: Tensor, positions: int, seed: int) -> Tensor:
-    """Return the entropy of the tokens' influence on a hidden state, mean over P sampled states of each text, ``(rows,)``."""
+    """Return the entropy of the tokens' influence on a hidden state, as the mean over sampled states, ``(rows,)``."""
     tokens, mask = observation.tokens[rows], observation.mask[rows]
     keys_RT = random_order(seed, observation.ids[rows], 1, mask)[:, 0]
     position_RP = keys_RT.argsort(dim=-1, descending=True)[:, :positions]
@@ -83,7 +83,7 @@ def _entropy_over_positions(observation: Observation, rows: Tensor, positions: i
 
 @torch.enable_grad()
 def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor, position: Tensor) -> Tensor:
-    r"""Return each token's :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2`, its influence on state p."""
+    r"""Return each token's influence on state p: :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2`."""
     again = observe(observation.network, position, tokens, mask)
     with torch.backends.cudnn.flags(enabled=False):
         lengths = again.hidden[torch.arange(len(position), device=position.device), position].norm(dim=-1)

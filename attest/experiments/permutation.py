@@ -27,7 +27,7 @@ from attest.models.observation import Observation
 
 
 def attention_permutation(observation: Observation, permutations: int = 100, seed: int = 0) -> dict[str, Tensor]:
-    """Permute attention over the real tokens, with hidden states unchanged, and measure how far the prediction moves.
+    """Permute attention over the real tokens without other changes, and measure how far the prediction moves.
 
     Args:
         permutations: D, permutations per instance (100 in the paper).
@@ -49,7 +49,7 @@ def attention_permutation(observation: Observation, permutations: int = 100, see
 
 
 def median(values: Tensor) -> Tensor:
-    """Return the median of each row of ``values (B, D)``; for even D the mean of the middle two, unlike torch's."""
+    """Return the median of each row of ``values (B, D)``; if D is even, the mean of the middle two values."""
     ordered, draws = sort_rows(values), values.shape[-1]
     return (ordered[:, (draws - 1) // 2] + ordered[:, draws // 2]) / 2
 

@@ -56,7 +56,7 @@ def range_of(key: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Context:
-    """The facts that experiments may need in addition to an observed batch."""
+    """The facts about a run, in addition to a batch, that experiments may need."""
 
     labels: Tensor | None
     """int64 ``(B,)``, gold classes of the batch; None if they are not known."""
@@ -95,7 +95,7 @@ class ConfiguredExperiment:
     """Whether it takes a ``LayerObservation``, and not the pooled ``Observation``."""
 
     def __call__(self, observation: Observation | LayerObservation, context: Context) -> dict[str, Tensor]:
-        """Run the experiment on a batch; return columns ``(B,)`` with a number per text, and ``(B, T)`` with one per token.
+        """Run the experiment on a batch; return columns with a number per text ``(B,)`` or per token ``(B, T)``.
 
         If the network returns one number, ``of_numbers`` of the experiment names the columns.
         """
@@ -107,7 +107,7 @@ class ConfiguredExperiment:
 
     @property
     def samples(self) -> bool:
-        """Return whether the experiment reads a sample of the texts for some of its columns."""
+        """Return whether some columns of the experiment come from a sample of the texts."""
         return "texts" in inspect.signature(self.run).parameters
 
 
@@ -117,7 +117,7 @@ def runnable() -> dict[str, Spec]:
 
 
 def askable(inside: bool = False, tags: bool = False, number: bool = False) -> dict[str, ConfiguredExperiment]:
-    """Return the experiments that suit a kind of network, with default settings, by id in the order of reports.
+    """Return the experiments for a kind of network, with default settings, by id in the order of reports.
 
     Args:
         inside: whether its attention is inside the layers of a Transformer alone. Experiments that ask which tokens matter
@@ -138,7 +138,7 @@ def askable(inside: bool = False, tags: bool = False, number: bool = False) -> d
 
 
 def suited(network: Any) -> list[str]:
-    """Return the ids of the experiments that suit a network with attention inside its layers alone."""
+    """Return the ids of the experiments for a network that has attention only inside its layers."""
     tags = bool(getattr(network, "tags", False))
     within = OF_TAGS if tags else INSIDE
     asked = askable(True, tags, says_number(network))

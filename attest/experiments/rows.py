@@ -34,7 +34,7 @@ BETWEEN = ("attention_within", "attention_between")
 
 
 def between_texts(observation: LayerObservation, text_of: Tensor) -> dict[str, Tensor]:
-    """Return how much attention the tokens of two paired texts give to their own text and to the other text.
+    """Return how much attention the tokens of two paired texts give to their own and to the other text.
 
     Args:
         text_of: int64 ``(B, T)``: the text of each token, 0 or 1; below 0 for special tokens.
@@ -55,7 +55,7 @@ def between_texts(observation: LayerObservation, text_of: Tensor) -> dict[str, T
 
 
 def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str, Tensor]:
-    """Return columns of the table of tagged sentences: gold and predicted tags, the probability of each tag, the attention.
+    """Return columns of the table of tagged sentences: true and predicted tags, the probability of each tag, the attention.
 
     Args:
         names: of the K tags, in their order.
@@ -76,7 +76,7 @@ def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str
 
 
 def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
-    """Return a table with one row per instance; values of tokens, and of pairs of tokens, become lists without padding.
+    """Return a table with one row per instance; numbers of tokens, and of pairs of tokens, become lists without padding.
 
     Args:
         columns: ``(B,)``, ``(B, T)`` or ``(B, T, T, ...)``, by name.
@@ -87,7 +87,7 @@ def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Put tables below one another; a column that is bool in one table and a number in another becomes a number."""
+    """Append tables to one another; a column that is bool in one table and a number in another becomes a number."""
     kinds = pd.concat([table.dtypes for table in tables], axis=1)
     mixed = kinds.index[kinds.eq(bool).any(axis=1) & ~kinds.eq(bool).all(axis=1)]
     return pd.concat([table.astype(dict.fromkeys(mixed, float)) for table in tables])

@@ -1,4 +1,4 @@
-"""Random samples of texts that do not depend on batches and processes.
+"""Random samples of texts that are the same for every batch size and number of processes.
 
 Legend: B batch, N all texts.
 """
@@ -15,12 +15,12 @@ not known either."""
 
 
 def sample_of_ids(seed: int, ids: Tensor, size: int) -> Tensor:
-    """Return a random sample of ids ``(N,)``, those with the smallest hashes, int64 ``(size,)``; all ids if N is smaller."""
+    """Return a random sample of ids ``(N,)``, int64 ``(size,)``; all ids if N is smaller."""
     return ids[random_bits(seed, ids).argsort()[:size]]
 
 
 def in_sample(seed: int, ids: Tensor, everyone: Everyone, size: int) -> Tensor:
-    """Return which texts of a batch belong to a random sample of all texts, bool ``(B,)``.
+    """Return which texts of a batch are in a random sample of all texts, bool ``(B,)``.
 
     Args:
         ids: int64 ``(B,)``, of the batch.

@@ -11,7 +11,7 @@ from attest.models.observation import Observation
 
 
 def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]:
-    """Compare the prediction without the largest weight with that without a random other weight, the rest renormalised.
+    """Compare the prediction without the most attended token with the prediction without a random other token.
 
     Args:
         observation: the batch; where it is explained by another reading, the weight of the token that this ranks first.

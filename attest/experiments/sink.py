@@ -1,4 +1,4 @@
-"""Sinks: tokens that get much attention from a head whatever they say (Xiao et al. 2024), measured in each layer and head.
+"""Sinks: tokens that get much attention from a head whatever the text says (Xiao et al. 2024).
 
 Legend: B batch, N heads, T tokens.
 """
@@ -29,12 +29,12 @@ WITHOUT = "_without_sink"
 
 
 def parks_attention(network: object) -> bool:
-    """Return whether a network is a decoder, which may give much attention to a sink."""
+    """Return whether a network is a decoder, whose heads often give much attention to a sink."""
     return getattr(network, "looks_back", False)
 
 
 def shows_sinks(network: object) -> bool:
-    """Return whether sinks can be measured: tokens attend to tokens, and the network shows the output of each head."""
+    """Return whether sinks can be measured in a network, which must show the output of each head."""
     return not hasattr(network, "sides") and getattr(network, "shows_outputs", True)
 
 
@@ -74,7 +74,7 @@ BEFORE = "(before 0.3.0: the first token)"
 
 
 def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:
-    """Return copies of columns for decoders, where sinks are left out or keep their weight, as ``how`` says."""
+    """Return copies of columns for decoders, in which sinks are left out or keep their weight, as ``how`` says."""
     whose = re.compile("decoders only: |Transformers only: ")
     return tuple(
         replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {whose.sub('', each.means)}, {how} {BEFORE}")
@@ -83,13 +83,13 @@ def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ..
 
 
 def left_out(measure: Measure) -> Measure:
-    """Return a copy of a measure for decoders, over all tokens but sinks."""
+    """Return a copy of a measure for decoders, computed over all tokens except sinks."""
     beside = measure.beside and (measure.beside[0], f"{measure.beside[1]}{WITHOUT}")
     return replace(_without(measure, LEFT_OUT), beside=beside)
 
 
 def spared(measure: Measure) -> Measure:
-    """Return a copy of a measure for decoders, where sinks keep their weight."""
+    """Return a copy of a measure for decoders, in which sinks keep their weight."""
     return _without(measure, SPARED)
 
 

@@ -1,4 +1,4 @@
-"""E18: from which parts of its context does a decoder take its answer?
+"""E18: which parts of its context does a decoder use for its answer?
 
 Other methods are compared with leaving out each source by itself: a surrogate that is fitted to the answer's probability
 without random sets of sources (Cohen-Wang et al. 2024, ContextCite), and weights of heads that are fitted to other answers
@@ -37,13 +37,13 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def random_sets(seed: int, sets: int, sources: int) -> Tensor:
-    """Draw M random sets, in which each source stays with a chance of one half, bool ``(M, U)``."""
+    """Draw M random sets of sources, each source with a chance of one half, bool ``(M, U)``."""
     places = torch.arange(sets).unsqueeze(-1), torch.arange(sources)
     return random_uniforms(stream(seed, "sources"), *places) < 0.5
 
 
 def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
-    """Fit a linear model (ridge) of the outcome by which sources are present; return its weights, float64 ``(U,)``.
+    """Fit a linear model (ridge) from present sources to the outcome, and return the sources' weights, float64 ``(U,)``.
 
     Args:
         kept: bool ``(M, U)``.
@@ -55,7 +55,7 @@ def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
 
 
 def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Fit a weight for each head with which its attention best predicts the effect of sources, ``(N,)``, by ridge regression.
+    """Fit weights of heads, ``(N,)``, with which their attention best predicts the effect of sources, by ridge regression.
 
     Attention counts as away from its mean over the sources of an example, in units of each head's deviation.
 
@@ -75,7 +75,7 @@ GROUPS, BEST = 4, 2
 
 
 def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], sources: int) -> tuple[np.ndarray, np.ndarray]:
-    """Search for the sources that matter: leave out groups of neighbours, then parts of the groups that matter most.
+    """Search for the sources that matter: remove groups of neighbours first, then parts of the groups that matter most.
 
     It can miss two sources that change little alone but much together. It takes about 8 log₄(U) passes.
 
@@ -104,13 +104,13 @@ def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], 
 
 
 def shares(drops: np.ndarray) -> np.ndarray:
-    """Return each source's share of all falls of the answer's log-probability, ``(U,)``; 0 for a source without a fall."""
+    """Return how large a share of all falls in log-probability each source causes, ``(U,)``; 0 for a source without a fall."""
     falls = np.clip(drops, 0, None)
     return falls / falls.sum() if falls.sum() > 0 else falls
 
 
 def scored(readings: Mapping[str, np.ndarray], drops: np.ndarray, truth: Collection[int] = ()) -> pd.DataFrame:
-    """Compare readings of sources with leaving out each source by itself.
+    """Compare explanations of an answer's sources with the effect of removing each source.
 
     Args:
         readings: float ``(U,)`` by name, larger for a source from which more of the answer comes.

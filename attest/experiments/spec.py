@@ -1,4 +1,4 @@
-"""The spec of an experiment: its question, its columns, how its numbers are read and misread, how it answers.
+"""The description of an experiment: its question, its columns, what its numbers mean, and its answer in a sentence.
 
 Reports, pages, W&B and commands take every word about an experiment from its spec, the ``SPEC`` of its file, which
 ``registry.py`` finds.
@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 class Means:
-    """The means of a run's columns over the test texts, by key.
+    """The means of a run's columns over the test texts, by key such as ``E1/tau_gradient_inputs``.
 
     Args:
         summary: numbers of a run, as in ``summary.json``.
@@ -26,11 +26,11 @@ class Means:
 
     @property
     def unit(self) -> str:
-        """Return the unit of movements of the prediction: standard deviations for one number, nothing for probabilities."""
+        """Return the unit in which predictions move, in words: empty for probabilities."""
         return " standard deviations" if DEVIATION in self.summary else ""
 
     def __call__(self, key: str) -> float | None:
-        """Return the mean of a column such as ``E1/tau_gradient_inputs``; None if the mean is unknown or undefined."""
+        """Return the mean of a column by its key, such as ``E1/tau_gradient_inputs``; None if unknown or undefined."""
         value = self.summary.get(f"{key}/mean")
         return None if value is None or math.isnan(value) else float(value)
 
@@ -109,7 +109,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class OfNumbers:
-    """The form of an experiment for models that return one number per text, such as regressions and rerankers.
+    """What an experiment means for models that return one number per text, such as regressions and rerankers.
 
     Args:
         means: what it means there, in a sentence.
@@ -120,7 +120,7 @@ class OfNumbers:
     columns: tuple[tuple[str, str], ...] = ()
 
     def named(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return columns under the names that they have for models that return one number per text."""
+        """Return the columns under their names for models that return one number per text."""
         named = {self._name(name): values for name, values in columns.items()}
         return {name: values for name, values in named.items() if name}
 
@@ -136,13 +136,13 @@ MOVES = "in standard deviations of the predictions over all texts (σ)"
 
 
 def moved(column: Column, name: str = "") -> Column:
-    """Return the column that replaces a column of probabilities for models that return one number per text."""
+    """Return the column for models that return one number per text, in place of a column on probabilities."""
     means = f"models that return one number only, in place of `{column.name}`: how far the number moves"
     return replace(column, name=name or _moved(column.name), range=AT_LEAST_0, unit="σ", means=means)
 
 
 def of_movement(measure: Measure) -> Measure:
-    """Return the measure that replaces a measure of probabilities for models that return one number per text."""
+    """Return the measure for models that return one number per text, in place of a measure on probabilities."""
     means = f"As “{measure.title}”, for a model that returns one number: how far the number moves, {MOVES}."
     short = measure.short and (measure.short[0], "How far the number moves when attention is changed, in σ.")
     return replace(measure, column=_moved(measure.column), title=f"{measure.title}, in σ", means=means, short=short)
@@ -154,7 +154,7 @@ def _moved(name: str) -> str:
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """A column with one weight per token: an explanation of a text, or another attention that the text could have had.
+    """A column with one weight per token: an explanation of the text, or a changed attention.
 
     Args:
         title: what it is called beside the text.
@@ -196,7 +196,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Inside:
-    """An experiment as it is run inside the layers of a Transformer; the ``INSIDE`` of its file.
+    """An experiment on the attention inside the layers of a Transformer.
 
     Args:
         run: takes a ``LayerObservation``, and the rest as ``Spec.run`` does.
@@ -221,7 +221,7 @@ class Inside:
 
 @dataclass(frozen=True)
 class Spec:
-    """An experiment, with everything that reports and commands must know about it.
+    """An experiment, with all that reports and commands must know about it.
 
     Args:
         id: ``E1``, …: file name, prefix of its numbers, section of the report.
@@ -274,14 +274,14 @@ class Spec:
 
     @property
     def order(self) -> float:
-        """Return the number by which experiments are sorted."""
+        """Return the number by which experiments are sorted: 12 for E12."""
         return float(re.sub(r"\D", "", self.id) or math.inf) if self.place is None else self.place
 
     def column(self, name: str) -> Column | None:
-        """Return the description of a column, the most specific one if several fit; None if there is none."""
+        """Return the description of a column by its name; the most specific one if several fit, None if none fits."""
         fitting = [column for column in self.columns if column.fits(name)]
         return max(fitting, key=lambda column: len(re.sub(r"<\w+>", "", column.name)), default=None)
 
     def about_of(self, measure: Measure) -> About:
-        """Return what a measure speaks of: tokens, states, layers or predictions."""
+        """Return what a measure is about: tokens, states, layers or predictions."""
         return measure.about or self.about

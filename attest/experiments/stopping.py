@@ -1,4 +1,4 @@
-"""Evidence on as few texts as possible: they are read in random order until the means are precise enough.
+"""Evidence from as few texts as possible: reading stops when the means are precise enough.
 
 Legend: K means, N texts.
 """
@@ -27,7 +27,7 @@ STEPS = 20
 
 
 def looks(texts: int) -> list[int]:
-    """Return the numbers of texts after which reading may stop, from the number of all texts."""
+    """Return after how many texts reading may stop, given the number of all texts."""
     after, found = float(FIRST), []
     while after <= MOST_READ * texts:
         found.append(int(after))
@@ -50,7 +50,7 @@ class Stopping:
         self._sequence: MeanByBetting | None = None
 
     def after(self, rows: pd.DataFrame) -> bool:
-        """Return whether to stop, given the rows of further texts in the experiment's table, in the order of reading."""
+        """Read further rows of the experiment's table, and return whether to stop."""
         if self._sequence is None:
             self._sequence = self._begun(rows)
         if not self.names:
@@ -78,7 +78,7 @@ class Stopping:
 
 @dataclass(frozen=True)
 class EarlyTable:
-    """The table of an experiment that stopped early, because a part of the texts was enough."""
+    """The table of an experiment that stopped early."""
 
     rule: Stopping
     rows: pd.DataFrame
@@ -86,7 +86,7 @@ class EarlyTable:
 
 
 def reading_order(ids: Tensor, seed: int) -> Tensor:
-    """Return ids ``(N,)`` in the random order in which evidence reads the texts, the same with fewer texts."""
+    """Return ids ``(N,)`` in the random order in which the texts are read."""
     return ids[random_bits(stream(seed, "order of the texts"), ids).argsort()]
 
 
@@ -97,7 +97,7 @@ MeasureTexts = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]
 def read_until(
     precision: float, experiments: Collection[str], ids: Tensor, seed: int, measure: MeasureTexts
 ) -> dict[str, EarlyTable]:
-    """Read texts in random order until the experiments' means are known; return the tables of those that stopped early.
+    """Read texts in random order until the means are known; return the tables of the experiments that stopped early.
 
     An experiment that would need too many texts has no table here: it then reads all of them. Every process looks at the
     rows of all, so that all come to the same end, however many there are.

@@ -1,4 +1,4 @@
-"""The verdict: may the attention be read as an explanation? A rule turns the evidence on texts into one of four answers.
+"""The verdict: may the attention be read as an explanation? A rule chooses one of four answers.
 
 The rule is made, calibrated and held to account on networks whose truth is known (``benchmarks.judges.fitting``); it
 stands, with its errors, in ``verdict.json``.
@@ -41,11 +41,11 @@ class Rule(NamedTuple):
         return 1 / (1 + np.exp(-logits))
 
     def share(self, estimate: float) -> float:
-        """Return the share of texts with right attention among networks with the same estimate, in [0, 1]."""
+        """Return the share of texts with right attention among the trial's networks with an equal estimate, in [0, 1]."""
         return float(np.interp(estimate, [at for at, _ in self.shares], [share for _, share in self.shares]))
 
     def answer(self, estimate: float) -> str:
-        """Return the answer that is compatible with an estimate; ``cannot tell`` unless there is exactly one."""
+        """Return the only answer that fits an estimate, or ``cannot tell`` if several fit."""
         fits = {
             YES: estimate >= self.limits["yes_low"],
             IN_PART: self.limits["part_low"] <= estimate <= self.limits["part_high"],
@@ -62,7 +62,7 @@ FEWEST = 20
 
 @cache
 def shipped() -> dict[str, Any]:
-    """Return the rules and their errors, as the judges wrote them into ``verdict.json``."""
+    """Return the rules of the verdict and their error rates, from ``verdict.json``."""
     return dict(json.loads(SHIPPED.read_text(encoding="utf-8")))
 
 
@@ -94,7 +94,7 @@ class Verdict(NamedTuple):
 
 
 def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned: bool | None) -> Verdict | None:
-    """Apply the shipped rule to the evidence on a model.
+    """Return the verdict on a model from its evidence, by the shipped rule.
 
     Args:
         tables: one row a text, by experiment, with ``id``.
@@ -147,7 +147,7 @@ ENOUGH = 40
 
 
 def needed(inside: bool) -> dict[str, dict[str, Any]]:
-    """Return the experiments that the shipped rules read, with the cheapest settings that the verdict allows.
+    """Return the experiments that the verdict needs, with their cheapest settings.
 
     Args:
         inside: whether attention is inside layers alone.
@@ -160,7 +160,7 @@ def needed(inside: bool) -> dict[str, dict[str, Any]]:
 
 
 def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.DataFrame:
-    """Return one row for each text that all experiments read, with ``id`` and the columns; none if a column is missing."""
+    """Return one row for each text that all experiments read, with ``id`` and the columns; no rows if a column is missing."""
     parts = []
     for name in dict.fromkeys(key.split("/")[0] for key in keys):
         columns = {key.split("/")[1]: key for key in keys if key.startswith(f"{name}/")}
@@ -172,6 +172,6 @@ def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.Dat
 
 
 def samples(name: str) -> bool:
-    """Return whether an experiment reads a sample of the texts, so that other texts have rows without numbers."""
+    """Return whether an experiment reads only a sample of the texts, so that the rows of other texts have no numbers."""
     run = EXPERIMENTS[name].run
     return run is not None and "texts" in settings_of(run)

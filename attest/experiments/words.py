@@ -1,4 +1,4 @@
-"""Words of texts that are cut into subwords: sums over the subwords of a word, and whole words left out.
+"""Whole words of texts that are cut into subwords: their attention, and predictions without them.
 
 A word's number stands at its first subword, so that columns keep their shape. Special tokens are of no word.
 
@@ -26,20 +26,20 @@ def first_of_words(words: Tensor) -> Tensor:
 
 
 def ranked_words(observation: Observation) -> Tensor:
-    """Return the word of each token of an observation with ``words``, int64 ``(B, T)``; below 0 for unranked tokens."""
+    """Return the number of the word of each token, int64 ``(B, T)``; below 0 for tokens that are not ranked."""
     assert observation.words is not None
     return observation.words.masked_fill(~observation.ranked, -1)
 
 
 def over_words(values: Tensor, words: Tensor) -> Tensor:
-    """Return the sum over each word's subwords, at its first subword, and 0 at other tokens: ``(B, T)``."""
+    """Return the sum of each word's subwords at its first subword, and 0 at all other tokens, ``(B, T)``."""
     position = torch.arange(words.shape[-1], device=words.device)
     begins = torch.where(first_of_words(words), position, 0).cummax(dim=-1).values
     return torch.zeros_like(values).scatter_add(-1, begins, values.masked_fill(words < 0, 0))
 
 
 def leave_words_out(observation: Observation) -> Tensor:
-    """Return how far the prediction moves if each whole word is removed and the text is read again, ``(B, T)``.
+    """Return how far the prediction moves if each whole word is deleted from the text, ``(B, T)``.
 
     Special tokens stay, and so does the token at which a Transformer decides. NaN for a text in which nothing is left without
     one of its words; 0 but at first subwords. A word of one subword has the number of that subword, which is not read twice.
@@ -60,7 +60,7 @@ def leave_words_out(observation: Observation) -> Tensor:
 
 
 def agreement_over_words(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return how well the explanation and importances agree if words are ranked instead of subwords.
+    """Return how well the attention and importances agree if whole words are ranked instead of subwords.
 
     Args:
         importances: ``(B, T)`` of tokens, at least 0, by name.

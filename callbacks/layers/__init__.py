@@ -1,4 +1,4 @@
-"""Callbacks for evidence inside the layers of Transformers; all observe by the module's ``observe_layers(batch)``."""
+"""Callbacks for experiments on the attention inside the layers of Transformers."""
 
 from attest.callbacks.experiment import (
     KeyShuffle,

@@ -1,4 +1,4 @@
-"""Scoring functions, projections and the two ways to attend: the pure mathematics of attention.
+"""The mathematics of attention: scoring functions, projections, pooling attention and self-attention.
 
 In: hidden states. Out: scores, from scores a distribution over the real tokens of each text, and from that a context.
 Start at ``projections.py``; ``pooled.py`` attends once to a whole text, ``multihead.py`` from every token to every other.

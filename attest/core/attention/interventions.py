@@ -1,4 +1,4 @@
-"""Interventions: the same network with a changed attention, inside a ``with`` block.
+"""Interventions: inside a ``with`` block, a network computes with a changed attention.
 
 One mechanism for pooled attention and Transformers alike. Every module that attends offers named places, and an intervention
 says which place, in which layers and heads, gets which value instead:
@@ -35,7 +35,7 @@ Replacement = Callable[[Any, Tensor], Any]
 
 
 class HookedModule(nn.Module):
-    """A module without parameters of its own that computes attention and has named hook points."""
+    """A module that computes attention and has named hook points, at which interventions can replace values."""
 
     heads: int | None = None
     """Number of heads, which are then the second dimension of keys, scores and weights; None where there are no heads."""
@@ -46,14 +46,14 @@ class HookedModule(nn.Module):
         """In force now, outermost first; kept by ``attest.core.attention.interventions``, empty otherwise."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
-        """Return the value that leaves a hook point: the computed value, or what active interventions replace it by."""
+        """Return the value at a hook point: the computed value, or its replacement by an active intervention."""
         for where, replacement in self.replacements:
             if where == point:
                 value = replacement(value, mask)
         return value
 
     def given(self, point: HookPoint, shape: tuple[int, ...]) -> Any | None:
-        """Return the constant of a shape that replaces any value at a hook point; None if the value has to be computed.
+        """Return the constant that replaces any value at a hook point; None if the value has to be computed.
 
         None also if another hook point is in use: the values that pass there may be recorded.
         """
@@ -64,7 +64,7 @@ class HookedModule(nn.Module):
 
 @dataclass(frozen=True)
 class Intervention:
-    """A value that replaces what is computed at a hook point.
+    """A replacement for the value that a network computes at a hook point.
 
     Args:
         point: ``keys``, ``scores``, ``weights``, ``projection`` or ``outputs`` of heads; shapes as in ``PooledAttention`` and
@@ -82,7 +82,7 @@ class Intervention:
 
 
 def attending(network: nn.Module) -> dict[str, HookedModule]:
-    """Return the modules of a network that compute attention, in its order, by their names without wrappers."""
+    """Return the modules of a network that compute attention, by name, in the order of the network."""
     bare = unwrapped(network)
     return {name: module for name, module in bare.named_modules() if isinstance(module, HookedModule)}
 
@@ -109,14 +109,14 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
 
 @contextmanager
 def uncompiled() -> Iterator[None]:
-    """Run everything that ``torch.compile`` has compiled without compilation, until the block ends."""
+    """Run everything inside the block without the compilation of ``torch.compile``."""
     with torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext():
         yield
 
 
 @contextmanager
 def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]]:
-    """Collect the values at a hook point inside the block, by layer; a second forward pass overwrites those of the first.
+    """Record the values at a hook point inside the block, by layer; only the last forward pass counts.
 
     Args:
         point: any but ``projection``.
@@ -186,7 +186,7 @@ def _in_heads(heads: Sequence[int], usual: Replacement, other: Replacement) -> R
 
 @dataclass(frozen=True)
 class Readout:
-    """An affine map from hidden states ``(N, H)`` to A features, followed by a function from features to F numbers."""
+    """An affine map of hidden states ``(N, H)`` to A features, and a function of the features with F numbers."""
 
     weight: Tensor
     """``(A, H)``."""
@@ -200,7 +200,7 @@ class Readout:
         return self.finish(functional.linear(hidden.flatten(0, -2), self.weight, self.bias)).unflatten(0, hidden.shape[:-1])
 
     def beside(self, linear: nn.Linear) -> "Readout":
-        """Return a readout of the same numbers, followed by the outputs of a linear layer on the same hidden states."""
+        """Return a readout of the same numbers and, in addition, of the outputs of a linear layer."""
         own = len(self.weight)
 
         def finish(features: Tensor) -> Tensor:
@@ -210,5 +210,5 @@ class Readout:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Repeat the numbers ``(B, T, F)`` of tokens that do not interact for each of T missing tokens, ``(B, T, T, F)``."""
+    """Copy the numbers ``(B, T, F)`` of tokens for each of T missing tokens, ``(B, T, T, F)``, as tokens do not interact."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

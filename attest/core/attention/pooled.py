@@ -1,4 +1,4 @@
-"""Attention that pools a text: one query, one distribution over the tokens (Jain & Wallace 2019)."""
+"""Attention that pools a text: one query gives each token one weight (Jain & Wallace 2019)."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -11,7 +11,7 @@ from attest.core.attention.scoring import AdditiveScoring
 
 
 class PooledAttention(HookedModule):
-    """An attention that scores each hidden state and projects the scores; the hidden states are both keys and values.
+    """An attention that gives each hidden state a score, projects the scores to weights, and averages the states.
 
     Args:
         hidden_size: H, size of the hidden states.
@@ -46,7 +46,7 @@ class PooledAttention(HookedModule):
 
     @property
     def readout(self) -> Readout:
-        """Return the scoring function as a ``Readout``, which scores each hidden state by itself.
+        """Return the scoring function as a ``Readout``, because the score of a state depends on no other state.
 
         Raises:
             AttributeError: the scoring function has none, or an intervention on keys or scores wants to see whole texts.

@@ -1,4 +1,4 @@
-"""Projections, which map scores to a point of the probability simplex.
+"""Projections, which turn scores into attention weights that are at least 0 and sum to 1.
 
 All share one interface: scores ``(..., T)`` and a mask go in, a distribution comes out that sums to 1 over real tokens and
 is exactly 0 at padding. Half precision is computed in float32, because sparse supports are decided by small differences
@@ -20,7 +20,7 @@ from attest.core.errors import AttestError
 
 
 def require_real_tokens(mask: Tensor) -> None:
-    """Raise a ``ValueError`` if a row of the mask, bool ``(..., T)``, has no real token: its attention is undefined."""
+    """Raise a ``ValueError`` if a row of the mask, bool ``(..., T)``, has no real token."""
     if not bool(mask.any(dim=-1).all()):
         empty = (~mask.any(dim=-1)).nonzero().tolist()
         shown = f"{empty[:5]} and {len(empty) - 5} others" if len(empty) > 5 else f"{empty}"
@@ -35,7 +35,7 @@ STEPS = {torch.float32: 30, torch.float64: 60}
 
 
 class Projection(nn.Module):
-    """A map from scores to attention that leaves padding out; a subclass defines the map in ``onto_simplex``."""
+    """A map from scores to attention weights, 0 at padding; a subclass defines the map in ``onto_simplex``."""
 
     reads_scores: ClassVar[bool] = True
     """Whether scores matter at all."""
@@ -49,7 +49,7 @@ class Projection(nn.Module):
         return cls.sparse
 
     def forward(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-        """Project scores onto the simplex of real tokens.
+        """Map scores to weights of the real tokens, which sum to 1.
 
         Args:
             scores: float ``(..., T)``, finite at real tokens; any scale.
@@ -86,7 +86,7 @@ class Softmax(Projection):
 
 
 class Sparsemax(Projection):
-    """The sparsemax projection (Martins & Astudillo 2016): the distribution nearest to the scores; exact, by sorting."""
+    """The sparsemax projection (Martins & Astudillo 2016): the weights that are nearest to the scores, exact."""
 
     sparse = True
 
@@ -95,7 +95,7 @@ class Sparsemax(Projection):
 
 
 class Entmax15(Projection):
-    """The 1.5-entmax projection (Peters et al. 2019), halfway between softmax and sparsemax; exact, by sorting."""
+    """The 1.5-entmax projection (Peters et al. 2019), between softmax and sparsemax, exact."""
 
     sparse = True
 

@@ -1,4 +1,4 @@
-"""Attention rollout (Abnar & Zuidema 2020): it follows the attention of all layers back to the tokens."""
+"""Attention rollout (Abnar & Zuidema 2020): one weight per token from the attention of all layers."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tensor:
-    r"""Compute attention rollout from the pooled text to its tokens, :math:`w^\top \tilde A_n \cdots \tilde A_1`.
+    r"""Compute attention rollout, :math:`w^\top \tilde A_n \cdots \tilde A_1`, one weight per token.
 
     :math:`\tilde A = \tfrac12 (\bar A + I)`, the mean over heads and as much for the residual connection (their eq. 1).
 

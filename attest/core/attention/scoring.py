@@ -1,4 +1,4 @@
-"""Scoring (alignment) functions: how well does each hidden state match the query?
+"""Scoring functions: each computes how well a hidden state matches the query.
 
 Each takes hidden states ``(B, T, H)`` to unnormalised scores ``(B, T)``. Where there is no second sequence, the query is a
 learned vector; where there is a question, it is the question's encoding.
@@ -31,11 +31,11 @@ class AdditiveScoring(nn.Module):
         self.query: nn.Linear | None = None
 
     def take_queries(self) -> None:
-        """Expect a query with each text from now on, instead of learning one query for all texts."""
+        """Expect a query for each text from now on, instead of one learned query for all texts."""
         self.query = nn.Linear(self.projection.in_features, self.projection.out_features)
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
-        """Map hidden states ``(B, T, H)`` to scores ``(B, T)``, with queries ``(B, H)`` if the function expects them."""
+        """Map hidden states ``(B, T, H)``, and queries ``(B, H)`` if they are expected, to scores ``(B, T)``."""
         projected = self.projection(hidden)
         if self.query is not None:
             projected = projected + self.query(query).unsqueeze(1)
@@ -43,7 +43,7 @@ class AdditiveScoring(nn.Module):
 
     @property
     def readout(self) -> Readout:
-        """Return the scoring function as a ``Readout``, by tanh(x) = 2 sigmoid(2 x) - 1, which is fast on a CPU."""
+        """Return the scoring function as a ``Readout``, in a form that is fast on a CPU."""
         _require_own_query(self.query is not None)
         alignment = 2 * self.alignment.weight[0]
         constant = self.alignment.weight.sum()
@@ -68,17 +68,17 @@ class DotScoring(nn.Module):
         self.query: nn.Linear | None = nn.Linear(hidden_size, 1, bias=False)
 
     def take_queries(self) -> None:
-        """Expect a query with each text from now on, instead of learning one query for all texts."""
+        """Expect a query for each text from now on, instead of one learned query for all texts."""
         self.query = None
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
-        """Map hidden states ``(B, T, H)`` to scores ``(B, T)``, with queries ``(B, H)`` if the function expects them."""
+        """Map hidden states ``(B, T, H)``, and queries ``(B, H)`` if they are expected, to scores ``(B, T)``."""
         scores = hidden @ cast(Tensor, query).unsqueeze(-1) if self.query is None else self.query(hidden)
         return scores.squeeze(-1) / hidden.shape[-1] ** 0.5
 
     @property
     def readout(self) -> Readout:
-        """Return the scoring function as a ``Readout``, which scores each hidden state by itself."""
+        """Return the scoring function as a ``Readout``, because the score of a state depends on no other state."""
         _require_own_query(self.query is None)
         query = cast(nn.Linear, self.query)
         weight = query.weight / query.in_features**0.5

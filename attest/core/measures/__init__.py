@@ -1,4 +1,4 @@
-"""Measures: how far apart are two distributions, how spread is one, do two rankings agree?
+"""Measures of distance between distributions, of spread, and of agreement between rankings.
 
 In: batches of distributions or scores. Out: one number per instance. Batched, masked, no loop over instances; every
 measure is defined where its input is, and NaN where it is not.

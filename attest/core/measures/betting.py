@@ -1,4 +1,4 @@
-"""A betting confidence sequence: an interval for the mean of a finite population that holds after any number of values.
+"""A confidence sequence: an interval for the mean of a finite population, valid however many values were read.
 
 Whoever reads texts in random order and looks again and again at an ordinary interval stops too early too often. Here each
 candidate m for the mean is played against: a gambler who does not believe in m bets on every value, fairly if m is the mean,
@@ -23,7 +23,7 @@ AT_ONCE = 1 << 21
 
 
 class MeanByBetting:
-    """The intervals for the means of K quantities over N instances that are read in random order without replacement.
+    """Confidence intervals for the means of K columns of N instances, which are read in random order.
 
     Where a value is undefined (NaN) the mean is that of the defined ones. For a candidate m an undefined instance counts as m
     itself: the mean over all N instances is then m exactly if that over the defined ones is.
@@ -51,7 +51,7 @@ class MeanByBetting:
         self._sums = np.zeros((3, len(counts)))  # of defined values, of their squared errors, and how many are undefined
 
     def update(self, values: Array) -> None:
-        """Read the values of further instances, which narrow the intervals.
+        """Read the values of further instances, and narrow the intervals.
 
         Args:
             values: ``(n, K)``, in the order of reading; NaN where undefined.
@@ -65,7 +65,7 @@ class MeanByBetting:
             self.read += len(part)
 
     def _play(self, place: int, values: Array) -> None:
-        """Bet on the values of one quantity, for and against each candidate mean, one value after the other."""
+        """Bet on the values of one column, one after the other, for and against each candidate mean."""
         count = np.arange(self.read + 1, self.read + len(values) + 1, dtype=float)
         undefined = np.isnan(values)
         total, errors, gaps = self._sums[:, place]
@@ -82,7 +82,7 @@ class MeanByBetting:
         self._bet(place, values, stake, count, *before)
 
     def _bet(self, place: int, values: Array, stake: Array, count: Array, sums: Array, missing: Array) -> None:
-        """Compute both gamblers' capital against each candidate mean after every value, and rule candidates out by it."""
+        """Compute the capital of both gamblers for each candidate mean after every value, and rule candidates out."""
         candidate = self._candidates[place]
         left = (self.size - count + 1)[:, None]
         expected = ((self.size - missing)[:, None] * candidate - sums[:, None]) / left
@@ -100,7 +100,7 @@ class MeanByBetting:
 
     @property
     def intervals(self) -> Array:
-        """Return the least and the greatest mean that is not ruled out, ``(K, 2)``, in units of the quantities."""
+        """Return the least and the greatest mean that is not ruled out, ``(K, 2)``, in the unit of each column."""
         return np.array([self._interval(place) for place in range(len(self._alive))]).reshape(-1, 2)
 
     def _interval(self, place: int) -> tuple[float, float]:

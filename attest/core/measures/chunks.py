@@ -1,4 +1,4 @@
-"""Scores of tagged sequences: micro-averaged F1 of whole chunks and of single tokens, from counts of each sentence.
+"""Scores of tagged sequences: micro-averaged F1 of whole chunks and of single tokens.
 
 Legend: B sentences of a batch, N of a split, T tokens, K tags.
 """
@@ -16,7 +16,7 @@ PREFIXES = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGL
 
 
 def f1_of_counts(counts: Tensor) -> Tensor:
-    """Compute F1 in [0, 1], float32 ``()``: 2 · correct / (predicted + gold); NaN if nothing is predicted or gold.
+    """Compute F1 in [0, 1], float32 ``()``, from counts of correct, predicted and true items; NaN if there are no items.
 
     Args:
         counts: correct, predicted and gold ``(N, 3)``, of any number of sentences.
@@ -26,18 +26,18 @@ def f1_of_counts(counts: Tensor) -> Tensor:
 
 
 def has_chunks(label_names: Sequence[str]) -> bool:
-    """Return whether tags mark chunks: all tags but ``O`` have a prefix, as ``B-NP`` and ``I-NP`` have."""
+    """Return whether tags mark chunks, as ``B-NP`` and ``I-NP`` do: all tags except ``O`` have a prefix."""
     marked = [TAG.fullmatch(name) for name in label_names if not is_outside(name)]
     return bool(marked) and all(marked)
 
 
 def is_outside(name: str) -> bool:
-    """Return whether a tag is ``O``, the tag of tokens in no chunk."""
+    """Return whether a tag is ``O``, the tag of tokens outside all chunks."""
     return name.upper() == "O"
 
 
 def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count the correct, predicted and gold chunks of each sentence; type and both ends must be right.
+    """Count the correct, predicted and true chunks of each sentence; a correct chunk has the right type and both right ends.
 
     Args:
         predicted, gold: int64 tags ``(B, T)``; where the gold tag is negative there is no token.
@@ -83,7 +83,7 @@ class _Chunks:
 
 
 def of_scheme(counts: Tensor) -> Tensor:
-    """Choose the counts of IOB2 or of CoNLL's script, ``(N, 3)``, from those of ``chunk_counts``, ``(N, 6)``.
+    """Choose between the counts by the IOB2 scheme and by CoNLL's script, from those of ``chunk_counts``, ``(N, 3)``.
 
     IOB2, unless some gold chunk begins without B-, as in IOB1 and IOBES.
     """
@@ -92,7 +92,7 @@ def of_scheme(counts: Tensor) -> Tensor:
 
 
 def token_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count the correct, predicted and gold tokens of each sentence with a tag other than ``O``, int64 ``(B, 3)``.
+    """Count the correct, predicted and true tokens with a tag other than ``O`` in each sentence, int64 ``(B, 3)``.
 
     Args:
         predicted, gold, label_names: as in ``chunk_counts``.

@@ -1,4 +1,4 @@
-"""Statistical tests of two settings: by decisions on the same instances, and by their means over seeds."""
+"""Statistical tests of two settings, by decisions on the same instances or by means over seeds."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ LEVEL = 0.05
 
 
 class Paired(NamedTuple):
-    """A comparison of two models, or of two columns of numbers, on the same instances."""
+    """The result of comparing two models, or two columns of numbers, on the same instances."""
 
     only_first: int
     """Instances on which the first is better: of decisions, those that it alone decides rightly."""
@@ -28,7 +28,7 @@ class Paired(NamedTuple):
 
     @property
     def differing(self) -> int:
-        """Return the number of instances on which the two models, or columns, differ."""
+        """Return the number of instances on which the two models, or the two columns, differ."""
         return self.only_first + self.only_second
 
 
@@ -36,7 +36,7 @@ NEVER_DIFFERENT = Paired(0, 0, 1.0, 0, math.nan)
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray, alternative: str = "two-sided") -> Paired:
-    """Compare two models by McNemar's exact test (1947) on the instances that exactly one of them decides rightly.
+    """Compare two models by McNemar's exact test (1947), on the instances that only one of them decides rightly.
 
     Args:
         first, second: bool ``(N,)``, whether each decides the same instances rightly.
@@ -52,7 +52,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray, alternative: str = "two-sided
 
 
 def signed_rank(first: np.ndarray, second: np.ndarray, alternative: str = "two-sided") -> Paired:
-    """Compare paired numbers by Wilcoxon's signed-rank test (1945), without instances on which they are equal.
+    """Compare paired numbers by Wilcoxon's signed-rank test (1945); instances with equal numbers are left out.
 
     Args:
         first, second: float ``(N,)``, of the same instances; more is better.
@@ -86,7 +86,7 @@ class OverSeeds:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "OverSeeds":
-        """Return the mean and the standard deviation of a number that was measured once for each seed."""
+        """Return the mean and the standard deviation of numbers, one from each seed."""
         mean = float(np.mean(values)) if len(values) else math.nan
         return cls(mean, float(np.std(values, ddof=1)) if len(values) > 1 else math.nan, len(values))
 
@@ -101,7 +101,7 @@ class OverSeeds:
 
 @cache
 def standard_errors(freedom: float, level: float = 0.95, compared: int = 2) -> float:
-    """Return half the width of a mean's interval, in standard errors, by Student's t; wider if several means are compared.
+    """Return half the width of a mean's confidence interval in standard errors, by Student's t distribution.
 
     Of several means, the two that lie farthest apart do so by chance: plain 95 % intervals of 18 equal settings part a third
     of all numbers. So intervals widen with the number of settings by the studentised range (Gabriel 1978; Hochberg, Weiss &
@@ -130,7 +130,7 @@ def in_seed_spreads(first: OverSeeds, second: OverSeeds) -> float:
 
 
 class Majority(NamedTuple):
-    """A comparison of a model with the best constant answer, on the same instances."""
+    """The result of comparing a model with the best constant answer, on the same instances."""
 
     label: int
     """The most frequent label of the instances themselves, the smallest of several."""
@@ -150,7 +150,7 @@ class Majority(NamedTuple):
 
 
 def against_majority(labels: np.ndarray, predicted: np.ndarray, lengths: np.ndarray | None = None) -> Majority:
-    """Compare a model with the constant answer that fits the labels best, on the same instances.
+    """Compare a model with the constant answer that is right most often, on the same instances.
 
     Args:
         labels, predicted: int ``(N,)``, one or more; of taggers over all tokens, a sentence after the other.
@@ -169,5 +169,5 @@ def against_majority(labels: np.ndarray, predicted: np.ndarray, lengths: np.ndar
 
 
 def mean_of_each(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Compute the mean of each of S consecutive parts of values: ``values (N,)``, ``lengths (S,)`` -> float64 ``(S,)``."""
+    """Compute the mean of each of S consecutive groups: ``values (N,)``, group sizes ``lengths (S,)`` -> float64 ``(S,)``."""
     return np.add.reduceat(values.astype(np.float64), lengths.cumsum() - lengths) / lengths

@@ -1,4 +1,4 @@
-"""The scores of decisions that the papers report, by torchmetrics; imported only where needed, because that is slow."""
+"""The scores of decisions that papers report: accuracy, F1 and ROC-AUC."""
 
 import torch
 from torch import Tensor

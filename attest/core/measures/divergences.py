@@ -1,4 +1,4 @@
-"""Distances between distributions; weights may be exactly zero, as in sparse attention and padding."""
+"""Distances between distributions, in which weights may be exactly 0."""
 
 import torch
 from torch import Tensor
@@ -6,14 +6,14 @@ from torch.nn import functional
 
 
 def class_logits(logits: Tensor) -> Tensor:
-    """Return one logit per class, ``(..., C) -> (..., K)``: a single logit is the positive class's, and 0 the other's."""
+    """Return one logit per class, ``(..., C) -> (..., K)``; a single logit belongs to class 1, and class 0 gets 0."""
     if logits.shape[-1] == 1:
         return torch.cat([torch.zeros_like(logits), logits], dim=-1)
     return logits
 
 
 def probabilities(logits: Tensor) -> Tensor:
-    """Compute class probabilities ``(..., K)`` from logits ``(..., C)``: K = 2 for one sigmoid output and C otherwise."""
+    """Compute class probabilities ``(..., K)`` from logits ``(..., C)``; one logit gives two classes."""
     return class_logits(logits).softmax(dim=-1)
 
 
@@ -27,7 +27,7 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
 
 
 def movement(p: Tensor, q: Tensor) -> Tensor:
-    """Compute how far a prediction moves: the TVD of class probabilities ``(..., K)``, or |p - q| of one number ``(..., 1)``.
+    """Compute how far a prediction moves: the TVD of class probabilities, or the absolute difference of one number.
 
     Args:
         p, q: as ``attest.models.prediction.predictions_of`` returns them.
@@ -38,7 +38,7 @@ def movement(p: Tensor, q: Tensor) -> Tensor:
 
 
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """Compute the Jensen-Shannon divergence (JSD) of attention in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
+    """Compute the Jensen-Shannon divergence (JSD) of two attentions in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
 
     Written with the contrast (p - q) / (p + q), whose logarithms keep the digits of two nearly equal distributions. Zeros need
     no smoothing; the derivative at one is large and finite.
@@ -47,14 +47,14 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
-    """Compute each token's term of the JSD of attention: ``(..., T), (..., T) -> (..., T)``, at least 0 up to rounding."""
+    """Compute how much each token adds to the JSD of two attentions: ``(..., T), (..., T) -> (..., T)``."""
     finfo = torch.finfo(p.dtype)
     contrast = ((p - q) / (p + q).clamp(min=finfo.tiny)).clamp(finfo.eps - 1, 1 - finfo.eps)
     return 0.5 * (p * contrast.log1p() + q * (-contrast).log1p())
 
 
 def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
-    """Compute 1 - cos of two vectors: ``(..., H), (..., H) -> (...)`` in [0, 2]; 1 where one of them is 0.
+    """Compute one minus the cosine of two vectors: ``(..., H), (..., H) -> (...)`` in [0, 2]; 1 if a vector is 0.
 
     Half the squared distance of the unit vectors, which keeps the digits of nearly equal directions: ``1 - cos`` itself has
     none below the rounding of 1.
@@ -65,7 +65,7 @@ def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
 
 
 def normalised_entropy(weights: Tensor, mask: Tensor) -> Tensor:
-    r"""Compute the Shannon entropy of weights, normalised over the n real tokens, divided by :math:`\log n`.
+    r"""Compute the Shannon entropy of weights as a share of the largest possible entropy, :math:`\log n` for n tokens.
 
     Args:
         weights: float ``(..., T)``, not negative at real tokens.
@@ -93,13 +93,13 @@ def kullback_leibler(p: Tensor, q: Tensor) -> Tensor:
 
 
 def kullback_leibler_terms(p: Tensor, q: Tensor) -> Tensor:
-    """Compute each token's term of KL(p || q): ``(..., T), (..., T) -> (..., T)``; 0 where p is 0, its gradient too."""
+    """Compute how much each token adds to KL(p || q): ``(..., T), (..., T) -> (..., T)``; 0 where p is 0."""
     there = p > 0
     return torch.where(there, p * (_log(p, there) - _log(q, there)), 0.0)
 
 
 def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
-    """Compute KL(p || q) after mixing p and q with a hundredth of the uniform distribution: finite on sparse attention.
+    """Compute KL(p || q) after one percent of the uniform distribution is mixed into p and q, so that it is finite.
 
     Args:
         p, q: ``(..., T)``, 0 at padding.
@@ -111,5 +111,5 @@ def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
 
 
 def _log(values: Tensor, where: Tensor) -> Tensor:
-    """Return the logarithms of values where ``where`` is True, 0 elsewhere; no gradient becomes NaN."""
+    """Return the logarithms of values where ``where`` is True and 0 elsewhere; no gradient is NaN."""
     return torch.where(where, values, 1.0).log()

@@ -1,4 +1,4 @@
-"""The part of an attention that its outcome determines: what lies outside the left null space (Brunner et al. 2020).
+"""The part of an attention that its output determines: the part outside the left null space (Brunner et al. 2020).
 
 An outcome α T is the same for α + x wherever x T = 0. Legend: T tokens, F features, Q distributions that share a T.
 """
@@ -23,7 +23,7 @@ class ColumnSpace(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """A comparison of raw and effective attention: one float64 number for each distribution; NaN if undefined."""
+    """The agreement of raw and effective attention: one float64 number for each distribution; NaN if undefined."""
 
     tau: Tensor
     """τ-b over the real tokens; NaN too where either is constant."""
@@ -36,7 +36,7 @@ class Agreement(NamedTuple):
 
 
 def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
-    """Find the column space of matrices ``(..., T, F)`` by their singular values, without tokens outside ``mask (..., T)``.
+    """Compute the column space of matrices ``(..., T, F)`` from their singular values, for the tokens in ``mask (..., T)``.
 
     Computed in float64. A singular value counts above max(L, F) · ε · the largest one, with L real tokens and ε the rounding
     of the matrix's own dtype, since noise of float32 is no direction in float64. A matrix of zeros has rank 0. If the rank is
@@ -60,13 +60,13 @@ def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
 
 
 def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return an orthonormal basis ``(M, T, F)`` of all F columns, and whether these surely are independent, ``(M,)``."""
+    """Return an orthonormal basis ``(M, T, F)`` of all F columns, and whether the columns are surely independent, ``(M,)``."""
     basis, triangle = torch.linalg.qr(real)
     return basis, _invertible(triangle, noise)
 
 
 def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a basis of one unit vector a real token, F at most, and whether the tokens' rows are surely independent."""
+    """Return a basis with one unit vector for each real token, and whether the tokens' rows are surely independent."""
     width = min(real.shape[1:])
     first = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
     rows = real.gather(1, first.unsqueeze(-1).expand(-1, -1, real.shape[-1]))
@@ -77,14 +77,14 @@ def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Ten
 
 
 def _invertible(triangle: Tensor, noise: Tensor) -> Tensor:
-    """Return whether a triangular matrix R surely has no singular value near the noise, by norms of R and its inverse."""
+    """Return whether a triangular matrix surely has no singular value near the rounding noise."""
     one = torch.eye(triangle.shape[-1], dtype=triangle.dtype, device=triangle.device)
     inverse = torch.linalg.solve_triangular(triangle, one.expand_as(triangle), upper=True)
     return torch.linalg.matrix_norm(triangle) * torch.linalg.matrix_norm(inverse) * noise < 1
 
 
 def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpace:
-    """Add a column of ones to the matrix T of a column space, because weights are known to sum to 1.
+    """Add a column of ones to the matrix of a column space, because weights are known to sum to 1.
 
     The part of the ones outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
     length of the ones. This needs no second decomposition, and depends on no scale of T.
@@ -108,7 +108,7 @@ def _outside(vectors: Tensor, basis: Tensor) -> Tensor:
 
 
 def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
-    """Compute effective attention, the weights minus their projection onto the left null space, float64 ``(..., Q, T)``.
+    """Compute effective attention: the weights without their part in the left null space, float64 ``(..., Q, T)``.
 
     It gives the same outcome, may be negative, and need not sum to 1.
     """
@@ -116,7 +116,7 @@ def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
 
 
 def agreement(raw: Tensor, effective: Tensor, mask: Tensor) -> Agreement:
-    """Compare raw attention with K effective attentions over the real tokens; return numbers ``(..., Q, K)``.
+    """Compare raw attention with K effective attentions at the real tokens; return numbers ``(..., Q, K)``.
 
     Args:
         raw: float ``(..., Q, T)``.

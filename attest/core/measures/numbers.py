@@ -1,4 +1,4 @@
-"""Numbers as text for people: with three decimals, spreads and intervals, and a word for missing numbers."""
+"""Numbers as text for people: means with spreads or intervals, p-values, percentages and durations."""
 
 import math
 
@@ -15,19 +15,19 @@ def number(value: float | None) -> str:
 
 
 def rounded(value: float | None) -> str:
-    """Write a number with three decimals; a small number other than 0 as ``< 0.001`` or ``> −0.001``."""
+    """Write a number with three decimals; a number too small for three decimals becomes ``< 0.001`` or ``> −0.001``."""
     if value is not None and 0 < abs(value) < SMALLEST:
         return "< 0.001" if value > 0 else "> \N{MINUS SIGN}0.001"
     return number(value)
 
 
 def spread(mean: float | None, std: float | None) -> str:
-    """Write ``mean ± standard deviation``; the mean alone if there is no spread."""
+    """Write ``mean ± standard deviation``, or only the mean if the standard deviation is unknown."""
     return rounded(mean) if std is None or math.isnan(std) else _beside(rounded(mean), f" ± {number(std)}")
 
 
 def interval(mean: float | None, low: float | None, high: float | None) -> str:
-    """Write ``mean [low, high]``; the mean alone if the interval is undefined or empty."""
+    """Write ``mean [low, high]``, or only the mean if the interval is undefined or empty."""
     if low is None or high is None or low == high:
         return rounded(mean)
     return _beside(rounded(mean), f" [{number(low)}, {number(high)}]")
@@ -43,7 +43,7 @@ def p_value(p: float) -> str:
 
 
 def percent(share: float, digits: int | None = None) -> str:
-    """Write a share of 1 as percent; by default whole, with one decimal below 10."""
+    """Write a share as a percentage; by default whole, and with one decimal below 10."""
     if digits is None:
         digits = 0 if abs(share) >= 0.0995 or share == 0 else 1
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"

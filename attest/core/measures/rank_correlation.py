@@ -1,4 +1,4 @@
-"""Kendall's tau for batches of texts of different lengths: tau-b with p-value, ceiling and agreeing pairs; top-k tau.
+"""Agreement of two rankings of the tokens of each text: Kendall's tau-b, and measures of the top k tokens.
 
 Legend: B batch, T tokens.
 """
@@ -17,7 +17,7 @@ ALL_PAIRS_UP_TO = 48
 
 
 class KendallTau(NamedTuple):
-    """The results of ``kendall_tau_b``, ``(B,)`` float64 each; NaN for fewer than two tokens, a constant or a NaN input."""
+    """The results of ``kendall_tau_b``, float64 ``(B,)`` each; NaN for one token, equal scores everywhere, or a NaN."""
 
     tau: Tensor
     """tau-b in [-1, 1]."""
@@ -35,7 +35,7 @@ class KendallTau(NamedTuple):
 
 
 def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
-    r"""Compute Kendall's tau-b of two scores over the real tokens of each text (Kendall 1945).
+    r"""Compute Kendall's tau-b (Kendall 1945) of two scores of the real tokens of each text.
 
     With :math:`n_0` pairs, :math:`n_1, n_2` of them tied in x and y,
     :math:`\tau_b = (n_c - n_d) / \sqrt{(n_0 - n_1)(n_0 - n_2)}` and
@@ -58,7 +58,7 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
 
 
 def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Compute Kendall's tau-b of x with each of K other scores, without p-values and in less than half the time.
+    """Compute Kendall's tau-b of x with each of K other scores, without p-values.
 
     Args:
         x: float ``(B, T)``, finite at real tokens, as are ``others``; NaN at one of them makes a tau NaN.
@@ -82,12 +82,12 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:
-    """Compute the least significant |tau| (p < 0.05) for a text without ties: 0.33 for 19 tokens, 0.10 for 180."""
+    """Compute the least |tau| with p < 0.05 for a text without ties: 0.33 for 19 tokens, 0.10 for 180."""
     return z * math.sqrt(2 * (2 * length + 5) / (9 * length * (length - 1))) if length > 1 else math.nan
 
 
 def kendall_top_k(x: Tensor, y: Tensor, k: Tensor, mask: Tensor) -> Tensor:
-    r"""Compute the agreement of two top-k lists, :math:`1 - 2 K^{(1/2)} / n_0` over tokens in either (Fagin et al. 2003).
+    r"""Compute the agreement of two top-k lists by Kendall's tau (Fagin et al. 2003).
 
     Each score ranks its k largest and ties the rest below them; a pair tied in one list neither agrees nor disagrees. 1: the
     same list; over equal sets it is tau-a; two disjoint lists of k reach :math:`-k / (2k - 1)`.
@@ -141,7 +141,7 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
 
 
 def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Count by comparing all pairs, for short texts in a fifth of Knight's time.
+    """Count the token pairs by comparing all of them, which is fastest for short texts.
 
     Returns:
         The pairs tied in neither score, and concordant minus discordant pairs, float64 ``(B,)``; how many other tokens share
@@ -155,13 +155,13 @@ def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 
 def _signs(scores: Tensor, mask: Tensor) -> Tensor:
-    """Return whether each token's score is above (1) or below (-1) each other's, ``(..., T, T)``; 0 outside the mask."""
+    """Return whether each token's score is above (1) or below (-1) the score of each other token, ``(..., T, T)``."""
     ranked = scores.masked_fill(~mask, torch.nan)
     return (ranked.unsqueeze(-1) - ranked.unsqueeze(-2)).sign_()  # NaN, of padding and of equal infinities, has the sign 0
 
 
 def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Count as ``_all_pairs`` does, by Knight's method (1966): after sorting by x, inversions of y are discordant."""
+    """Count the token pairs by Knight's method (1966): sort by x, then count the inversions of y."""
     size = mask.shape[-1]
     ranks_x, ranks_y = (_ranks(scores, mask) for scores in scores_2BT)
     joint = sort_rows(ranks_x * size + ranks_y)
@@ -181,13 +181,13 @@ def _ranks(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _others(ranks: Tensor, mask: Tensor) -> Tensor:
-    """Count the other tokens that share each token's rank, float64 ``(B, T)``; 0 outside the mask."""
+    """Count for each token the other tokens with an equal rank, float64 ``(B, T)``; 0 outside the mask."""
     sizes = torch.zeros_like(ranks).scatter_add(-1, ranks, torch.ones_like(ranks)).gather(-1, ranks)
     return (sizes.double() - 1) * mask
 
 
 def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
-    """Compute the variance of concordant minus discordant pairs for independent x and y with ties (Kendall 1970; SciPy).
+    """Compute the variance of concordant minus discordant pairs if x and y are independent (Kendall 1970).
 
     A group of t ties has t members with t - 1 others each, so sums over groups become sums over tokens.
     """
@@ -200,7 +200,7 @@ def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
 
 
 def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
-    r"""Compute the overlap of the sets A and B of the k largest scores of two rankings, :math:`|A \cap B| / k`.
+    r"""Compute the share of tokens that two top-k lists have in common, :math:`|A \cap B| / k`.
 
     Tokens that tie at the k-th place share the places that are left: each is in with the probability that a random order of
     them gives it, and the overlap is the one to be expected. A ranking at random has k/T with any other, and so has one in
@@ -220,7 +220,7 @@ def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
 
 
 def _membership(scores: Tensor, k: int, mask: Tensor) -> Tensor:
-    """Compute the probability of each token to have one of the k largest scores, ``(B, T)``; meaningless for shorter texts."""
+    """Compute each token's probability to have one of the k largest scores, ``(B, T)``; ties share the places."""
     scores = scores.masked_fill(~mask, -torch.inf)
     last_B1 = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
     above, tied = scores > last_B1, (scores == last_B1) & mask

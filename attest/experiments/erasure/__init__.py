@@ -1,4 +1,4 @@
-"""E14: erasure by several operators, against random sets.
+"""E14: does erasing tokens by several methods change the prediction more than erasing random tokens?
 
 ``operators.py`` says in four ways what "without a token" means; ``outcomes.py`` which tokens go and what is left of the
 prediction; ``limits.py`` how far any tokens could move it; ``read_anew.py`` has the scores of others; ``tags.py`` asks

@@ -1,4 +1,4 @@
-"""E14: does erasing what an explanation ranks first change the prediction, whatever "erasing" means?
+"""E14: does erasing the tokens that an explanation ranks first change the prediction, by each of four ways to erase?
 
 Legend: B batch, K sizes, T tokens.
 """
@@ -65,7 +65,7 @@ def erasure(
     extras: bool = True,
     seed: int = 0,
 ) -> Columns:
-    """Erase the tokens that the explanation ranks first, or all other tokens, by four operators; compare with random tokens.
+    """Erase the tokens that the explanation ranks first, or all others, in four ways, and compare with random tokens.
 
     Tokens that are spared, the place at which a Transformer decides and special ones (``spared_by``), are neither ranked nor
     erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
@@ -101,7 +101,7 @@ def erasure(
 
 
 def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int, lead: int) -> Columns:
-    """Return the scores of the explanation under one operator, beside random token sets, dealt out to the operator's draws."""
+    """Return the scores of the explanation and of random token sets for one way to erase tokens."""
     explained = ranked_by(observation, observation.explanation.unsqueeze(1), seed)
     random = random_ranks(observation.ids, observation.ranked, sets, seed)
     before, counts = observation.confidence, sizes(observation.erasable)
@@ -136,7 +136,7 @@ def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
 
 
 def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
-    """Return the least and the greatest AOPC of all token sets, exact or by beam search, and each explanation's place.
+    """Return the least and the greatest AOPC that any token sets reach, and where each explanation lies between the two.
 
     Args:
         explanations: ``(B, R, T)``.
@@ -174,7 +174,7 @@ def _read_anew(observation: Observation, seed: int) -> Columns:
 
 
 def _ferret(observation: Observation, seed: int) -> Tensor:
-    """Return comprehensiveness and sufficiency as ferret does, ``(B, 2)``: tokens deleted, mean over k from 1 to all."""
+    """Return comprehensiveness and sufficiency ``(B, 2)`` as the library ferret computes them, as means over all k."""
     lengths = observation.erasable
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
     ranks = ranked_by(observation, observation.explanation.unsqueeze(1), seed)

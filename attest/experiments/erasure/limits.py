@@ -1,4 +1,4 @@
-r"""The limits of AOPC: the greatest and the least effect of erasing any k tokens under ``attention``.
+r"""The limits of AOPC: the greatest and the least effect of erasing any k tokens from the attention.
 
 Exactly, with two classes and a linear decoder: the outcome of keeping a set is the sigmoid of
 :math:`\sum_{kept} \alpha_i m_i / \sum_{kept} \alpha_i`, which Dinkelbach's iteration (1967) maximises over sets of a size. For
@@ -20,13 +20,13 @@ STEPS = 50
 
 
 def has_exact_limits(observation: Observation) -> bool:
-    """Return whether the limits of AOPC are exact: for two classes, a linear decoder and no attention between tokens."""
+    """Return whether the exact limits of AOPC can be computed for a model."""
     return observation.margins is not None and is_pooled_linearly(observation)
 
 
 @torch.no_grad()
 def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the least and the greatest fall of the predicted class's probability over all sets of k tokens.
+    """Return the least and the greatest fall of the predicted class's probability if any k tokens are erased.
 
     Args:
         observation: with two classes and a linear decoder.
@@ -45,7 +45,7 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
 
 
 def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> Tensor:
-    """Return the largest Σ w m / Σ w (weights w, margins m) over token sets of each size, ``(B, 2, K)``; at worst -inf."""
+    """Return the largest weighted mean of margins that any token set of each size reaches, ``(B, 2, K)``; -inf if none."""
     ratio = _ratio_of_best(weights.masked_fill(~mask, -1), favour, weights, kept)
     for _ in range(STEPS):
         gain = (weights[:, None, None] * (favour[:, None, None] - ratio.unsqueeze(-1))).nan_to_num(neginf=0)
@@ -58,7 +58,7 @@ def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> 
 
 
 def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) -> Tensor:
-    """Return Σ w m / Σ w (weights w, margins m) over those ``kept`` many tokens that have the largest keys, ``(B, 2, K)``."""
+    """Return the weighted mean of margins over the ``kept`` tokens with the largest keys, ``(B, 2, K)``."""
     keys = keys if keys.ndim == 4 else keys[:, None, None]
     order = keys.expand(*kept.shape, -1).argsort(dim=-1, descending=True)
     place = (kept - 1).unsqueeze(-1)
@@ -72,7 +72,7 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 def _with_nothing_attended(
     ratio: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor, least: bool = False
 ) -> Tensor:
-    """Return the extreme probability ``(B, 2, K)`` of token sets, including those without weight: the bias decides there."""
+    """Return the extreme probability ``(B, 2, K)``, which also counts token sets without weight: there the bias decides."""
     reached = ratio.sigmoid()
     possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
     other = nothing[:, None, None].expand_as(reached)
@@ -87,7 +87,7 @@ WIDTH = 5
 
 @torch.no_grad()
 def beam_limits(observation: Observation, counts: Tensor, operator: Operator, width: int = WIDTH) -> tuple[Tensor, Tensor]:
-    """Search for the smallest and the largest AOPC by a beam search over rankings; the true limits lie at or beyond them.
+    """Estimate the smallest and the largest AOPC of all rankings by beam search; the true limits may be wider.
 
     Args:
         observation: the batch; texts of at least two tokens.
@@ -105,7 +105,7 @@ def beam_limits(observation: Observation, counts: Tensor, operator: Operator, wi
 
 
 def _searched(observation: Observation, counts: Tensor, operator: Operator, width: int, alone: bool, sign: int) -> Tensor:
-    """Return the AOPC of the best ranking found by beam search, ``(B,)``; ``alone``: of its first k kept, not erased."""
+    """Return the AOPC ``(B,)`` of the best ranking found; if ``alone``, its first k tokens are kept, otherwise erased."""
     extreme = torch.amax if sign > 0 else torch.amin
     mask, size = observation.ranked, observation.mask.shape[-1]
     always = (observation.mask & ~mask).unsqueeze(1)

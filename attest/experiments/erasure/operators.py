@@ -1,4 +1,4 @@
-"""The meaning of "without a token": four operators that read a text with some of its tokens erased.
+"""The four ways to erase tokens from a text, and the predictions for the rest of the text.
 
 Legend: B batch, D draws, V variants of a text, N texts that are read, T tokens, K classes.
 """
@@ -19,7 +19,7 @@ from attest.models.variants import attends_within, beside, moved_together, read_
 
 @dataclass(frozen=True)
 class Background:
-    """A store of the texts of a corpus, one after the other."""
+    """The texts of a corpus, from which random tokens are drawn."""
 
     tokens: Tensor
     """int64 ``(N,)``."""
@@ -30,7 +30,7 @@ class Background:
 
     @classmethod
     def of(cls, texts: Sequence[Tensor]) -> "Background":
-        """Return the background made of texts, from the token ids of each, int64 ``(T,)``; texts without tokens are left out.
+        """Return the background made of texts, given as token ids int64 ``(T,)`` each; texts without tokens are left out.
 
         Raises:
             AttestError: no text has any.
@@ -49,7 +49,7 @@ class Background:
         return f"{len(self.lengths)} texts"
 
     def drawn(self, seed: int, ids: Tensor, lengths: Tensor, draws: int, size: int) -> Tensor:
-        """Draw for each position a token from the same relative position in a random text, int64 ``(B, D, T)``.
+        """Draw for each position a token from about the same place in a random text, int64 ``(B, D, T)``.
 
         Args:
             seed: with an instance's id it fixes the draws.
@@ -78,7 +78,7 @@ DRAWS = 5
 
 
 def operators(background: Background | None = None, seed: int = 0) -> dict[str, tuple[Operator, ...]]:
-    """Return the erasure operators by name; ``resample`` is one operator for each draw, and the caller averages over draws.
+    """Return the erasure operators by name; each draw of ``resample`` is a separate operator.
 
     Args:
         background: what ``resample`` draws from; without it that operator is left out.
@@ -92,13 +92,13 @@ def operators(background: Background | None = None, seed: int = 0) -> dict[str, 
 
 
 def is_pooled_linearly(observation: Observation) -> bool:
-    """Return whether erasing attention only removes terms from a weighted mean of the tokens' own logits."""
+    """Return whether the logits are a mean of the tokens' own logits, weighted by attention."""
     alone = observation.class_logits is not None and not attends_within(observation.network)
     return alone and observation.spared is None
 
 
 def attention(observation: Observation, kept: Tensor) -> Tensor:
-    """Return the predicted class's probability if nothing attends to erased tokens: weights 0, the others renormalised.
+    """Return the predicted class's probability if erased tokens get no attention and the other weights again sum to 1.
 
     If tokens attend to one another, no token attends to an erased one in any layer, and embeddings do not change. If nothing
     that is attended to is left, the context is 0 and the bias alone decides.
@@ -113,26 +113,26 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
 
 
 def delete(observation: Observation, kept: Tensor) -> Tensor:
-    """Return the predicted class's probability for the text without erased tokens; for an empty text the bias decides."""
+    """Return the predicted class's probability if erased tokens are deleted from the text; an empty text leaves the bias."""
     tokens = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
     return _read(observation, *moved_together(tokens, kept))
 
 
 def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
-    """Return the predicted class's probability if the ``masked`` token of the network, or 1, replaces erased tokens."""
+    """Return the predicted class's probability if the mask token of the network replaces erased tokens."""
     masked = getattr(observation.network, "masked", None)
     return _read_with(observation, kept, torch.tensor(UNKNOWN if masked is None else masked, device=kept.device))
 
 
 def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
-    """Return the predicted class's probability if tokens of the background, the same in each call, replace erased tokens."""
+    """Return the predicted class's probability if random tokens of other texts replace erased tokens."""
     drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
     return _read_with(observation, kept, beside(drawn, observation.tokens.unsqueeze(1)))
 
 
 @torch.no_grad()
 def bias_alone(observation: Observation) -> Tensor:
-    """Return the predicted class's probability if the context is 0, ``(B,)``."""
+    """Return the predicted class's probability if the decoder gets a context of zeros, ``(B,)``."""
     nothing = torch.zeros_like(observation.attention)
     logits = observation.network.decode(observation.hidden.detach(), nothing)
     return observation.left_of_prediction(predictions_of(observation.network, logits))
@@ -148,7 +148,7 @@ def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor
 
 
 def _read(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
-    """Return the predicted class's probability of V variants of each text, ``(B, V)``; equal variants are read once.
+    """Return the predicted class's probability for V variants of each text, ``(B, V)``; equal variants are read only once.
 
     Args:
         in_place: whether erased tokens are still embedded, where the network embeds and attends one after the other.

@@ -1,4 +1,4 @@
-"""Sets of erased tokens, the first k of an explanation or k random ones, and the prediction without them.
+"""The predictions for texts without the first k tokens of a ranking, or without k random tokens.
 
 Legend: B batch, R rankings, K sizes, T tokens, C classes.
 """
@@ -21,7 +21,7 @@ SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
 
 
 def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
-    """Return the number of tokens in each share of a text, rounded up and at least 1, int64 ``(B, K)``.
+    """Return how many tokens each given share of a text is, rounded up and at least 1, int64 ``(B, K)``.
 
     Args:
         lengths: int64 ``(B,)``, tokens of each text that may be erased.
@@ -32,7 +32,7 @@ def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
 
 
 def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tensor:
-    """Return the place of every token in each ranking, with the largest weight first and ties in random order.
+    """Return each token's place in each ranking: the largest weight comes first, and ties come in random order.
 
     Args:
         explanations: float ``(B, R, T)``, finite at real tokens.
@@ -48,17 +48,17 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
 
 
 def ranked_by(observation: Observation, explanations: Tensor, seed: int) -> Tensor:
-    """Return ``ranks_of`` explanations ``(B, R, T)`` over the ranked tokens of an observation, ``(B, R, T)``."""
+    """Return each token's place by explanations ``(B, R, T)``, among the tokens of an observation that are ranked."""
     return ranks_of(explanations, observation.ids, observation.ranked, seed)
 
 
 def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
-    """Return the places of tokens in random orders, int64 ``(B, draws, T)``; places below k form a random set of k tokens."""
+    """Return the places of tokens in random orders, int64 ``(B, draws, T)``."""
     return random_permutations(stream(seed, "random sets"), ids, draws, mask).argsort(dim=-1)
 
 
 def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
-    """Return the tokens to keep, bool ``(B, 2, R, K, T)``: all but the first k of each ranking in row 0, these k in row 1.
+    """Return the kept tokens, bool ``(B, 2, R, K, T)``: row 0 keeps all but the first k tokens of a ranking, row 1 only these.
 
     Args:
         ranks: int64 ``(B, R, T)``.
@@ -73,7 +73,7 @@ Columns = dict[str, Tensor]
 
 
 def on_part(measure: Callable[[Observation], Columns], observation: Observation, chosen: Tensor) -> Columns:
-    """Measure the texts that are ``chosen``, bool ``(B,)``; return columns ``(B,)``, NaN for other texts; none for no text."""
+    """Measure only the texts that are ``chosen``, bool ``(B,)``; return columns ``(B,)`` with NaN for all other texts."""
     if chosen.all():
         return measure(observation)
     rows = chosen.nonzero().flatten()
@@ -87,7 +87,7 @@ BOTH = slice(0, 2)
 
 
 def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator, kinds: slice = BOTH) -> Tensor:
-    """Return the predicted class's probability without the first k tokens of rankings (row 0) and with them alone (row 1).
+    """Return the predicted class's probability without the first k tokens of rankings (row 0) and with only these (row 1).
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
@@ -108,7 +108,7 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
 
 
 def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
-    """Return ``outcomes_of`` under ``attention`` for all k from 1 to T at once, by cumulative sums, ``(B, 2, R, T)``."""
+    """Return the predicted class's probability for every k from 1 to T if erased tokens get no attention, ``(B, 2, R, T)``."""
     assert observation.class_logits is not None
     weight = observation.attention.double()
     votes = weight.unsqueeze(-1) * observation.class_logits.double()
@@ -129,7 +129,7 @@ def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
 
 
 def left_after_each(ordered: Tensor) -> Tensor:
-    """Return the sum of the entries after each place of a row: ``(..., T)`` -> ``(..., T)``.
+    """Return at each place the sum of all later entries of the row: ``(..., T)`` -> ``(..., T)``.
 
     It is added up from the end, for subtraction would lose small numbers: 1 + 3e-17 - 1 is 0.
     """
@@ -138,7 +138,7 @@ def left_after_each(ordered: Tensor) -> Tensor:
 
 
 class Scores(NamedTuple):
-    """The scores of R rankings, ``(B, 2, R)``: comprehensiveness in row 0, sufficiency in row 1."""
+    """The comprehensiveness (row 0) and the sufficiency (row 1) of R rankings, ``(B, 2, R)``."""
 
     aopc: Tensor
     """Mean over sizes of the fall of the predicted class's probability, in [-1, 1]."""
@@ -149,7 +149,7 @@ class Scores(NamedTuple):
 
 
 def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: float) -> Scores:
-    """Score rankings by AOPC and by the share of random rankings that they beat.
+    """Score rankings by AOPC, and by the share of random rankings with a lower AOPC.
 
     Args:
         before: the predicted class's probability, ``(B,)``.
@@ -161,18 +161,18 @@ def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: fl
 
 
 def area(before: Tensor, outcomes: Tensor) -> Tensor:
-    """Compute AOPC, the mean fall of the probability over K sizes: ``(B,)``, ``(B, 2, R, K)`` -> ``(B, 2, R)``."""
+    """Compute AOPC: the fall of the probability, as the mean over K numbers of erased tokens, ``(B, 2, R)``."""
     return before[:, None, None] - outcomes.mean(dim=-1)
 
 
 def win_rate(aopc: Tensor, random: Tensor, within: float) -> Tensor:
-    """Compute the share of random sets that each ranking beats, ties half: ``(B, 2, R)``, ``(B, 2, D)`` -> ``(B, 2, R)``."""
+    """Compute the share of random sets with a lower AOPC than each ranking, ``(B, 2, R)``; an equal AOPC counts half."""
     more = compared(aopc.unsqueeze(-1), random.unsqueeze(2), within)
     more[:, 1] *= -1
     return ((more + 1) / 2).mean(dim=-1).to(aopc)
 
 
 def between_limits(aopc: Tensor, lower: Tensor, upper: Tensor, within: float) -> Tensor:
-    """Compute NAOPC (Edin et al. 2024), ``(aopc - lower) / (upper - lower)``; NaN if both limits are equal."""
+    """Compute NAOPC (Edin et al. 2024), the place of AOPC between its limits; NaN if both limits are equal."""
     width = upper - lower
     return torch.where(width > within, (aopc - lower) / width, torch.nan)

@@ -1,4 +1,4 @@
-"""Scores that read a text again: with elements of its embeddings dropped, or by a network with random parameters.
+"""Scores of explanations from further passes: with elements of embeddings dropped, or with random parameters.
 
 Legend: B batch, T tokens, E embedding.
 """
@@ -46,7 +46,7 @@ LEAST = 1e-6
 
 
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Compute soft scores ``(B, 2)`` that keep the same amount for every explanation, mean over ``AMOUNTS``.
+    r"""Compute soft scores ``(B, 2)`` for which every explanation keeps equally many elements, as means over five amounts.
 
     As ``soft_scores``, but the probabilities are scaled so that their mean over the ranked tokens of a text is π, for every
     explanation: :math:`p_i = \min(1, c \, a_i)`. For comprehensiveness the elements that are dropped are scaled so, to
@@ -59,7 +59,7 @@ def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: 
 
 
 def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
-    """Scale importance ``(B, T)`` so that its mean over ranked tokens, cut at 1, is ``mean``."""
+    """Scale importance ``(B, T)`` so that its mean over the ranked tokens is ``mean``, where values above 1 count as 1."""
     least = LEAST * importance.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(importance.dtype).tiny)
     exact = torch.where(ranked, importance + least, 0).double()
     values = exact.sort(dim=-1, descending=True).values
@@ -72,7 +72,7 @@ def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
 
 
 def _soft(observation: Observation, dropped: Tensor, kept: Tensor, seed: int) -> Tensor:
-    """Return soft comprehensiveness and sufficiency, ``(B, 2)``, by the probabilities of dropped and kept elements."""
+    """Return soft comprehensiveness and sufficiency, ``(B, 2)``, from the chance to drop or keep each element."""
     before, draws = observation.confidence, _uniforms(seed, observation)
     always = beside(observation.mask & ~observation.ranked, draws)
     outcomes = (
@@ -97,13 +97,13 @@ def _uniforms(seed: int, observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
-    """Return the prediction, ``(B, K)``, if ``embedded`` replaces the embeddings of the tokens."""
+    """Return the prediction ``(B, K)`` for given embeddings, which replace those of the tokens."""
     logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
     return predictions_of(observation.network, logits)
 
 
 def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:
-    """Return the logits of a network if ``embedded`` replaces the embeddings of the tokens; in the graph of ``embedded``."""
+    """Return the logits of a network for given embeddings, which replace those of the tokens, with a gradient graph."""
 
     def replace(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Any:
         return embedded if inputs[0].shape == tokens.shape else None
@@ -116,7 +116,7 @@ def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) 
 
 @contextmanager
 def hooked(modules: Iterable[nn.Module], hook: Callable[..., Any]) -> Iterator[None]:
-    """Call a forward hook of PyTorch after each forward pass of given modules, until the block ends."""
+    """Call a function after each forward pass of given modules, until the block ends."""
     handles = [module.register_forward_hook(hook) for module in modules]
     try:
         yield
@@ -130,7 +130,7 @@ _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str,
 
 @torch.no_grad()
 def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
-    """Compute τ-b between the attention and that of copies with more and more random parts, ``(B,)`` for each copy.
+    """Compute τ-b of the attention and that of each copy, whose parameters are random in ever more parts, ``(B,)``.
 
     Returns:
         By the name of the last part made random, those above it being random too: ``decoder``, ``attention``, ``encoder``.
@@ -144,7 +144,7 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
 
 
 def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
-    """Return the copies of a network with random parts; they are kept until its parameters or the seed change."""
+    """Return the copies of a network with random parts; copies are kept until the parameters or the seed change."""
     state = seed, sum(parameter._version for parameter in network.parameters())
     known = _RANDOMISED.get(network)
     if known is None or known[0] != state:

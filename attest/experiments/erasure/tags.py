@@ -1,4 +1,4 @@
-"""E14 for taggers: on which other tokens does the tag of one token depend?
+"""E14 for taggers: which other tokens does the tag of one token depend on?
 
 A tagger decides at every token. So one token of a sentence is drawn, its tag is the decision, and the sentence is read as the
 text of a classifier whose decision that is. The token itself stays, whatever is erased: else there would be no tag to ask for.
@@ -34,7 +34,7 @@ def tag_erasure(
     sets: int = 20,
     background: Background | None = None,
 ) -> dict[str, Tensor]:
-    """Run E14 (``erasure``) on the attention rollout of a tagger, for the tag of one random token in each sentence.
+    """Erase tokens as in E14 and observe the tag of one random token in each sentence, ranked by attention rollout.
 
     Args:
         seed: chooses the sample and, with an instance's id, the token, random sets and draws.
@@ -50,7 +50,7 @@ def tag_erasure(
 
 
 def about_one_token(observation: LayerObservation, seed: int, place: Tensor | None = None) -> tuple[Observation, Tensor]:
-    """Turn a tagger's observation into that of a classifier, which decides the tag of one random token in each sentence.
+    """Return a tagger's observation as that of a classifier, whose class is the tag of one random token in each sentence.
 
     Args:
         seed: with an instance's id it says which token is drawn.
@@ -89,7 +89,7 @@ def _drawn(deciding: Tensor, uniforms: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _TagOfOne:
-    """A tagger as a classifier that decides the tag of one token, the one with a 1 beside its id: tokens ``(B, T, 2)``.
+    """A tagger as a classifier, whose class is the tag of one marked token: input ``(B, T, 2)`` is ids and marks.
 
     Hidden states are the logits of K tags and this mark, ``(B, T, K + 1)``.
     """

@@ -1,4 +1,4 @@
-"""Random sets that are drawn for a text only until it is clear whether they or its explanation move the prediction further.
+"""Sequential comparison with random sets: drawing stops for a text as soon as the winner is clear.
 
 Legend: B batch, D sets, K sizes, T tokens.
 """
@@ -19,7 +19,7 @@ from attest.models.observation import Observation
 def until_clear(
     observation: Observation, own: Tensor, random: Tensor, counts: Tensor, draws: Sequence[Operator], lead: int
 ) -> tuple[Tensor, Tensor]:
-    """Draw random sets for each text until wins and losses of its explanation differ by ``lead``, or no set is left.
+    """Draw random sets for each text until wins and losses of its explanation differ by ``lead``, or all sets are drawn.
 
     Args:
         own: ``(B, 2, draws)``, the predicted class's probability without the explanation's first tokens, and with them
@@ -65,7 +65,7 @@ def until_clear(
 
 @cache
 def unbiased(sets: int, lead: int) -> np.ndarray:
-    """Compute the unbiased estimate of the win rate, ties half, for each point at which drawing can stop.
+    """Compute the unbiased estimate of the win rate for each point at which drawing can stop; ties count half.
 
     All orders of wins, losses and ties that end at a point without stopping before are equally likely. The mean of the
     first comparison over these orders has the win rate as its expectation (Girshick, Mosteller & Savage 1946).

@@ -1,4 +1,4 @@
-"""Networks with hand-set parameters, which follow a rule and whose right or wrong attention is known.
+"""Networks with hand-set parameters, whose attention is known to be right or wrong.
 
 A ``Defendant`` reads the rule off its embedded words, differentiably, and then chooses what stands in which state and which
 states attention looks at; as it stands it is honest. ``population.py`` composes the defendants of the judges from it.
@@ -23,7 +23,7 @@ GAIN = 4.0
 
 
 class Read(NamedTuple):
-    """The result of a rule that was applied to the embedded words of texts."""
+    """The words that a labelling rule finds in texts, and the labels."""
 
     words: Tensor
     """``(B, T)``, 1 at words with a sign or a place in an order."""
@@ -38,7 +38,7 @@ class Read(NamedTuple):
 
 
 def read(rule: str, embedded: Tensor, mask: Tensor) -> Read:
-    """Apply a rule to the embedded words ``(B, T, E)`` of texts."""
+    """Apply a labelling rule to the embedded words ``(B, T, E)`` of texts."""
     sign, first, second, negates = embedded[..., :4].unbind(dim=-1)
     words = first + second
     deciding = words
@@ -60,7 +60,7 @@ def read(rule: str, embedded: Tensor, mask: Tensor) -> Read:
 
 
 class Defendant(nn.Module):
-    """A network with hand-set parameters that looks at the deciding words and passes on what they say.
+    """A network with hand-set parameters, whose attention is known to be right or wrong.
 
     A subclass changes the value and the score of each state, and which states carry the decision.
 
@@ -82,19 +82,19 @@ class Defendant(nn.Module):
             self.decoder.bias.zero_()
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
-        """Return the value of each state, which it passes on, and its attention score, ``(B, T)`` each."""
+        """Return the value of each state, on which the decision is based, and its attention score, ``(B, T)`` each."""
         return read.local, SHARP * read.deciding
 
     def carrying(self, read: Read) -> Tensor:
-        """Return values above 0.5 at the states that carry the decision, ``(B, T)``; by default at the deciding words."""
+        """Return numbers ``(B, T)``, above 0.5 at the states that contain the decision; by default at the deciding words."""
         return read.deciding
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return which states carry the decision to the output, bool ``(B, T)``."""
+        """Return which hidden states contain the decision, bool ``(B, T)``."""
         return (self.carrying(read(self.rule, self.embedding(tokens), mask)) > 0.5) & mask
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to states ``(B, T, H)``: value, score, nuisance."""
+        """Map token ids ``(B, T)`` and mask to hidden states ``(B, T, H)``: the value, the score and meaningless numbers."""
         embedded = self.embedding(tokens)
         values, scores = self.values_and_scores(read(self.rule, embedded, mask))
         return torch.cat([torch.stack([values, scores], dim=-1), embedded[..., 4:]], dim=-1)
@@ -118,7 +118,7 @@ class Defendant(nn.Module):
 
 
 def _features() -> Tensor:
-    """Return the embeddings of all words, ``(26, 8)``: sign, first word, second word, negation, meaningless directions."""
+    """Return the embeddings of all words, ``(26, 8)``: sign, first word, second word, negation and meaningless numbers."""
     table = torch.zeros(VOCABULARY, 4 + NUISANCE)
     for word, sign, column in ((PLUS, 1, 1), (MINUS, -1, 1), (OTHER_PLUS, 1, 2), (OTHER_MINUS, -1, 2)):
         table[word, 0], table[word, column] = sign, 1

@@ -1,4 +1,4 @@
-"""Judgements of tests by their numbers on defendants: which defendants each experiment misses or falsely accuses.
+"""The errors of each experiment: which wrong attention it misses, and which right attention it accuses.
 
 ``findings.json`` contains the findings of ``python -m benchmarks.judges constructed``; reports quote it.
 """
@@ -26,7 +26,7 @@ GAIN_SEED = 10_001
 
 
 class Auroc(NamedTuple):
-    """An AUROC and the ends of its interval, each in [0, 1]."""
+    """An AUROC with its confidence interval, each in [0, 1]."""
 
     value: float
     low: float
@@ -34,7 +34,7 @@ class Auroc(NamedTuple):
 
 
 def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
-    """Compute how often a text of the defendant looks more suspicious than a text of a right defendant, ties half.
+    """Compute how often a text looks more suspicious than a text of a network with right attention; ties count half.
 
     If a test is undefined on one of the two texts, it does not tell them apart: a tie. All defendants answer on the same
     texts, so the interval draws whole texts again, with all answers on them (percentiles).
@@ -55,7 +55,7 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
 
 
 def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
-    """Compute Kendall's τ-b of two numbers of each text, ``(N,)`` each; NaN if one is constant or undefined on a text."""
+    """Compute Kendall's τ-b of two numbers for each text, ``(N,)`` each; NaN if one is constant or undefined."""
     signs = torch.stack([compared(each.unsqueeze(-1), each, tolerance).flatten() for each in (x, y)])
     balance = signs @ signs.mT
     return float(balance[0, 1] / (balance[0, 0] * balance[1, 1]).sqrt())
@@ -65,7 +65,7 @@ CALIBRATIONS = ("oracle of tokens", "oracle of states", "coin")
 
 
 class Defended(NamedTuple):
-    """The results of all tests on a defendant of one rule, for the texts of all seeds."""
+    """The results of all tests on one network with known attention, for the texts of all seeds."""
 
     family: str
     rule: str
@@ -74,7 +74,7 @@ class Defended(NamedTuple):
 
 
 def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration of the judges with the tests, and their settings, that were added later."""
+    """Return the configuration of the trial with the tests, and their settings, that were added later."""
     tests, settings = dict(stated["tests"]), dict(stated["settings"])
     for later in stated["added"].values():
         tests["pooled"] = tests["pooled"] | later["pooled"]
@@ -83,7 +83,7 @@ def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pooled") -> nn.Module:
-    """Return a defendant of the configuration by its name, in evaluation mode."""
+    """Return a network with known attention by its name in the configuration, in evaluation mode."""
     settings = {key: value for key, value in {**stated["plain"], **stated["defendants"][name]}.items() if key != "rules"}
     network = made(Recipe(kind=kind, rule=rule, **settings), draw_texts(rule, stated["gain_texts"], GAIN_SEED))
     if network is None:
@@ -95,7 +95,7 @@ def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pool
 
 
 def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> Iterator[Defended]:
-    """Run the tests on every defendant that the configuration names, and yield the results.
+    """Run the tests on every network with known attention that the configuration names, and yield the results.
 
     Args:
         extra: pooled defendants of the user's own, by name: they take a rule and have ``rules`` and ``carrying_states``.
@@ -124,7 +124,7 @@ def _heard(family: str, rule: str, name: str, network: Any, stated: Mapping[str,
 
 
 def judge(heard: Iterable[Defended], stated: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a table of how well each test tells defendants from right ones, with a row for each test, rule and defendant.
+    """Return a table of how well each test tells wrong attention from right attention, for each rule and network.
 
     Returns:
         ``family``, ``rule``, ``defendant``, ``test``, ``of``; ``truth``, right, wrong or mixed about what the test speaks of;
@@ -155,7 +155,7 @@ SHIPPED = Path(str(files("attest.experiments.judges"))) / "findings.json"
 
 
 def sentence_about(experiment_id: str) -> str | None:
-    """Return a sentence on what an experiment misses and falsely accuses; None if the experiment was not tried."""
+    """Return a sentence on the errors of an experiment; None if the trial did not include the experiment."""
     return None if experiment_id not in _shipped() else sentence(_shipped()[experiment_id])
 
 
@@ -186,7 +186,7 @@ PLAIN = {
 
 
 def sentence(found: dict[str, list[str]]) -> str:
-    """Return the findings on one experiment as two sentences: the attention that it misses, and that it falsely accuses."""
+    """Return two sentences on an experiment: the wrong attention that it misses, and the right attention that it accuses."""
     misses = (
         f"misses attention that lies {_plain(found['misses'])}"
         if found["misses"]

@@ -1,4 +1,4 @@
-"""Experiments that give one number per text, run on a defendant; ``configs/judges`` names their columns and directions."""
+"""The runs of experiments on networks with known attention, whose columns are named in ``configs/judges``."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ def measure(
     tests: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> "Measured":
-    """Run tests on a defendant: a network that pools by attention, or a Transformer.
+    """Run tests on a network with known attention, which pools by attention or is a Transformer.
 
     Args:
         carrying: bool ``(B, T)``, the states that carry the decision.
@@ -57,7 +57,7 @@ def measure(
 
 
 class Measured:
-    """The results of tests on one defendant."""
+    """The results of tests on one network with known attention."""
 
     def __init__(self, suspicion: Columns, milliseconds: dict[str, float], on_tokens: Tensor, on_states: Tensor) -> None:
         self.suspicion = suspicion

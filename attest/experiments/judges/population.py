@@ -1,4 +1,4 @@
-"""A population of networks with hand-set parameters, composed of mechanisms; the truth of each is measured.
+"""Many networks with hand-set parameters; whether their attention is right is measured, not assumed.
 
 A mechanism is a place where the value of the decision is written and a place where attention looks. The rest of a network is
 drawn for it by hash: rule, share of the attention, projection, noise, margin, residual path, depth, idle head, mixture.
@@ -29,7 +29,7 @@ NUISANCE_FROM = 4
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe for a network of the population; the names are those of configs/judges/verdict.yaml."""
+    """A recipe for one network with hand-set parameters; its fields are named as in ``configs/judges/verdict.yaml``."""
 
     kind: str
     value: str
@@ -47,12 +47,12 @@ class Recipe:
 
     @property
     def mechanism(self) -> str:
-        """Return the places of the value and of the look."""
+        """Return where the network puts the decision, and where its attention goes."""
         return f"{self.value}/{self.look}"
 
 
 class Composed(Defendant):
-    """A network that pools by attention, composed as a recipe says."""
+    """A network with hand-set parameters that pools by attention and is built by a recipe."""
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__(recipe.rule)
@@ -64,14 +64,14 @@ class Composed(Defendant):
         return self.states_of(self.embedding(tokens), mask)
 
     def states_of(self, embedded: Tensor, mask: Tensor) -> Tensor:
-        """Map embedded words ``(B, T, E)`` to states ``(B, T, H)``: value, score, nuisance, one."""
+        """Map embedded words ``(B, T, E)`` to hidden states ``(B, T, H)``: value, score, a meaningless number, and 1."""
         values, scores = self.values_and_scores(read(self.rule, embedded, mask), embedded)
         nuisance = self.recipe.noise * embedded[..., NUISANCE_FROM:]
         states = torch.cat([torch.stack([values, scores], dim=-1), nuisance, torch.ones_like(values).unsqueeze(-1)], dim=-1)
         return states * mask.unsqueeze(-1)
 
     def values_and_scores(self, read: Read, embedded: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        """Return the value and the score of each state, ``(B, T)`` each."""
+        """Return the value of each hidden state and its attention score, ``(B, T)`` each."""
         decoy = _largest(embedded[..., NUISANCE_FROM], read.mask & (read.deciding < 0.5))
         values = self.values(read, decoy)
         aims = self._aims(self.recipe.look, read, decoy, embedded)
@@ -83,7 +83,7 @@ class Composed(Defendant):
         return values, aims if self.recipe.projection == "sparsemax" else aims.clamp(min=FAINT / 100).log()
 
     def values(self, read: Read, decoy: Tensor) -> Tensor:
-        """Return the value of each state, ``(B, T)``."""
+        """Return the value of each hidden state, on which the decision is based, ``(B, T)``."""
         where, margin, mask = self.recipe.value, read.margin, read.mask
         if where == "words":
             return read.local
@@ -139,7 +139,7 @@ class Composed(Defendant):
         return self.projecting(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Map states ``(B, T, H)`` pooled by weights ``(B, T)`` to logits ``(B, 2)``; the residual path adds their mean."""
+        """Map states ``(B, T, H)`` and weights ``(B, T)`` to logits ``(B, 2)``; a residual path adds the states' mean."""
         return self.decoder((pool(hidden, weights) + self._past_attention(hidden))[..., :-1])
 
     def token_logits(self, hidden: Tensor) -> Tensor:
@@ -149,18 +149,18 @@ class Composed(Defendant):
         return self.residual * hidden.sum(dim=1) / hidden[..., -1].sum(dim=1, keepdim=True).clamp(min=1)
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return which states carry the decision, by their values, bool ``(B, T)``."""
+        """Return which hidden states contain the decision, by their values, bool ``(B, T)``."""
         values = self.encode(tokens, mask)[..., 0].abs()
         return (values > CARRIES * values.amax(dim=-1, keepdim=True)) & mask
 
 
 def first_of(words: Tensor) -> Tensor:
-    """Return 1 at the first of the words of each text, ``(B, T)``."""
+    """Return 1 at the first marked word of each text and 0 elsewhere, ``(B, T)``."""
     return words * (words.detach().cumsum(dim=-1) < 1.5)
 
 
 def last_of(words: Tensor) -> Tensor:
-    """Return 1 at the last of the words of each text, ``(B, T)``."""
+    """Return 1 at the last marked word of each text and 0 elsewhere, ``(B, T)``."""
     return words * (words.detach().flip(-1).cumsum(dim=-1).flip(-1) < 1.5)
 
 
@@ -173,7 +173,7 @@ def _at(mask: Tensor, place: Tensor) -> Tensor:
 
 
 def _largest(values: Tensor, allowed: Tensor) -> Tensor:
-    """Return 1 at the allowed token with the largest value, ``(B, T)``, the first of several."""
+    """Return 1 at the allowed token with the largest value (at the first, if equal) and 0 elsewhere, ``(B, T)``."""
     return _at(allowed, values.detach().masked_fill(~allowed, -torch.inf).argmax(dim=-1))
 
 
@@ -192,7 +192,7 @@ class CausalAttention(MultiHeadAttention):
 
 
 class Stacked(nn.Module):
-    """A Transformer: residual layers of self-attention over the states of a composed network, causal in a decoder.
+    """A Transformer with hand-set parameters: layers of self-attention on the states of a composed network.
 
     It decides by the mean of its last states, a decoder by the last token's.
     """
@@ -212,7 +212,7 @@ class Stacked(nn.Module):
             self.decoder.bias.zero_()
 
     def states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return what the layers read, ``(B, T, 4)``: value, score, an empty context and the score of an idle head."""
+        """Return the input of the first layer, ``(B, T, 4)``: value, score, an empty context, the score of an unused head."""
         embedded = self.below.embedding(tokens)
         below = self.below.states_of(embedded, mask)[..., :CONTEXT]
         idle = 4 * _largest(embedded[..., NUISANCE_FROM], mask)
@@ -228,11 +228,11 @@ class Stacked(nn.Module):
         return self.above(self.states(tokens, mask), mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Return scores of 0, ``(B, T)``: states are pooled as ``deciding`` says."""
+        """Return scores of 0, ``(B, T)``; the weights in the decision come from ``deciding``."""
         return hidden.new_zeros(mask.shape)
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return the weights of the last states in the decision, ``(B, T)``: uniform, of a decoder 1 at the last token."""
+        """Return each last state's weight in the decision, ``(B, T)``: equal weights, or in a decoder 1 at the last token."""
         return _at(mask, mask.sum(dim=-1) - 1) if self.causal else _spread(mask.float())
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
@@ -246,12 +246,12 @@ class Stacked(nn.Module):
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return which states below the layers carry the decision, bool ``(B, T)``."""
+        """Return which states below the layers contain the decision, bool ``(B, T)``."""
         return self.below.carrying_states(tokens, mask)
 
 
 def _layer(recipe: Recipe, causal: bool) -> MultiHeadAttention:
-    """Return attention whose first head writes values by scores; a second head looks elsewhere and writes nothing."""
+    """Return a self-attention of two heads: the first moves values by their scores, the second writes nothing."""
     heads = 1 + recipe.idle_head
     projection = Sparsemax() if recipe.projection == "sparsemax" else Softmax()
     layer = (CausalAttention if causal else MultiHeadAttention)(SIZE, heads, projection)
@@ -269,7 +269,7 @@ def _layer(recipe: Recipe, causal: bool) -> MultiHeadAttention:
 
 @torch.no_grad()
 def made(recipe: Recipe, texts: Texts) -> nn.Module | None:
-    """Return the network of a recipe, scaled so that its least sure decision has the recipe's margin; None if impossible."""
+    """Return the network of a recipe, scaled so that its least sure decision has the asked margin; None if impossible."""
     network = Composed(recipe) if recipe.kind == "pooled" else Stacked(recipe)
     logits = network.eval()(texts.tokens, texts.mask)
     told = (logits[:, 1] - logits[:, 0]) * (2 * texts.labels - 1)

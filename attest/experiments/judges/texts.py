@@ -26,7 +26,7 @@ WORDS = {"token": 1, "redundant": 2, "conjunction": 2, "negation": 1, "order": 2
 
 @dataclass(frozen=True)
 class Texts:
-    """A set of texts drawn for a rule, and the words that decide them."""
+    """Random texts that a rule labels, and the words that decide their labels."""
 
     rule: str
     ids: Tensor
@@ -72,7 +72,7 @@ def _choice(seed: int, ids: Tensor, draw: int, options: int) -> Tensor:
 
 
 def _places(seed: int, ids: Tensor, count: int) -> Tensor:
-    """Draw the places of deciding words, ``(B, count)``: in different stretches of a text, and at no end of a stretch."""
+    """Draw the places of deciding words, ``(B, count)``, in different parts of a text and at no end of a part."""
     stretches = torch.arange(SHORTEST // SPACING - 1)
     stretch = random_uniforms(seed, ids.unsqueeze(-1), torch.tensor(3), stretches).argsort(dim=-1)[:, :count]
     within = random_bits(seed, ids.unsqueeze(-1), torch.tensor(4), torch.arange(count)).remainder(SPACING - 2)
@@ -80,7 +80,7 @@ def _places(seed: int, ids: Tensor, count: int) -> Tensor:
 
 
 def _words(rule: str, seed: int, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the deciding words of each text, and those of its twin with the other label, ``(B, WORDS[rule])`` each."""
+    """Return the deciding words of each text, and those for the other label, ``(B, WORDS[rule])`` each."""
     positive = (_choice(seed, ids, 5, 2) == 1).unsqueeze(-1)
     if rule == "order":
         words = torch.where(positive, torch.tensor([PLUS, OTHER_PLUS]), torch.tensor([OTHER_PLUS, PLUS]))

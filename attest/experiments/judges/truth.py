@@ -1,4 +1,4 @@
-"""A check that a defendant decides as it should: tokens and states are replaced that should matter, and that should not.
+"""A check that a network with known attention decides only by the tokens and states that should decide.
 
 Legend: B texts, T tokens, F fillers.
 """
@@ -19,7 +19,7 @@ RIGHT, WRONG = 0.9, 0.1
 
 
 def masses(texts: Texts, attention: Tensor, carrying: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute the attention on the deciding tokens and on the carrying states of each text, ``(B,)`` in [0, 1] each.
+    """Compute the attention on the deciding tokens and on the states that contain the decision, ``(B,)`` in [0, 1] each.
 
     If every deciding word is needed, the mass is their number times the smallest weight: one of two is not enough.
     """
@@ -31,7 +31,7 @@ def masses(texts: Texts, attention: Tensor, carrying: Tensor) -> tuple[Tensor, T
 
 
 def verdict(mass: Tensor) -> str:
-    """Return ``right`` if all masses ``(B,)`` are at least 0.9, ``wrong`` if all are at most 0.1, else ``mixed``."""
+    """Return ``right`` if all attention shares ``(B,)`` are at least 0.9, ``wrong`` if all are at most 0.1, else ``mixed``."""
     if (mass >= RIGHT - 1e-6).all():
         return "right"
     return "wrong" if (mass <= WRONG + 1e-6).all() else "mixed"
@@ -39,7 +39,7 @@ def verdict(mass: Tensor) -> str:
 
 @torch.no_grad()
 def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> None:
-    """Raise an ``AttestError`` unless a defendant decides by its deciding words and its carrying states alone."""
+    """Raise an ``AttestError`` unless only the deciding words and the states that should contain the decision decide."""
     told = f"the defendant {name} on the rule {texts.rule}"
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
         raise AttestError(f"{told} gets {wrong} of {len(texts.ids)} labels wrong; expected none. Correct its decision.")
@@ -56,7 +56,7 @@ def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> Non
 
 
 def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
-    """Return the largest TVD of predictions when any filler replaces one token that does not decide."""
+    """Return the largest TVD of the prediction if any one token that should not decide is replaced by any filler."""
     tokens, mask, deciding = texts.tokens[:sample], texts.mask[:sample], texts.deciding[:sample]
     text, place = (mask & ~deciding).nonzero(as_tuple=True)
     replaced = tokens[text].unsqueeze(1).repeat(1, len(FILLERS), 1)
@@ -67,7 +67,7 @@ def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
 
 
 def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
-    """Return the largest TVD when other states are replaced, and how many decisions stay when carrying states are."""
+    """Return how far other states move the prediction, and how many decisions stay without the states that should decide."""
     tokens, mask = texts.tokens[:sample], texts.mask[:sample]
     states, decide, carrying = _states(network, tokens, mask)
     others = mask & ~carrying
@@ -88,7 +88,7 @@ def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int
 
 
 def _states(network: Any, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any, Tensor]:
-    """Return the states that attention reads, a function from them to logits, attention held, and which states carry."""
+    """Return the hidden states, a function from states to logits with attention fixed, and the states that should decide."""
     carrying = network.carrying_states(tokens, mask)
     if hasattr(network, "above"):
         below = network.states(tokens, mask)

@@ -1,4 +1,4 @@
-"""Evidence inside the layers of a Transformer, where every token attends to every other in several heads.
+"""The experiments on attention inside the layers of a Transformer.
 
 In: an observed forward pass with the attention of every layer. Out: columns with one row per instance, of all layers
 together and, with ``_layer<l>``, of each alone. ``attest.core.attention.interventions`` does the tampering, and the pass is

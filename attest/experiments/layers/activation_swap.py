@@ -1,4 +1,4 @@
-"""E8 inside a Transformer: another projection in one layer alone, or in all (Drozdyuk et al., change of activation)."""
+"""E8 inside a Transformer: another function turns scores into attention, in one layer or in all (Drozdyuk et al.)."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
 def layer_activation_swap(
     observation: LayerObservation, labels: Tensor, projections: Mapping[str, Projection] = SHIPPED
 ) -> dict[str, Tensor]:
-    """Evaluate a batch with another projection in all layers, and in each layer alone; parameters stay as they are.
+    """Compute predictions with another projection in all layers, and in each layer alone, without training.
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.

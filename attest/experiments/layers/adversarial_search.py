@@ -1,4 +1,4 @@
-"""E3 inside a Transformer: how different an attention gives the same prediction? (Jain & Wallace 2019, Algorithm 3.)
+"""E3 inside a Transformer: how different can the attention be if the prediction stays the same? (Jain & Wallace 2019.)
 
 The published search, its objective summed over the rows of all heads: each row is a distribution of its own. There is no exact
 answer here, for what a layer puts out passes through all that follows. Legend: R instances times restarts, N heads, T tokens.
@@ -34,7 +34,7 @@ def layer_adversarial_attention(
     steps: int = 100,
     each_layer: bool = False,
 ) -> dict[str, Tensor]:
-    """Search for the attention farthest from the model's that moves the prediction by at most epsilon, on sampled texts.
+    """Search, on sampled texts, for the most different attention that moves the prediction by at most ``epsilon``.
 
     Each step is a forward and a backward pass, so the defaults search little, and the result is a lower bound.
 
@@ -86,7 +86,7 @@ def _search(
 
 
 def _starting_points(clean: LayerObservation, layers: Sequence[str], restarts: int, seed: int) -> list[Tensor]:
-    """Draw the starting points of each layer: logits of uniform attention plus noise, ``(R, N, T, T)``."""
+    """Draw the logits ``(R, N, T, T)`` of each layer from which the search starts: uniform attention plus noise."""
     restart_R = torch.arange(len(clean.ids), device=clean.ids.device) % restarts
     starts = []
     for layer in layers:
@@ -110,7 +110,7 @@ def _tampered(clean: LayerObservation, layers: Sequence[str], weights: Sequence[
 def _gradients(
     clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor], restarts: int, epsilon: float
 ) -> Iterator[Tensor]:
-    """Yield each layer's gradient by its logits of - JSD to the attention on trial - JSD among restarts + penalty.
+    """Yield for each layer the derivative of the search's objective by the layer's logits.
 
     Only the penalty goes through the network; what the JSDs add to the gradient is written out.
     """
@@ -123,7 +123,7 @@ def _gradients(
 
 
 def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
-    r"""Return the derivative by the weights of the JSDs to the original and, times 1 / (k (k - 1)), among the k restarts.
+    r"""Return the derivative by the weights of the JSD to the original attention and of the JSDs among the k restarts.
 
     Each pair adds :math:`\tfrac12 \log(p / (p + q))`, and constants, which drop out as weights keep their sum: so logits
     stand for the logarithms of the weights.
@@ -141,7 +141,7 @@ def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor,
 def _penalty_slopes(
     clean: LayerObservation, layers: Sequence[str], weights: Sequence[Tensor], epsilon: float
 ) -> Sequence[Tensor | None]:
-    """Return the derivatives of 500 times the TVD beyond epsilon by each layer's weights; None for each if none is beyond."""
+    """Return the derivative by each layer's weights of the penalty for a TVD beyond ``epsilon``; None where there is none."""
     leaves = [each.detach().requires_grad_() for each in weights]
     beyond = (_tampered(clean, layers, leaves).moved_from(clean) - epsilon).relu()
     if not beyond.any():

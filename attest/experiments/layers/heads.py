@@ -1,4 +1,4 @@
-"""E17: does the head that looks at the evidence carry the decision?
+"""E17: do the heads that attend to the important tokens decide the prediction?
 
 A head is switched off by putting in place of what it hands on its mean over all tokens of all texts (Michel et al. 2019 put
 0). What it looks at is held against that. So is what it writes: the first-order estimate of the same fall, by one gradient.
@@ -32,7 +32,7 @@ CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
 
 
 def passes_a_text(heads: int, layers: int, draws: int = 10) -> int:
-    """Estimate the number of passes of a whole text that E17 takes, without leave-one-out."""
+    """Estimate how many forward passes of one text E17 needs, without those of leave-one-out."""
     sets = 2 * (1 + draws) + 3 * len(CURVE)
     return round(heads * (layers + 1) / (2 * layers)) + sets
 
@@ -48,7 +48,7 @@ def head_ablation(
     share: float = 0.1,
     draws: int = 10,
 ) -> dict[str, Tensor]:
-    """Switch off each head, the heads that look at or write most for the decision, and random sets of heads.
+    """Switch off each head, sets of heads that attend to important tokens or write for the decision, and random sets.
 
     A random set has as many heads of each layer as the set that it is compared with. Layers below a head are not run again.
 
@@ -162,7 +162,7 @@ HEAD = re.compile(r"drop_layer(\d+)_head(\d+)")
 
 
 def by_head(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the means over the rows of E17 for each ``layer`` and ``head``: ``look``, ``write``, ``drop``, ``flipped``."""
+    """Return the mean of each column of E17 over the texts, for each ``layer`` and ``head``."""
     places = [found.groups() for name in rows.columns if (found := HEAD.fullmatch(name))]
     kinds = ("look", "write", "drop", "flipped")
     means = [{kind: rows[f"{kind}_layer{layer}_head{head}"].mean() for kind in kinds} for layer, head in places]

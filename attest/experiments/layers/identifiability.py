@@ -1,4 +1,4 @@
-"""E13 inside a Transformer: does the output of a head determine its attention? (Brunner et al. 2020.)
+"""E13 inside a Transformer: does a head's output determine its attention, or would other weights do? (Brunner et al. 2020.)
 
 A row of attention is one of those that give the same output, among the tokens that it may attend to. In an encoder these are
 all; in a decoder each row has its own, so that the deciding token's row alone is asked.
@@ -26,7 +26,7 @@ COPIES = 12
 
 @torch.no_grad()
 def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
-    """Measure the rank of each head's matrix T = E W^V W^O, with E the layer's input, and how much attention T determines.
+    """Measure for each head how much of its attention its output determines.
 
     Returns:
         The columns of E13 about Transformers, ``(B,)`` float64: means over layers and heads, of the last four also over rows;
@@ -66,7 +66,7 @@ def _where_sinks_are(observation: LayerObservation, sinks: Mapping[str, Tensor])
 
 
 class _Rows(NamedTuple):
-    """The rows of attention that are measured."""
+    """The rows of attention that E13 measures."""
 
     weights: Tensor
     """``(B, N, Q, T)``."""
@@ -101,7 +101,7 @@ def _renormalised(weights_BNT: Tensor, allowed_BNT: Tensor) -> Tensor:
 
 
 def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
-    """Return the matrix T that each head's attention is multiplied with, ``(B, N, T, D)`` a layer, as seen from its row space.
+    """Return for each layer the matrix T by which each head's attention is multiplied, ``(B, N, T, D)``.
 
     W^O of a head is L Q with orthonormal rows Q, which turn nothing that a rank or a left null space could tell from T. Other
     people's layers do not say which matrix W^O is, so it is taken to have full rank there.

@@ -1,4 +1,4 @@
-"""E9, shuffling: keys that belong to other tokens (Drozdyuk et al.).
+"""E9: does the model still predict well if attention keys are exchanged between tokens? (Drozdyuk et al.)
 
 Legend: R instances times draws, Y layers, T tokens, H size of the keys of all heads.
 """
@@ -26,7 +26,7 @@ from attest.models.layers_observed import LayerObservation
 
 @torch.no_grad()
 def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws: int = 2) -> dict[str, Tensor]:
-    """Permute the keys over the real tokens, alike in all heads, and measure how predictions and attention change.
+    """Permute the attention keys over the real tokens, and measure how predictions and attention change.
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
@@ -47,7 +47,7 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
 
 
 def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObservation:
-    """Return the observation of a batch with the keys of all layers shuffled once, by the first draw of ``key_shuffle``."""
+    """Return the observation of a batch with the attention keys of all layers permuted once over the tokens."""
     layers = observation.scopes[""]
     keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
     rows = torch.arange(len(observation.ids), device=observation.ids.device)

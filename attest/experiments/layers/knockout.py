@@ -1,4 +1,4 @@
-"""E16: does a decoder decide by the tokens that its deciding token attends to? (Attention knockout, Geva et al. 2023.)
+"""E16: does a decoder decide by the tokens that its last token attends to? (Attention knockout, Geva et al. 2023.)
 
 Legend: B batch, Y layers, N heads, T tokens, C logits, V variants of a text, D random draws, R rows, Q queries of a pass.
 """
@@ -49,7 +49,7 @@ def knockout(
     width: int = 0,
     spans: Mapping[int, Sequence[int]] | None = None,
 ) -> dict[str, Tensor]:
-    """Cut the attention edges from the deciding token to a set of tokens, in all layers and in windows of layers.
+    """Stop the deciding token from attending to a set of tokens, in all layers or in some, and measure the prediction.
 
     The set contains the tokens that the deciding one attends to most, mean over the heads of these layers, but never the first
     token of a text, which gets much attention, the deciding one, or a special one. As many random edges are cut to compare.
@@ -109,7 +109,7 @@ def _require_decoder(observation: LayerObservation) -> None:
 
 
 def _windows(layers: list[str], width: int) -> dict[str, list[str]]:
-    """Return all layers under an empty suffix, and windows of layers side by side: ``_layers1to8``, ``_layers9to16``, …"""
+    """Return groups of neighbouring layers by a suffix such as ``_layers1to8``; the empty suffix names all layers."""
     width = width or -(-len(layers) // WINDOWS)
     starts = range(0, len(layers), width) if width < len(layers) else ()
     parts = {start: layers[start : start + width] for start in starts}

@@ -33,7 +33,7 @@ from attest.models.prediction import predictions_of
 
 
 def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 3) -> dict[str, Tensor]:
-    """Permute each attention row of each head over the tokens that it may attend to; measure how far the prediction moves.
+    """Permute each attention row over the tokens that it may attend to, and measure how far the prediction moves.
 
     In an encoder these are all real tokens; in a decoder those up to its own, and in a sliding window those within.
 
@@ -72,7 +72,7 @@ def _permuting(seed: int, sinks: Sinks) -> Tamper:
 
 
 def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sinks_RNT: Tensor | None) -> Tensor:
-    """Draw a permutation of every attention row of every head of a layer: int64 ``(R, N, T, T)``, indices to gather with."""
+    """Draw random permutations of all attention rows of a layer, as indices int64 ``(R, N, T, T)`` to gather with."""
     keys = keys_of_rows(seed, keys_R, weights_RNTT)
     allowed = clean.places(weights_RNTT).expand(weights_RNTT.shape)
     if attends_everywhere(clean.network):
@@ -97,7 +97,7 @@ INSIDE = Inside("E2", layer_permutation)
 
 @torch.no_grad()
 def deciding_row_permutation(observation: LayerObservation, permutations: int, seed: int) -> dict[str, Tensor]:
-    """Permute only the deciding token's attention row of each head of a decoder, in one layer or in all layers.
+    """Permute only the deciding token's attention in a decoder, and measure how far the prediction moves.
 
     Earlier tokens do not see it, so that they are read once (``from_the_last``) where the model allows it.
 

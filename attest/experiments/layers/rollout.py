@@ -1,4 +1,4 @@
-"""The explanation that attention inside layers gives: attention rollout, or a network's own reading of its maps."""
+"""The attention of all layers as one weight per token: attention rollout, or what the network itself defines."""
 
 from collections.abc import Mapping
 
@@ -11,13 +11,13 @@ from attest.models.observation import Observation
 
 
 def where_rollout_begins(observation: Observation) -> Tensor:
-    """Return the weights of the last hidden states in the decision, ``(B, T)``: the network's ``deciding``, or attention."""
+    """Return the weights ``(B, T)`` with which the decision reads the last hidden states."""
     deciding = getattr(observation.network, "deciding", None)
     return observation.attention if deciding is None else deciding(observation.mask)
 
 
 def read_from_layers(observation: Observation, attention: Mapping[str, Tensor]) -> Tensor:
-    """Return attention rollout, or the network's own ``explained`` reading of its attention maps, ``(B, T)``; sums to 1.
+    """Return one weight per token, ``(B, T)``, from the attention of all layers; weights of a text sum to 1.
 
     Args:
         attention: of each layer, first to last, as in ``LayerObservation``.
@@ -29,7 +29,7 @@ def read_from_layers(observation: Observation, attention: Mapping[str, Tensor]) 
 
 
 def attention_maps(conditions: Mapping[str, LayerObservation]) -> dict[str, Tensor]:
-    """Return the attention of each layer, mean over heads, ``(B, T, T)``, by ``<condition>_layer<l>``; 0 at padding."""
+    """Return the attention of each layer as a mean over heads, ``(B, T, T)``, under names such as ``<condition>_layer1``."""
     return {
         f"{name}_layer{place}": torch.where(observation.mask.unsqueeze(-1), weights.mean(dim=1), 0)
         for name, observation in conditions.items()

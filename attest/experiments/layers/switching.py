@@ -1,4 +1,4 @@
-"""The heads of a Transformer, which can be switched off: the mean over a corpus replaces the output of a head.
+"""The heads of a Transformer, each of which can be switched off: a mean output then replaces its output.
 
 Legend: B batch, M heads of all layers, N heads of a layer, T tokens, D dimensions a head, Q rows of attention, V sets of
 heads, R rows of the batch times sets.
@@ -28,7 +28,7 @@ Pairs = Sequence[tuple[int, int]]
 
 @torch.no_grad()
 def head_means(network: nn.Module, texts: Iterable[tuple[Tensor, Tensor]]) -> dict[str, Tensor]:
-    """Compute the mean output of each head of each layer over all real tokens of all texts.
+    """Compute the mean output of each head of each layer, over all real tokens of all texts.
 
     Args:
         network: in evaluation mode.
@@ -63,7 +63,7 @@ def _require_room(network: nn.Module, mask: Tensor) -> None:
 
 
 def unseen(network: nn.Module, where: str) -> str:
-    """Return the refusal of a model that does not show the outputs of its heads."""
+    """Return the error for a model that does not show the outputs of its heads."""
     bare: Any = unwrapped(network)
     kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
     return (
@@ -74,7 +74,7 @@ def unseen(network: nn.Module, where: str) -> str:
 
 @dataclass(frozen=True)
 class Heads:
-    """The M heads of a batch, first layer to last, which can be switched off.
+    """The M heads of a network on one batch, in the order of layers, which can be switched off.
 
     Args:
         means: of each head, by layer.
@@ -100,11 +100,11 @@ class Heads:
 
     @cached_property
     def lead(self) -> Tensor:
-        """Return the logit difference of each decision, ``(B,)``, of a tagger ``(B, T)``."""
+        """Return the logit difference of each decision, ``(B,)``, or of each tag, ``(B, T)``."""
         return lead(logits_of_classes(self.observation.network, self.observation.logits), self.observation.predicted)
 
     def chosen(self, heads: Pairs) -> Tensor:
-        """Return which heads are among given pairs of a layer and a head, bool ``(M,)``."""
+        """Return which of the M heads are given, as pairs of a layer and a head; bool ``(M,)``."""
         pairs = [tuple(pair) for pair in heads]
         if wrong := [pair for pair in pairs if pair not in self.names]:
             raise AttestError(
@@ -114,7 +114,7 @@ class Heads:
         return torch.tensor([name in pairs for name in self.names], device=self.observation.mask.device)
 
     def look(self, mattering: Tensor) -> Tensor:
-        """Return each head's share of attention on the tokens that matter, in deciding rows, ``(B, M)``; NaN if unknown.
+        """Return the share of each head's attention that lies on the important tokens, ``(B, M)``; NaN if unknown.
 
         Args:
             mattering: bool ``(B, 1 or Q, T)``; a row in which nothing matters does not count.
@@ -131,7 +131,7 @@ class Heads:
         return torch.cat([(each.where(real, 0) * weight_BQ.unsqueeze(1)).sum(dim=-1) for each in shares], dim=1)
 
     def write(self) -> Tensor:
-        """Return the first-order estimate of the fall of the logit difference without each head, ``(B, M)``."""
+        """Return an estimate, from one gradient, of how far the logit difference falls without each head, ``(B, M)``."""
         maps = sum(weights[0].nbytes for weights in self.observation.attention.values())
         rows = torch.arange(len(self.observation.ids), device=self.observation.ids.device)
         return by_rows(self._written, MAPS * maps, rows, budget=NEAR)
@@ -157,7 +157,7 @@ class Heads:
         return torch.cat(written, dim=1).detach()
 
     def without(self, sets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the fall of the logit difference without sets of heads, and whether decisions flip, ``(B, V)`` each.
+        """Return how far the logit difference falls without sets of heads, and whether decisions change, ``(B, V)`` each.
 
         Args:
             sets: bool ``(B, V, M)``; each set has at least one head.
@@ -185,14 +185,14 @@ class Heads:
         return torch.stack([self._per_text(each.double(), rows) for each in (drop, flipped)], dim=-1)
 
     def _per_text(self, values: Tensor, rows: Tensor) -> Tensor:
-        """Return one number for each of R texts: values ``(R,)``, or the mean of ``(R, T)`` over tagged tokens."""
+        """Return one number for each text: values ``(R,)`` as they are, or the mean of ``(R, T)`` over tagged tokens."""
         if values.ndim == 1:
             return values
         counts = self.observation.deciding[rows]
         return torch.where(counts, values, 0).sum(dim=-1) / counts.sum(dim=-1)
 
     def random_sets(self, chosen: Tensor, draws: int, seed: int) -> Tensor:
-        """Draw random sets with as many heads of each layer as the chosen heads ``(B, M)``, bool ``(B, draws, M)``."""
+        """Draw random sets with as many heads in each layer as the chosen ones, bool ``(B, draws, M)``."""
         order = random_order(seed, self.observation.ids, draws, torch.ones_like(chosen))
         parts = zip(order.split(self.sizes, dim=-1), chosen.split(self.sizes, dim=-1), strict=True)
         return torch.cat([highest(keys, own.sum(dim=-1).unsqueeze(-1)) for keys, own in parts], dim=-1)

@@ -1,4 +1,4 @@
-"""Ways to tamper with attention inside layers: permuted rows, other keys, random draws, and spared sinks.
+"""Ways to change the attention inside layers: permuted rows, other attention keys, random draws, and sinks left alone.
 
 A row of an encoder may attend to all tokens, a row of a decoder to those up to its own.
 
@@ -29,7 +29,7 @@ def attends_everywhere(network: nn.Module) -> bool:
 
 
 class SinkKept(nn.Module):
-    """A projection under which sinks keep their softmax weight and only the scores of other tokens are projected.
+    """A projection in which sinks keep their softmax weight, and another projection gives the rest to the other tokens.
 
     Args:
         projection: of the others, onto what the sinks leave.
@@ -41,7 +41,7 @@ class SinkKept(nn.Module):
         self.projection, self.sinks = projection, sinks.unsqueeze(2)
 
     def forward(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        """Map scores and the places that a row may attend to (bool), both ``(B, N, T, T)``, to weights with sum 1.
+        """Map scores and allowed tokens (bool), both ``(B, N, T, T)``, to weights with sum 1.
 
         A learned sink of a model may follow the tokens as one more place.
         """
@@ -55,7 +55,7 @@ class SinkKept(nn.Module):
 
 
 def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
-    """Return a random permutation of the allowed places of each row as indices to gather with, int64 ``(R, T)``.
+    """Return a random permutation of the allowed tokens of each row, as indices int64 ``(R, T)`` to gather with.
 
     Args:
         keys: int64 ``(R,)``, one for each row.
@@ -68,7 +68,7 @@ def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
 
 
 def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: Tensor) -> Tensor:
-    """Return the keys of an untouched forward pass, all heads side by side, ``(B, Y, T, H)``.
+    """Return the attention keys of an unchanged forward pass, with all heads side by side, ``(B, Y, T, H)``.
 
     Args:
         network: in evaluation mode.
@@ -80,7 +80,7 @@ def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: 
 
 
 def replacing_keys(network: nn.Module, layers: Sequence[str], keys: Tensor) -> list[Intervention]:
-    """Return interventions that put keys ``(B, Y, T, H)`` in place of the layers' own keys at real tokens."""
+    """Return interventions that replace the attention keys of layers by ``keys (B, Y, T, H)``, at real tokens."""
 
     def replace(place: int, computed_BNTD: Tensor, mask: Tensor) -> Tensor:
         ours_BNTD = keys[:, place].unflatten(-1, (computed_BNTD.shape[1], -1)).transpose(1, 2)
@@ -90,12 +90,12 @@ def replacing_keys(network: nn.Module, layers: Sequence[str], keys: Tensor) -> l
 
 
 def mean_squared_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Compute the mean squared distance of two sets of keys ``(B, Y, T, H)`` over layers, tokens and dimensions, ``(B,)``."""
+    """Compute the mean squared distance of two sets of attention keys ``(B, Y, T, H)``, ``(B,)``."""
     return _squares(keys - others, mask) / (keys[0, :, 0].numel() * mask.sum(dim=-1))
 
 
 def euclidean_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    r"""Compute :math:`\lVert K - K_{adv} \rVert_2` of two sets of keys over layers, real tokens and dimensions, ``(B,)``."""
+    r"""Compute the Euclidean distance of two sets of attention keys, over layers, real tokens and dimensions, ``(B,)``."""
     squares = _squares(keys - others, mask)
     return squares.clamp(min=torch.finfo(squares.dtype).tiny).sqrt()  # equal keys have a gradient of 0, not NaN
 
@@ -105,13 +105,13 @@ def _squares(differences_BYTH: Tensor, mask: Tensor) -> Tensor:
 
 
 def highest(values: Tensor, counts: Tensor) -> Tensor:
-    """Mark the ``counts`` largest values of each row, the first of ties: ``(..., T)``, ``(...)`` -> bool ``(..., T)``."""
+    """Mark the ``counts`` largest values of each row, bool ``(..., T)``; of equal values the first ones."""
     ranks = values.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
     return ranks < counts.unsqueeze(-1)
 
 
 def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, experiment: str, but: str = "") -> Tensor:
-    """Return the tokens that ``spans`` names for each text, bool ``(B, T)``.
+    """Return which tokens the given ``spans`` of each text contain, bool ``(B, T)``.
 
     Args:
         spans: places of tokens, by id.
@@ -134,7 +134,7 @@ def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, expe
 
 
 def beside_random(drop: Tensor, flipped: Tensor, noise: float) -> dict[str, Tensor]:
-    """Compare the effect of leaving a set out with that of random sets.
+    """Compare the effect of removing one set with the effect of removing random sets.
 
     Args:
         drop: ``(B, V)``, the fall without the set and without each random one; NaN where nothing is left out.
@@ -166,7 +166,7 @@ COPIES_OF_ROW = 16
 
 
 class Outcomes(NamedTuple):
-    """The outcomes of tampering with each instance D times, ``(B, D)`` float64 each."""
+    """The results on each instance after D changes of attention, ``(B, D)`` float64 each."""
 
     correct: Tensor
     """1 where the decision is right, else 0; of a tagger the share of tokens."""
@@ -187,7 +187,7 @@ def tampered_at_random(
     tamper: Callable[[Sinks], Tamper],
     compared: bool = False,
 ) -> dict[str, Outcomes]:
-    """Tamper with each instance D times in each scope of layers; a layer gets the same draws in every scope.
+    """Change attention randomly D times, in all layers or in one, and measure each instance.
 
     Of a decoder also with ``_without_sink``: in all layers, while the sinks of each head are left as they are.
 
@@ -231,13 +231,13 @@ def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, lay
 
 
 def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
-    """Draw a random key for each attention row of each head: ``(R,)``, weights -> int64 ``(R N T,)``."""
+    """Draw a random number for each attention row of each head, int64 ``(R N T,)``, as a seed for its draws."""
     head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
     return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
 
 
 class LooksBack(Protocol):
-    """A decoder: no token attends to a later token, and the last token decides."""
+    """A decoder, in which no token attends to later tokens and the last token decides."""
 
     looks_back: bool
 
@@ -249,7 +249,7 @@ class LooksBack(Protocol):
 
 
 class DecidingRow:
-    """The attention row of a decoder's deciding token, in every layer and head, which can be tampered with alone.
+    """The attention of a decoder's deciding token in every layer and head, which can be changed alone.
 
     Earlier tokens do not see it, so that they are read once (``from_the_last``) where the model allows it.
     """
@@ -264,7 +264,7 @@ class DecidingRow:
         self.again = network.from_the_last(observation.tokens, observation.mask)
 
     def logits(self, variants: Tensor, changes: Callable[[Tensor, Tensor], Sequence[Intervention]]) -> Tensor:
-        """Return the logits ``(B, V, C)`` of every text under V variants of tampering.
+        """Return the logits ``(B, V, C)`` of every text under V changes of the deciding token's attention.
 
         Args:
             variants: ``(B, V, ...)``, what tells them apart.
@@ -283,5 +283,5 @@ class DecidingRow:
 
 
 def row_among(deciding: Tensor, passing: Tensor) -> Tensor:
-    """Return the place of the deciding row among the attention rows of a pass, ``(..., Q, T)``; 0 if there is one row."""
+    """Return the place of the deciding row among the attention rows of a forward pass; 0 if there is only one row."""
     return deciding if passing.shape[-2] > 1 else torch.zeros_like(deciding)

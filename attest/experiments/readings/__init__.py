@@ -1,4 +1,4 @@
-"""E15: readings of a model, which are explanations with one number per token, side by side.
+"""E15: explanations with one number per token, which are compared with one another and with attention.
 
 ``kinds.py`` names all readings and what they need of a network; ``formulas.py`` computes them; ``truth.py`` compares them with
 the tokens that decide. Start at ``compared.py``. ``read_as`` replaces attention by a reading, for other experiments.

@@ -1,4 +1,4 @@
-"""E15: which reading may be shown in place of the attention? All readings of a model get the same scores on the same texts.
+"""E15: which explanation may be shown instead of the attention? All are scored in the same way on the same texts.
 
 Legend: B batch, R readings, T tokens.
 """
@@ -61,7 +61,7 @@ def side_by_side(
     clock: Clock | None = None,
     readings: Sequence[str] | None = None,
 ) -> Columns:
-    """Compute the readings that suit the network on a random sample of texts, and score them and given readings.
+    """Compute explanations for a random sample of texts, and score them together with given explanations.
 
     Args:
         texts: size of the sample.
@@ -90,7 +90,7 @@ def side_by_side(
 def readings_of(
     observation: Observation, seed: int = 0, clock: Clock | None = None, names: Sequence[str] | None = None
 ) -> dict[str, Tensor]:
-    """Compute the readings that suit the network, and return them with given ones, ``(B, T)``, signed, by column name.
+    """Return the explanations that suit the network, and the given ones, ``(B, T)`` each, signed, by column name.
 
     Args:
         observation: in its graph.
@@ -108,7 +108,7 @@ def readings_of(
 
 
 def column_of(name: str) -> str:
-    """Return the form of a reading's name in names of columns, with underscores for hyphens."""
+    """Return the name of an explanation as it is in names of columns, with underscores for hyphens."""
     return name.replace("-", "_")
 
 
@@ -136,7 +136,7 @@ def scores_of(
     sets: int,
     truth: Tensor | None = None,
 ) -> Columns:
-    """Return the columns of E15 that compare readings with one another, ``(B,)`` each.
+    """Return the columns of E15 that compare explanations with one another, ``(B,)`` each.
 
     Args:
         readings: ``(B, T)``, by column name.
@@ -162,7 +162,7 @@ def _rankings(readings: dict[str, Tensor], signed: Sequence[str]) -> dict[str, T
 
 
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
-    """Return the scores of erasing the first tokens of every ranking, beside random sets that all rankings share."""
+    """Return the scores of erasing the first tokens of every ranking, compared with the same random sets."""
     counts, before = sizes(observation.erasable), observation.confidence
     explanations = _stacked(rankings)
     drawn = random_ranks(observation.ids, observation.ranked, sets, seed)
@@ -186,14 +186,14 @@ def _stacked(rankings: dict[str, Tensor]) -> Tensor:
 
 
 def _named(prefix: str, rankings: dict[str, Tensor], scores_BR: Tensor) -> Columns:
-    """Return a column ``(B,)`` of scores for each ranking, NaN for texts where the ranking has a NaN."""
+    """Return a column ``(B,)`` of scores for each ranking; NaN for texts for which the ranking has a NaN."""
     undefined = {name: ranking.isnan().any(dim=-1) for name, ranking in rankings.items()}
     columns = zip(rankings, scores_BR.double().unbind(dim=1), strict=True)
     return {f"{prefix}_{name}": scores.masked_fill(undefined[name], torch.nan) for name, scores in columns}
 
 
 def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor, within: float) -> Columns:
-    """Return the τ-b of every two readings, computed at once: the pairs are stacked as rows of one batch.
+    """Return the τ-b of every two explanations, all computed in one step.
 
     Leave-one-out is a difference of predictions, so it is ranked in steps of what rounding does to them, as in E1.
     """
@@ -219,7 +219,7 @@ SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
 
 
 def _answer(mean: Means) -> str | None:
-    """Return a sentence on the best reading, from the means alone; ``attest.report.readings`` tests whether it is chance."""
+    """Return a sentence on the best explanation, from the means only; whether it is best by chance is tested elsewhere."""
     names = [found[1] for key in mean.summary if (found := re.fullmatch(f"E15/{SURVIVAL[0]}_(.+)/mean", key))]
     known = {}
     for name in (name for name in names if name not in (RANDOM, ORACLE)):
@@ -237,7 +237,7 @@ def _answer(mean: Means) -> str | None:
 
 
 def title_of(column: str) -> str:
-    """Return the title of the reading that a column's name ends with."""
+    """Return the title of the explanation whose name is at the end of a column name."""
     titles = {column_of(name): reading.title for name, reading in READINGS.items()}
     plain = column.removesuffix("_signed")
     return titles.get(plain, plain) + (" (signed)" if column.endswith("_signed") else "")

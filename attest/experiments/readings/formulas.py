@@ -1,4 +1,4 @@
-"""The formulas of readings: from attention that pools, from gradients, and from attention inside layers.
+"""The formulas of explanations: from attention that pools a text, from gradients, and from attention inside layers.
 
 Gradients are those of the predicted class's probability with respect to the embedded input, signed. Attention inside the
 layers of Transformers is followed down to the tokens.
@@ -26,12 +26,12 @@ from attest.models.variants import ACTIVATIONS, beside
 
 
 def norm_weighted(observation: Observation) -> Tensor:
-    r"""Compute the norm of each term of the context, :math:`\lVert \alpha_i h_i \rVert` (Kobayashi et al.), ``(B, T)``."""
+    r"""Compute the norm of each weighted hidden state, :math:`\lVert \alpha_i h_i \rVert` (Kobayashi et al.), ``(B, T)``."""
     return observation.attention * observation.hidden.detach().norm(dim=-1)
 
 
 def margin(observation: Observation) -> Tensor:
-    """Return each token's part of the predicted class's logit minus the other classes' mean logit, ``(B, T)``, signed.
+    """Return how much each token adds to the predicted class's logit minus the mean of the other logits, ``(B, T)``, signed.
 
     For linear decoders; of two classes the parts add up to the log-odds.
     """
@@ -45,12 +45,12 @@ def _over_others(observation: Observation, logits: Tensor) -> Tensor:
 
 
 def attention_times_gradient(observation: Observation) -> Tensor:
-    """Return each weight times the derivative of the predicted class's probability by that weight, ``(B, T)``, signed."""
+    """Return each weight times the derivative of the predicted class's probability by the weight, ``(B, T)``, signed."""
     return observation.attention * attention_gradient(observation)
 
 
 def value_zeroing_pooled(observation: Observation) -> Tensor:
-    """Compute value zeroing: the cosine distance in [0, 2] of the context with and without each token's value, ``(B, T)``.
+    """Compute value zeroing: how far the context turns without each token's value (cosine distance), ``(B, T)``.
 
     Source: Mohebbi et al. 2023.
     """
@@ -65,7 +65,7 @@ help; and how far it may be. On SST the attributions of 20 and 200 points differ
 
 
 def gradient_times_input(observation: Observation) -> Tensor:
-    r"""Compute :math:`\langle \partial \hat y / \partial e_t, e_t \rangle`, the gradient through attention too, ``(B, T)``."""
+    r"""Compute :math:`\langle \partial \hat y / \partial e_t, e_t \rangle`, also with gradient through attention."""
     gradient = gradients_through_attention(observation)[0]
     return (gradient * observation.embedded.detach()).flatten(2).sum(dim=-1)
 
@@ -82,7 +82,7 @@ def integrated_gradients(observation: Observation) -> Tensor:
 
 
 def completeness_gap(observation: Observation) -> Tensor:
-    """Return the error of the sum of integrated gradients, which should be the change in probability, ``(B,)``."""
+    """Return how much the sum of integrated gradients differs from the change in probability, ``(B,)``."""
     return _integrated(observation)[1]
 
 
@@ -104,7 +104,7 @@ def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
 
 
 def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tensor:
-    """Compute the integrated gradients of N texts of the batch, with the integral at ``steps`` points, ``(N, T)``."""
+    """Compute the integrated gradients of N texts of the batch by ``steps`` points on the path, ``(N, T)``."""
     embedded = observation.embedded.detach()
     nodes, weights = np.polynomial.legendre.leggauss(steps)  # of the integral from -1 to 1
     points, shares = (torch.tensor(each.tolist()).to(embedded) for each in ((nodes + 1) / 2, weights / 2))
@@ -146,7 +146,7 @@ def rollout(observation: Observation) -> Tensor:
 
 
 def flow(observation: Observation) -> Tensor:
-    """Compute attention flow (Abnar & Zuidema 2020): the maximum flow from the pooled text to each token, ``(B, T)``.
+    """Compute attention flow (Abnar & Zuidema 2020): the maximum flow from each text's output to each token, ``(B, T)``.
 
     Capacities are those of rollout. NaN for texts of over 24 tokens.
     """
@@ -161,7 +161,7 @@ def flow(observation: Observation) -> Tensor:
 
 
 def relevance_propagation(observation: Observation) -> Tensor:
-    """Compute layer-wise relevance with constant attention and constant denominators of norms, ``(B, T)``, signed.
+    """Compute layer-wise relevance propagation, with attention and the denominators of norms held fixed, ``(B, T)``, signed.
 
     Source: Ali et al. 2022. A layer norm keeps its standard deviation, an RMSNorm its root mean square (the identity rule of
     Achtibat et al. 2024). Gates and activations keep their gradient.
@@ -186,7 +186,7 @@ def relevance_propagation(observation: Observation) -> Tensor:
 
 
 def relevance_gap(observation: Observation, relevance: Tensor) -> Tensor:
-    """Return the error of the sum of relevance, which should be the margin in logits, ``(B,)``."""
+    """Return how much the sum of relevance differs from the logit difference, ``(B,)``."""
     logits = logits_of_classes(observation.network, observation.logits.detach())
     return (_over_others(observation, logits) - relevance.sum(dim=-1)).abs()
 
@@ -198,7 +198,7 @@ def _layers(observation: Observation) -> dict[str, Tensor]:
 
 
 def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
-    """Return the largest flow from the pooled text, through the layers from the last to the first, into each token."""
+    """Return the largest flow through all layers from the text's output to each token."""
     from scipy.sparse import coo_array  # which no report of what was measured waits for
     from scipy.sparse.csgraph import maximum_flow
 
@@ -216,7 +216,7 @@ def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
 
 
 def is_rms_norm(part: nn.Module) -> bool:
-    """Return whether a module is an RMS norm by its name, as PyTorch's and most models' own norms are."""
+    """Return whether a module is an RMS norm, by the name of its class."""
     return type(part).__name__.endswith("RMSNorm")
 
 

@@ -1,4 +1,4 @@
-"""The readings by name: explanations with one number per token, which may be shown in place of the attention."""
+"""The explanations that Attest computes, by name: each gives one number per token."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Reading:
     by_name: bool = False
 
     def magnitude(self, observation: Observation) -> Tensor:
-        """Return the absolute value of each token's number, ``(B, T)``, without the graph."""
+        """Return the absolute value of each token's number, ``(B, T)``, without a gradient graph."""
         values = self.of(observation).detach()
         return (values.abs() if self.signed else values).masked_fill(~observation.mask, 0)
 
@@ -103,7 +103,7 @@ def _norm(observation: Observation) -> Tensor:
 
 
 def random_reading(observation: Observation, seed: int = 0) -> Tensor:
-    """Draw a random number in (0, 1) for each token, ``(B, T)``: a reading that knows nothing."""
+    """Draw a random number in (0, 1) for each token, ``(B, T)``: an explanation that knows nothing of the model."""
     position = torch.arange(observation.mask.shape[-1], device=observation.ids.device)
     drawn = random_uniforms(stream(seed, "random reading"), observation.ids.unsqueeze(-1), position).to(observation.attention)
     return drawn.masked_fill(~observation.mask, 0)
@@ -155,7 +155,7 @@ REFUSED = {
 
 
 def reading_of(name: str, observation: Observation) -> Reading:
-    """Return a reading by its name: one of ``READINGS``, or one that a user gave.
+    """Return an explanation by its name: one that Attest computes, or one that a user gave.
 
     Raises:
         AttestError: there is no reading of this name, or it does not suit the network.
@@ -177,13 +177,13 @@ def reading_of(name: str, observation: Observation) -> Reading:
 
 
 def suited_readings(observation: Observation) -> list[Reading]:
-    """Return the readings that suit the network of an observation, without those ``by_name``, and those that a user gave."""
+    """Return the explanations that suit a network and those that a user gave, but none that must be asked for by name."""
     suited = [reading for reading in READINGS.values() if not reading.by_name and reading.suits(observation)]
     return suited + _given(observation)
 
 
 def asked_readings(observation: Observation, names: Sequence[str] | None) -> list[Reading]:
-    """Return the named readings, those that others are compared with, and those that a user gave; None names all.
+    """Return the named explanations, those to compare them with, and those that a user gave; None names all.
 
     Raises:
         AttestError: as in ``reading_of``.
@@ -200,14 +200,14 @@ def _given(observation: Observation) -> list[Reading]:
 
 
 def read_as(observation: Observation, name: str) -> Observation:
-    """Return an observation in which the magnitude of a reading replaces attention, for E1, E11, E12 and E14."""
+    """Return an observation in which the absolute values of an explanation replace the attention."""
     if name == "attention":
         return observation
     return observation.explained_by(reading_of(name, observation).magnitude(observation))
 
 
 def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the columns ``(B,)`` of an experiment with NaN for texts for which the reading on trial has no numbers."""
+    """Return the columns ``(B,)`` of an experiment, with NaN for texts for which the tested explanation has no numbers."""
     undefined = observation.explanation.isnan().any(dim=-1)
     return {
         name: column.double().masked_fill(undefined, torch.nan) if column.ndim == 1 else column
@@ -216,7 +216,7 @@ def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dic
 
 
 def require_readings(names: Sequence[str]) -> None:
-    """Raise an ``AttestError`` if a name is no reading's, or if there is no name."""
+    """Raise an ``AttestError`` if a name is not the name of an explanation, or if no name is given."""
     for name in names or ("",):
         if name not in READINGS:
             raise AttestError(

@@ -1,4 +1,4 @@
-"""Comparison of readings with the words that people marked: plausibility, as ERASER scores it (DeYoung et al. 2020).
+"""Comparison of explanations with the words that people marked: plausibility, as ERASER scores it (DeYoung et al. 2020).
 
 Plausible is not faithful: a reading may rank first what people would, and not what the model uses.
 
@@ -21,7 +21,7 @@ SETS = 20
 
 
 class Plausibility(NamedTuple):
-    """The scores of R rankings against marked words, float64 ``(B, R)`` in [0, 1]; NaN if no word or each word is marked."""
+    """The agreement of R rankings with marked words, float64 ``(B, R)`` in [0, 1]; NaN if no word or each is marked."""
 
     f1: Tensor
     """Token F1 of as many words ranked first as are marked; precision and recall are then the same."""
@@ -34,7 +34,7 @@ class Plausibility(NamedTuple):
 
 
 def plausibility(values: Tensor, ranks: Tensor, marked: Tensor, mask: Tensor) -> Plausibility:
-    """Score rankings of words against marked words.
+    """Score how well rankings of words agree with the words that people marked.
 
     Args:
         values: float ``(B, R, W)``.
@@ -54,7 +54,7 @@ def plausibility(values: Tensor, ranks: Tensor, marked: Tensor, mask: Tensor) ->
 
 
 def spans_found(chosen: Tensor, true: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute precision and recall of chosen spans, ``(...)`` each, from chosen and true words, bool ``(..., W)``.
+    """Compute precision and recall of spans, ``(...)`` each, from chosen and true words, bool ``(..., W)``.
 
     A span is a run of neighbours. Where two spans meet, the tokens of both are one run, so its length is their intersection.
     """
@@ -82,7 +82,7 @@ def _lengths(chosen: Tensor) -> Tensor:
 
 
 def area_under_curve(values: Tensor, true: Tensor, mask: Tensor) -> Tensor:
-    """Compute the area under precision and recall by trapezoids, words of one value together: ``(B, R, W)`` -> ``(B, R)``."""
+    """Compute the area under the curve of precision and recall, ``(B, R)``; words with equal values enter together."""
     keys, order = values.masked_fill(~mask.unsqueeze(1), -torch.inf).sort(dim=-1, descending=True)
     in_order = true.gather(-1, order)
     so_far, place = in_order.cumsum(dim=-1), torch.arange(1, values.shape[-1] + 1, device=values.device)
@@ -99,7 +99,7 @@ def area_under_curve(values: Tensor, true: Tensor, mask: Tensor) -> Tensor:
 
 
 def chance(marked: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Compute the mean token F1 and the mean area under precision and recall of random orders, float64 ``(B,)``.
+    r"""Compute what random orders reach: mean token F1 and mean area under precision and recall, float64 ``(B,)``.
 
     With m of n words marked, F1 is m / n. The area is half of m / n and half of average precision, which is
     :math:`\frac 1 n \left(\frac{m - 1}{n - 1} (n - H_n) + H_n\right)`, :math:`H_n` being the n-th harmonic number.
@@ -115,7 +115,7 @@ def chance(marked: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def agreement(marks: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute the agreement of annotators, means over their pairs, float64 ``(B,)``: token F1, in [0, 1], and Cohen's κ.
+    """Compute how well annotators agree, as means over pairs: token F1 in [0, 1] and Cohen's κ, float64 ``(B,)``.
 
     Args:
         marks: ``(B, W, A)`` of 0 and 1, NaN for an annotator that the text has not.
@@ -137,7 +137,7 @@ def agreement(marks: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def against_marks(observation: Observation, rankings: dict[str, Tensor], seed: int) -> dict[str, Tensor]:
-    """Return the columns of plausibility for an observation with ``marks``, ``(B,)`` each, over words if they are known.
+    """Return the plausibility of explanations as columns ``(B,)``, for an observation with marked words.
 
     Args:
         rankings: ``(B, T)``, by name.

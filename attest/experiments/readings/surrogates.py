@@ -1,4 +1,4 @@
-"""Readings that captum computes: linear models of the prediction on texts whose tokens are masked at random.
+"""Explanations by the library captum: linear models of the prediction on texts with randomly masked tokens.
 
 They read each text some hundred times, and are computed only if they are asked for by name.
 
@@ -29,14 +29,14 @@ def are_there() -> bool:
 
 
 def kernel_shap(observation: Observation) -> Tensor:
-    """Estimate Shapley values of tokens by KernelSHAP (Lundberg & Lee 2017), against masked tokens, ``(B, T)``, signed."""
+    """Estimate the Shapley values of tokens by KernelSHAP (Lundberg & Lee 2017), ``(B, T)``, signed."""
     from captum.attr import KernelShap
 
     return _explained(observation, "KernelSHAP", KernelShap)
 
 
 def lime(observation: Observation) -> Tensor:
-    """Compute LIME (Ribeiro et al. 2016), ``(B, T)``, signed: a ridge regression on random variants of each text."""
+    """Compute LIME (Ribeiro et al. 2016) by ridge regression on random variants of each text, ``(B, T)``, signed."""
     from captum._utils.models.linear_model import SkLearnRidge
     from captum.attr import Lime
 
@@ -44,7 +44,7 @@ def lime(observation: Observation) -> Tensor:
 
 
 def _explained(observation: Observation, name: str, method: Callable[..., Any]) -> Tensor:
-    """Return what a method of captum says of each text; its random draws are fixed by the text's id."""
+    """Return the explanation of each text by a method of captum; each text's id fixes its random draws."""
     values = torch.zeros_like(observation.attention)
     for row, identity in enumerate(observation.ids.tolist()):  # captum fits one linear model at a time
         ranked = observation.ranked[row].nonzero().flatten()

@@ -1,4 +1,4 @@
-"""E15 for taggers: readings of the tag of one token are compared, also with the words that people marked for that tag.
+"""E15 for taggers: explanations of one tag in each sentence are compared with one another and with marked words.
 
 The token is the one that marks are about, or one drawn at random. As in E14 it stays, and so do special tokens.
 
@@ -37,7 +37,7 @@ def tags_side_by_side(
     marks: Tensor | None = None,
     words: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """Run E15 (``side_by_side``) on readings of a tagger, for the tag of one token in each sentence.
+    """Score explanations of a tagger as in E15, for the tag of one token in each sentence.
 
     Args:
         seed: chooses the sample and, with an instance's id, the token, ties, random sets and the random reading.
@@ -70,7 +70,7 @@ def tags_side_by_side(
 
 @torch.enable_grad()
 def _gradient_times_input(asked: Observation) -> Tensor:
-    """Return the gradient of the tag's probability by each embedded token, times that, ``(B, T)``, signed."""
+    """Return the derivative of the tag's probability by each embedded token, times the token, ``(B, T)``, signed."""
     network: Any = asked.network
     tokens, mask, rows = asked.tokens, asked.mask, len(asked.ids)
     if rows == 1:  # positions may be looked up in the same shape as the tokens of a single text

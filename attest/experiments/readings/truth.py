@@ -1,4 +1,4 @@
-"""Comparison of readings with the tokens that are known to decide.
+"""Comparison of explanations with the tokens that are known to decide.
 
 Legend: B batch, R readings, T tokens.
 """
@@ -15,7 +15,7 @@ from attest.models.observation import Observation
 
 
 class TruthScores(NamedTuple):
-    """The scores of R rankings against the tokens that decide, float64 ``(B, R)``; NaN if no token or each token decides."""
+    """The agreement of R rankings with the deciding tokens, float64 ``(B, R)``; NaN if no token or each token decides."""
 
     precision: Tensor
     """Share of true tokens among the first |truth|, in [0, 1]."""
@@ -26,7 +26,7 @@ class TruthScores(NamedTuple):
 
 
 def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> TruthScores:
-    """Measure how well rankings find the tokens that decide.
+    """Measure how well rankings find the tokens that are known to decide.
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
@@ -46,7 +46,7 @@ def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> TruthScores:
 
 
 def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:
-    """Return whether deleting the true tokens lowers the predicted class's probability most, bool ``(B,)``.
+    """Return whether deleting the known deciding tokens lowers the predicted class's probability most, bool ``(B,)``.
 
     It must fall by more than rounding, and further than without each of ``sets`` random sets of the same size.
 

@@ -1,4 +1,4 @@
-"""Readings of attention inside layers that use values, not weights alone, for models of Attest and of others.
+"""Explanations from attention inside layers that also use the values, not only the weights.
 
 In each layer a matrix says what every token has of every other; these matrices are rolled out down to the tokens.
 
@@ -29,7 +29,7 @@ from attest.models.observation import Observation, cached_per_batch, skips_long_
 @skips_long_texts
 @torch.no_grad()
 def value_zeroing(observation: Observation) -> Tensor:
-    """Compute value zeroing (Mohebbi et al. 2023), ``(B, T)``: how far outputs turn without each token's value, rolled out.
+    """Compute value zeroing (Mohebbi et al. 2023): how far outputs turn without each token's value, rolled out, ``(B, T)``.
 
     In each layer the cosine distances, rows scaled to sum 1, replace attention; the layer's input is as it was, and its
     residual connection is in the distance already, so that none is added.
@@ -44,7 +44,7 @@ def value_zeroing(observation: Observation) -> Tensor:
 
 
 def blocks_of(observation: Observation) -> Mapping[str, nn.Module]:
-    """Return the layers that can be run alone on hidden states, first to last, by the names of their attention."""
+    """Return the layers that can be run alone on hidden states, first to last, by the names of their attention modules."""
     network: Any = observation.network
     if hasattr(network, "blocks"):
         return network.blocks
@@ -53,7 +53,7 @@ def blocks_of(observation: Observation) -> Mapping[str, nn.Module]:
 
 
 def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Tensor) -> Tensor:
-    """Return how far each output of a layer turns without the value of token v, as rows that sum to 1: ``(B, T, V)``."""
+    """Return how far each output of a layer turns without the value of each token, ``(B, T, V)``; rows sum to 1."""
     network, tokens, mask = cast(Any, observation.network), observation.tokens, observation.mask
     size = mask.shape[-1]
 
@@ -77,7 +77,7 @@ def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Te
 
 
 def norms(observation: Observation) -> Tensor:
-    r"""Compute the norms of what each layer's attention adds (Kobayashi et al. 2020), rolled out, ``(B, T)``.
+    r"""Compute how long the vector is that each token adds in each layer (Kobayashi et al. 2020), rolled out, ``(B, T)``.
 
     Of token j for token i it is :math:`\lVert \sum_h \alpha^h_{ij} v^h_j W_O^h \rVert`, heads together; rows are scaled to
     sum 1 and rolled out as attention is, with half for the residual connection.
@@ -86,7 +86,7 @@ def norms(observation: Observation) -> Tensor:
 
 
 def contributions(observation: Observation) -> Tensor:
-    r"""Compute contribution weights, rolled out, ``(B, T)``: weight times length of the value times its alignment.
+    r"""Compute contribution weights, rolled out over the layers: weight times value length times alignment, ``(B, T)``.
 
     In a head with output :math:`o_i = \sum_j \alpha_{ij} v_j` it is the projection of each term on it,
     :math:`\langle \alpha_{ij} v_j, o_i \rangle / \lVert o_i \rVert^2`, below 0 for what works against it; rows sum to 1.
@@ -98,7 +98,7 @@ def contributions(observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def alti(observation: Observation) -> Tensor:
-    r"""Compute ALTI (Ferrando et al. 2022), ``(B, T)``: how close each token's part of an attention block is to the whole.
+    r"""Compute ALTI (Ferrando et al. 2022), ``(B, T)``, by how close each token's part of an attention block is to the whole.
 
     With :math:`T_{ij}` what token j adds to token i, its own residual connection and, where one follows, the layer norm with
     its deviation held, and :math:`y_i` the block's output, it is :math:`\lVert y_i \rVert_1 - \lVert y_i - T_{ij} \rVert_1`,
@@ -142,7 +142,7 @@ def _alti_of_rows(
 @cached_per_batch
 @torch.no_grad()
 def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
-    """Return, by layer, the layer norm through which the sum of what enters and what is read off the heads goes on.
+    """Return for each layer the layer norm that follows the sum of input and attention output.
 
     None where the sum itself goes on to the end of the layer. A layer in which neither is seen is left out.
     """
@@ -180,7 +180,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
 
 
 def adds_up(observation: Observation) -> bool:
-    """Return whether every layer visibly adds the outputs of its heads to its input."""
+    """Return whether every layer was found to add the outputs of its heads to its input."""
     return len(_norms_after(observation)) == len(attending(cast(nn.Module, observation.network)))
 
 
@@ -205,7 +205,7 @@ def _terms(observation: Observation) -> Iterator[tuple[str, Tensor, Tensor, nn.M
 
 
 def _written(values: Tensor, reader: nn.Module) -> tuple[Tensor, Tensor]:
-    """Return what each head's value is read as, ``(B, T, N, H)``, and what is read off nothing."""
+    """Return what each head's value adds to the layer's output, ``(B, T, N, H)``, and what the bias adds."""
     heads = torch.eye(values.shape[1]).to(values)
     apart = torch.einsum("bntd,nm->bntmd", values, heads).flatten(3).contiguous()  # a head alone, 0 beside it
     bias = reader(torch.zeros_like(apart[:1, :1, :1]))
@@ -233,7 +233,7 @@ def _of_sum_1(rows: Tensor) -> Tensor:
 @cached_per_batch
 @torch.no_grad()
 def readers_of(observation: Observation) -> dict[str, nn.Module]:
-    """Return the linear module of each layer that reads the outputs of all heads side by side, by layer.
+    """Return, by layer, the linear module that reads the outputs of all heads side by side.
 
     A layer without such a module, or with heads whose outputs are not weights times values, is left out.
     """
