@@ -32,7 +32,7 @@ def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
 
 
 def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
-    """Return batch sizes: a batch is full, or one more text would raise its share of padding above ``limit``."""
+    """Return batch sizes, each as large as ``batch_size`` and the share ``limit`` of padding allow."""
     sizes: list[int] = []
     size, tokens = 0, 0
     for length in ordered:

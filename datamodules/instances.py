@@ -25,7 +25,7 @@ TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
 
 @dataclass(frozen=True)
 class FileOptions:
-    """The user's options for reading files; None means that the value is guessed.
+    """The user's options for reading files; Attest guesses the options that are None.
 
     Args:
         text_column, label_column, tagging, encoding, on_bad_rows: as in ``FilesDataModule``.

@@ -104,7 +104,10 @@ class StoredDataModule(TextDataModule):
         return Documents.of(ids, tokens, label=labels, sentences=sentences)
 
     def tenth_apart(self, documents: Documents) -> tuple[Documents, Documents]:
-        """Split texts into training and a tenth for validation, by ``split_seed``; in classification, stratified by class."""
+        """Split texts at random into nine tenths for training and one tenth for validation.
+
+        ``split_seed`` draws the parts; in classification, they are stratified by class.
+        """
         parts = split_at_random(np.arange(len(documents)), VALIDATION, self.split_seed, documents.labels)
         train, validation = (documents.take(np.sort(part)) for part in parts)
         return train, validation
@@ -145,7 +148,7 @@ class QuestionDataModule(StoredDataModule):
         return super().read()
 
     def fit_words(self, documents: Documents, min_df: int = 1) -> Vocabulary:
-        """Return the vocabulary of passages and questions; each counts as one text, as in the code of Jain & Wallace."""
+        """Return the vocabulary of passages and questions; as in Jain & Wallace's code, each of the two counts as one text."""
         texts = [documents.table[column].combine_chunks() for column in ("tokens", "question")]
         return self.fit_vocabulary(pa.concat_arrays(texts), min_df)
 

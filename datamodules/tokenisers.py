@@ -38,18 +38,18 @@ def _spacy_words(texts: Iterable[str]) -> list[list[str]]:
 
 
 def spacy_tokens(texts: pa.Array) -> pa.Array:
-    """Return the tokens of spaCy's blank English tokenizer, in lower case."""
+    """Tokenise texts by spaCy's blank English tokenizer, in lower case."""
     return pa.array(_spacy_words(texts.to_pylist()), TOKENS)
 
 
 def treebank_tokens(texts: pa.Array) -> pa.Array:
-    """Return tokens as Jain & Wallace do for SST: brackets and non-word characters become blanks, then ``spacy_tokens``."""
+    """Tokenise texts as Jain & Wallace do for SST: brackets and non-word characters become blanks, then ``spacy_tokens``."""
     bare = (text.replace("-LRB-", "").replace("-RRB-", " ") for text in texts.to_pylist())
     return pa.array(_spacy_words(re.sub(r"\W+", " ", text).strip() for text in bare), TOKENS)
 
 
 def review_tokens(texts: pa.Array) -> pa.Array:
-    """Return the words of each text as Keras' IMDb index has them and Jain & Wallace use them.
+    """Split texts into words as in the IMDb word index of Keras, which Jain & Wallace use.
 
     ASCII punctuation except the apostrophe, tabs and newlines separate words, as blanks do, so that ``<br />`` leaves the
     word ``br``; ASCII letters alone are lower-cased.
@@ -59,7 +59,7 @@ def review_tokens(texts: pa.Array) -> pa.Array:
 
 
 def newsgroup_tokens(texts: pa.Array) -> pa.Array:
-    """Return tokens as Jain & Wallace do for 20 Newsgroups: spaCy, lower case, ``qqq`` for a token with a digit.
+    """Tokenise texts as Jain & Wallace do for 20 Newsgroups: spaCy, lower case, ``qqq`` for a token with a digit.
 
     Of each run of non-word characters, blanks among them, only the last is kept, so that punctuation between blanks
     disappears while apostrophes stay as tokens.
@@ -70,7 +70,7 @@ def newsgroup_tokens(texts: pa.Array) -> pa.Array:
 
 
 def masked_tokens(texts: pa.Array) -> pa.Array:
-    """Return tokens as Jain & Wallace do for AG News: spaCy, lower case, ``qqq`` for tokens with a digit, punctuation kept."""
+    """Tokenise texts as Jain & Wallace do for AG News: spaCy, lower case, punctuation, ``qqq`` for tokens with a digit."""
     return pa.array(_masked_words(texts.to_pylist()), TOKENS)
 
 

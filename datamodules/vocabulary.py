@@ -37,7 +37,7 @@ class Vocabulary:
 
     @property
     def published_size(self) -> int:
-        """Return |V| as the papers count it, including padding, unknown, <SOS> and <EOS>."""
+        """Return the size of the vocabulary as papers count it, with padding, unknown, <SOS> and <EOS>."""
         return len(self) + BOUNDARIES
 
     def knows(self, token: str) -> bool:

@@ -193,7 +193,7 @@ class Observation:
         return self.prediction.argmax(dim=-1)
 
     def part(self, rows: Tensor) -> "Observation":
-        """Return the observation of the texts in ``rows``, bool or int64, as wide as the longest of them, without graph."""
+        """Return the observation of the texts in ``rows``, bool or int64, without autograd graph and surplus padding."""
         size = int(self.lengths[rows].max())
 
         def cut(values: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ Settings = dict[str, Any]
 
 
 def class_named(path: str) -> Any:
-    """Return the class that a class path names."""
+    """Import and return the class with the dotted name ``path``."""
     module, name = path.rsplit(".", 1)
     return getattr(import_module(module), name)
 

@@ -291,7 +291,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, content: Any, in_order: bool = False) -> None:
-    """Write JSON whole or not at all; NaN and infinities become null."""
+    """Write content as JSON, in which NaN and infinities become null; an interrupted call leaves no partial file."""
     write_text(path, json.dumps(_json_numbers(content), indent=2, sort_keys=not in_order, allow_nan=False) + "\n")
 
 

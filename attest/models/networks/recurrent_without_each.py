@@ -176,7 +176,7 @@ class _Path:
         return read.permute(2, 1, 0, 3)
 
     def _variants(self, skipped: range) -> Iterator[tuple[int, Tensor]]:
-        """Yield each position and the hidden states ``(V, B, H)`` there of V variants, each without one earlier token."""
+        """Yield each position and the states ``(V, B, H)`` of V variants at this position, each without one earlier token."""
         state = tuple(path.new_empty(len(skipped), *path.shape[1:]) for path in self.before)
         for position in range(skipped.start + 1, len(self.inputs_TBG)):
             if position - 1 in skipped:

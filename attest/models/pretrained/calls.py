@@ -180,7 +180,7 @@ def last_real(mask: Tensor) -> Tensor:
 
 
 def allowed_by(support: Tensor) -> Tensor:
-    """Convert an attention mask, which is bool or is added to scores, to bool, True where attention is allowed."""
+    """Convert an attention mask, bool or additive, to bool, True where attention is allowed."""
     return support if support.dtype == torch.bool else support > torch.finfo(support.dtype).min / 2
 
 

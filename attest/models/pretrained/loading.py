@@ -171,7 +171,7 @@ def _require_no_adapter(name: str) -> None:
 
 
 def _require_safe_weights(name: str, config: Any) -> None:
-    """Refuse a model whose index of weights names files that are not safetensors, because transformers would open them."""
+    """Refuse a model whose weight index names files other than safetensors, since transformers would open these files."""
     index = _file(name, SAFE_WEIGHTS_INDEX_NAME)
     named = set() if index is None else {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
     named |= {getattr(config, "transformers_weights", None)} - {None}

@@ -156,7 +156,7 @@ class Softmaxes(TorchFunctionMode):
 
 
 def _joined(mask: Tensor | None, padding: Tensor | None, tokens: int, heads: int, like: Tensor) -> Tensor | None:
-    """Combine the masks of ``nn.MultiheadAttention``, True at excluded tokens, to one 4-dimensional mask to add to scores."""
+    """Combine the two masks of ``nn.MultiheadAttention``, True at excluded tokens, into one additive 4-dimensional mask."""
     added = []
     for each in (mask, None if padding is None else padding[:, None, None]):
         if each is not None:

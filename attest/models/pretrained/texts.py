@@ -73,7 +73,7 @@ def words_in(encoding: Any) -> list[int]:
 
 
 def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]:
-    """Return the word index of each token if only spaces separate words; -1 for special tokens.
+    """Return the word index of each token in an encoded text whose words spaces separate; -1 for special tokens.
 
     A second text continues the count. A single text may begin at the character ``begins`` of the encoded string.
     """
@@ -137,7 +137,7 @@ class Encoder:
         return words_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
     def spaced_of(self, text: Any) -> list[int]:
-        """Return the word index of each token of a text if only spaces separate words; a list of words keeps its words."""
+        """Return the word index of each token of a text; spaces separate the words, unless the text is a list of words."""
         encoding = self._read(text, truncation=True, max_length=self.longest)[0]
         return words_in(encoding) if isinstance(text, list) else spaced_in(encoding, text if is_pair(text) else (text,))
 

@@ -57,7 +57,7 @@ class Windows:
 
     @property
     def body(self) -> int:
-        """Return the largest number of tokens of a window that are not special."""
+        """Return the largest number of tokens in a window without its special tokens."""
         return self.window - self.before - self.after
 
     def of(self, tokens: int) -> int:
