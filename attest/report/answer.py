@@ -68,8 +68,7 @@ def _experiments(names: Sequence[str]) -> str:
 
 
 NOT_BETTER = (
-    "No answer. The model is not shown to be better than a constant answer, so it may have learned nothing that attention "
-    "could explain: train it longer, or test it on more texts."
+    "No answer. The model is not shown to be better than a constant answer: train it longer, or test it on more texts."
 )
 OTHER_DECISIONS = {
     "tagged": "tags words",
