@@ -1,4 +1,4 @@
-"""The section of a model card that says what a run or a trial has found, as Markdown.
+"""Write the section of a model card that says what a run or a trial has found, as Markdown.
 
 Start at ``section``; ``put_into`` puts it into a card, whose other lines stay as they are.
 """
@@ -27,7 +27,7 @@ INSTALL = "To do it again, `pip install attest-attention`"
 
 
 def section(folder: RunFolder) -> str:
-    """Return the section about a run or a trial: verdict, error, numbers, what was run on what, and how to do it again."""
+    """Return the section about a run or a trial, with its verdict, error rates, numbers, settings and commands."""
     verdict_of(folder)
     found = Findings(folder)
     verdicts = [found.summary[VERDICT][about] for about in SUBJECTS if about in found.summary[VERDICT]]
@@ -39,7 +39,7 @@ def section(folder: RunFolder) -> str:
 
 
 def put_into(card: str, folder: RunFolder) -> str:
-    """Return a model card with the section about a run or a trial, in place of an earlier one or at its end."""
+    """Return a model card with the section about a run or a trial, which replaces an earlier section or stands at the end."""
     begins, ends = card.count(BEGIN), card.count(END)
     if (begins, ends) not in ((0, 0), (1, 1)) or card.find(BEGIN) > card.find(END):
         raise AttestError(
@@ -79,7 +79,7 @@ def _run(found: Findings) -> str:
 
 
 def _again(found: Findings) -> str:
-    """Return how to do the same again: a call for a trial, the command for a run if it is known."""
+    """Return the Python call that repeats a trial, or the command that repeats a run if the command is known."""
     settings = found.settings
     if TRIAL in settings:
         tried = settings[TRIAL]

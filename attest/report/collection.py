@@ -1,4 +1,4 @@
-"""Several runs side by side: they are grouped by setting, averaged over seeds, and compared text by text."""
+"""Group several runs by setting, average them over seeds, and compare their decisions text by text."""
 
 import math
 import re
@@ -30,7 +30,7 @@ Named = TypeVar("Named")
 
 
 def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named]:
-    """Return the items in their order, but the members of each sweep sorted by their numbers.
+    """Return the items in their order, but sort the items of each sweep by the number in their names.
 
     Items whose names differ only in numbers are a sweep. They are sorted among their own places; all other items
     keep their places.
@@ -48,7 +48,7 @@ def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named
 
 
 def value_of(summary: Mapping[str, Any], key: str) -> float | None:
-    """Return the score with this key, or the mean of the column of evidence with this key; None if the summary has neither."""
+    """Return the number that the summary has under this key; None if it has no such number."""
     value = summary.get(key, summary.get(f"{key}/mean"))
     return None if value is None or math.isnan(value) else float(value)
 
@@ -68,13 +68,13 @@ class Setting:
         return next(iter(self.runs.values()))
 
     def over_seeds(self, key: str) -> OverSeeds | None:
-        """Return a score, or the mean of a column of evidence, over seeds; None if no seed has it."""
+        """Return the values of one number of the summary in all seeds; None if no seed has the number."""
         values = [value for summary in self.summaries.values() if (value := value_of(summary, key)) is not None]
         return OverSeeds.of(values) if values else None
 
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
-    """Group runs by setting in order of appearance, sweeps by their numbers; names omit the corpus if all share it."""
+    """Return the settings of the runs, in the order in which the runs are given; names omit a corpus that all runs share."""
     groups: dict[tuple[str, int], dict[int, RunFolder]] = {}
     for run in runs:
         identity = identity_of(run)
@@ -91,7 +91,7 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
 
 
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
-    """Return the keys of the numbers to show: those of the verdict, or all that match a pattern such as ``E1/tau_*``.
+    """Return the keys of the numbers to show: the main numbers, or all that match a pattern such as ``E1/tau_*``.
 
     A number of the verdict is left out if every setting that has it also has the number that replaced it. Patterns match part
     by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians.
@@ -118,7 +118,7 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
-    """Return the first few keys of each experiment, and of the scores."""
+    """Return the first ``of_each`` keys of each experiment, and the first ``of_each`` keys of scores."""
     place: Counter[str] = Counter()
     kept = []
     for key in keys:
@@ -146,7 +146,7 @@ class Interval(NamedTuple):
     high: float
 
     def apart(self, other: "Interval") -> int:
-        """Return 1 if this interval lies wholly above ``other``, -1 if it lies wholly below, 0 if the two overlap or touch."""
+        """Return 1 if this interval lies wholly above ``other``, -1 if wholly below it, 0 if the two overlap or touch."""
         return int(self.low > other.high) - int(self.high < other.low)
 
     def gap(self, other: "Interval") -> float:
@@ -158,7 +158,7 @@ class Interval(NamedTuple):
 
 
 def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Interval | None:
-    """Return the interval over the texts of one run, wider if more settings are compared; None if the summary has none."""
+    """Return the interval of a mean over the texts of one run, wider if more settings are compared; None if unknown."""
     known = [summary.get(f"{key}/{part}") for part in PARTS]
     defined = [float(each) for each in known if each is not None and not math.isnan(each)]
     if len(defined) < len(PARTS):
@@ -178,7 +178,7 @@ def within(key: str, low: float, high: float) -> tuple[float, float]:
 
 
 def whiskers(shares: pd.Series) -> tuple[float, float]:
-    """Return how far the interval of the mean of shares, in [0, 1], reaches below and above it; 0 if all shares are NaN."""
+    """Return the distances from the mean of shares, in [0, 1], to both bounds of its interval; 0 if all shares are NaN."""
     known = shares.dropna().to_numpy(dtype=float)
     if not len(known):
         return 0.0, 0.0
@@ -198,7 +198,7 @@ Tested = dict[int, TextsOfRun]
 
 
 def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
-    """Return the warnings that a reader needs before comparing these numbers of settings; empty if there are none."""
+    """Return the warnings that a reader needs before comparing the settings; empty if no warning is needed."""
     return [note for note in (other_texts(settings), other_orders(keys)) if note]
 
 
@@ -226,7 +226,7 @@ def _differ(first: Tested, second: Tested) -> bool:
 
 
 def other_orders(keys: Sequence[str]) -> str | None:
-    """Return a warning if orders of erasure were measured on different texts, as in older runs; None if they were not."""
+    """Return a warning if the orders of erasure were measured on different texts, as in older runs; None if on equal texts."""
     older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
@@ -237,7 +237,7 @@ def other_orders(keys: Sequence[str]) -> str | None:
 
 
 def tested(test: Paired, tagging: bool) -> str:
-    """Return the name of a paired test on texts, or on the sentences of a tagger, and its p-value."""
+    """Return a phrase with the name and the p-value of a paired test on texts, or on the sentences of a tagger."""
     name = "Wilcoxon's signed-rank test over sentences" if tagging else "McNemar's exact test"
     return f"{name}: {p_value(test.p_value)}"
 
@@ -267,7 +267,7 @@ class Pairing:
 
 @dataclass(frozen=True)
 class Decided:
-    """The decisions of one run and the texts that it was tested on, read once for all comparisons."""
+    """The decisions of one run and its test texts, which are read once for all comparisons."""
 
     texts: TextsOfRun
     rightly: pd.Series | None
@@ -282,12 +282,12 @@ class Decided:
 
 
 def pairing(first: RunFolder, second: RunFolder) -> Pairing:
-    """Compare two runs by McNemar's exact test on texts, or by Wilcoxon's test on the sentences of taggers."""
+    """Compare two runs' decisions by McNemar's exact test on texts, or by Wilcoxon's test on the sentences of taggers."""
     return paired(Decided.by(first), Decided.by(second))
 
 
 def paired(first: Decided, second: Decided) -> Pairing:
-    """Compare two runs whose decisions were read already."""
+    """Compare two runs by decisions that are already in memory."""
     same = first.texts.same_as(second.texts)
     if not same or first.rightly is None or second.rightly is None:
         return Pairing(same)
@@ -297,7 +297,7 @@ def paired(first: Decided, second: Decided) -> Pairing:
 
 
 def rightly(run: RunFolder) -> pd.Series:
-    """Return whether each test text is decided rightly, by id, or the share of right tokens; empty without a table."""
+    """Return by text id 1 for a right and 0 for a wrong decision, or a tagger's share of right tokens."""
     path = table_of(run)
     if path is None:
         return pd.Series(dtype=bool)
@@ -310,7 +310,7 @@ def rightly(run: RunFolder) -> pd.Series:
 
 
 def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gold and predicted tags ``(N,)`` of the N tokens that have a gold tag, and their number in each sentence.
+    """Return gold and predicted tags ``(N,)`` of N tokens with a gold tag, and the number of such tokens by sentence.
 
     A word that is split into subwords has a tag only on the first one.
     """

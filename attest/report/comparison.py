@@ -75,7 +75,7 @@ def choices_apart(settings: Sequence[Setting]) -> Differing:
 
 
 def named_by_choices(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings, each named by the choices that only it has (``bilstm · sparsemax``), if it has any."""
+    """Return the settings, each named by those of its choices that other settings lack (``bilstm · sparsemax``)."""
     apart = choices_apart(settings)
     chosen = [[value for name, value in _choices(each).items() if name in apart] for each in settings]
     names = [" · ".join(value for value in values if value not in ("no", NOT_SET)) or "base" for values in chosen]
@@ -129,7 +129,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class DifferingNumber:
-    """A number whose intervals do not overlap in two settings, the two that lie farthest apart."""
+    """A number whose intervals in two settings do not overlap, and the two settings whose intervals lie farthest apart."""
 
     key: str
     lower: str
@@ -138,7 +138,7 @@ class DifferingNumber:
 
     @property
     def gap(self) -> float:
-        """Return the gap between the two intervals as a share of the scale on which the number is drawn."""
+        """Return the distance between the two intervals as a share of the length of the scale on which the number is drawn."""
         low, high = scale_of(self.key)
         return self.intervals[0].gap(self.intervals[1]) / (high - low)
 
@@ -148,7 +148,7 @@ class DifferingNumber:
 
 
 def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[DifferingNumber]:
-    """Return the numbers whose intervals do not overlap in some two settings, the widest gap first; empty for one setting."""
+    """Return the numbers whose intervals in at least two settings do not overlap, the widest gap first."""
     found = []
     for key in keys:
         known = _intervals(settings, key)
@@ -165,7 +165,7 @@ def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
 
 
 def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
-    """Return the interval over seeds, of one seed over texts, wider if more settings are compared; None if there is none."""
+    """Return a number's interval over seeds, or over texts if there is one seed; wider if more settings are compared."""
     if len(setting.summaries) == 1:
         return over_texts(next(iter(setting.summaries.values())), key, compared)
     over = setting.over_seeds(key)
@@ -246,7 +246,7 @@ def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
 
 
 def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
-    """Say which decisions differ, by p-values multiplied by the number of tests (Bonferroni)."""
+    """Yield the conclusions on which decisions differ; p-values are multiplied by the number of tests (Bonferroni)."""
     tested = [(each, each.found.test) for each in decided if each.found.test is not None]
     if not tested:
         return
@@ -345,7 +345,7 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
 
 
 def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return by number the difference between every two settings, in units of their spread over seeds, if it is defined."""
+    """Return the difference of each number between every two settings, divided by its standard deviation over seeds."""
     rows = []
     for key in keys:
         known = [each.over_seeds(key) or OverSeeds.of([]) for each in settings]

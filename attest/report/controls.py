@@ -1,6 +1,4 @@
-"""Controls: the numbers that a run is compared with, which are a constant answer, chance within the run, the same model with
-uniform attention, and other seeds.
-"""
+"""Find the controls of a run, its numbers for comparison: a constant answer, chance, uniform attention and other seeds."""
 
 import math
 import shlex
@@ -62,7 +60,7 @@ class Baseline:
 
 
 def baseline(run: RunFolder) -> Baseline | None:
-    """Compare a run with the best constant answer on its test texts; return None if the texts or their labels are unknown.
+    """Compare a run with the best constant answer on its test texts; return None if texts or labels are unknown.
 
     None, too, if each instance is a text and a label: these are chosen by being present, so a constant answer says nothing.
     None if the model says one number (``sentence`` describes it) or answers by a span of the text.
@@ -225,7 +223,7 @@ class Controls:
 
     @cached_property
     def commands(self) -> dict[str, str]:
-        """Return the commands that run the missing controls, by kind; those of the base if the run depends on one."""
+        """Return the commands that run the missing controls, by kind; for a dependent run, the commands for its base."""
         if not self.not_run:
             return {}
         return {kind: command for kind, command in _commands(*self._base).items() if kind in self.not_run}
@@ -261,7 +259,7 @@ class Controls:
 
 
 def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:
-    """Return the commands that run the controls, by kind; empty if the command that trained the run is not known."""
+    """Return the commands that run the controls, by kind of control; empty if the command that trained the run is unknown."""
     seed, projection, model = settings["seed_everything"], settings["run"]["projection"], settings["run"]["model"]
     typed = typed_of(folder)
     if typed is None or not are_plain(typed):  # a command holds no text that a stranger may have written
@@ -274,7 +272,7 @@ def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:
 
 
 def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
-    """Return the run that controls are searched for, and its settings: the base if the run has one, else the run itself."""
+    """Return the folder and settings of the base if the run depends on one, else of the run itself."""
     if not folder.base.is_file():
         return folder, settings
     base = RunFolder(folder.corpus)

@@ -1,4 +1,4 @@
-"""Draw the tables of a run as figures; the same data give the same figure.
+"""Draw the evidence tables of a run as figures.
 
 A function of ``rows`` and ``class_names`` draws one experiment: its table of evidence, with one row for each instance, and
 the names of the classes in class order. NaN is left out. Where panels are not of classes, the names are not used.
@@ -107,7 +107,7 @@ def _name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = T
 def _violins_by_attention(
     rows: pd.DataFrame, class_names: Sequence[str], column: str, labels: tuple[str, str], largest: float
 ) -> Figure:
-    """Draw a column in [0, ``largest``] as violins, a row for each bin of ``max_attention``, a panel for each class."""
+    """Draw a column in [0, ``largest``] as violins: one row for each bin of ``max_attention``, one panel for each class."""
     figure, panels = _panels(class_names, *labels)
     bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
     for k, axes in enumerate(panels):
@@ -120,7 +120,7 @@ def _violins_by_attention(
 
 
 def _draw_violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None:
-    """Draw horizontal violins at 1, 2, …; a group that is too small for a density is drawn as points."""
+    """Draw each group as a horizontal violin at 1, 2, …; a group that is too small for a violin is drawn as points."""
     for place, group in enumerate(groups, start=1):
         if len(group) >= 5 and np.ptp(group) > 0:
             parts: Any = axes.violinplot(group, [place], orientation="horizontal", widths=0.8, showmedians=True)
@@ -151,14 +151,14 @@ def _scatter(axes: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
 
 
 def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Jain & Wallace's Figure 3: ``tvd_median`` under permutation by ``max_attention``, one panel for each class."""
+    """Draw Jain & Wallace's Figure 3: violins of ``tvd_median`` under permutation, for bins of ``max_attention``."""
     return _violins_by_attention(
         rows, class_names, "tvd_median", ("median TVD over permutations", "largest attention weight"), 1
     )
 
 
 def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Jain & Wallace's Figures 2 and 8: histograms of τ-b with gradients and with leave-one-out, by predicted class.
+    """Draw Jain & Wallace's Figures 2 and 8: histograms of the τ-b of attention with gradients and with leave-one-out.
 
     The columns are ``tau_gradient_inputs``, ``tau_leave_one_out_inputs`` and ``length``. Dotted: the τ-b that a text of median
     length needs for p < 0.05. Dashed: the mean.
@@ -182,7 +182,7 @@ def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
 
 def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Meister et al.'s Figures 1 and 4: mean τ-b with importance of inputs and hidden states, by predicted class.
+    """Draw Meister et al.'s Figures 1 and 4: the mean τ-b of attention with the importance of inputs and hidden states.
 
     The columns are ``tau_<importance>`` and ``ceiling_<importance>``, the largest τ-b that ties allow, whose mean is an open
     mark. Whiskers: standard deviation over instances.
@@ -199,18 +199,18 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str]) -> Figure:
-    """Draw violins of a column of JSD by ``max_attention``, one panel for each predicted class."""
+    """Draw violins of a column of JSD for bins of ``max_attention``, one panel for each predicted class."""
     known = rows.dropna(subset=[column, "max_attention"])
     return _violins_by_attention(known, class_names, column, ("ε-max JSD", "largest attention weight"), LARGEST_JSD)
 
 
 def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw violins of the JSD of the exact adversary if the table has it, else of the adversary found by search."""
+    """Draw violins of the JSD that the exact adversary reaches; without such a column, of the JSD that the search found."""
     return adversary_violins(rows, "jsd_exact" if "jsd_exact" in rows else "jsd_search", class_names)
 
 
 def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the survey's Figure 11: the largest JSD of attention that moves the prediction by at most ε (ε-max JSD).
+    """Draw histograms of how far attention can move while the prediction moves by at most ε (the survey's Figure 11).
 
     The columns are any of ``jsd_search``, ``jsd_search_filter`` and ``jsd_exact``.
     """
@@ -227,7 +227,7 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the JSD of the exact adversary against that of the search, one panel for each predicted class.
+    """Draw the JSD of the exact adversary against the JSD found by search, one panel for each predicted class.
 
     No point can lie below the diagonal, because the search cannot find more than the exact adversary.
     """
@@ -240,7 +240,7 @@ def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Serrano & Smith's scatter (the survey's Figure 4): the excess JS divergence of the top token by its excess weight.
+    """Draw Serrano & Smith's scatter (the survey's Figure 4) of the top token against a random one: JS divergence and weight.
 
     The columns are ``attention_gap`` and ``delta_js``. The corner of each panel has the share of texts whose decision flips
     without the top token only, a random one only, either, or neither: ``only_top``, ``only_random``, ``both``, ``neither``.
@@ -258,12 +258,12 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "fraction") -> Figure:
-    """Draw Serrano & Smith's boxes: the share of weights zeroed until the decision flips, by order and predicted class.
+    """Draw Serrano & Smith's boxes: the share of weights set to zero until the decision flips, for each order of tokens.
 
     The columns are ``<over>_<order>``, where ``over`` is ``fraction`` of all tokens of the text, or ``fraction_support`` of
     the tokens that have attention. Only texts that flip in every order are drawn.
     """
-    figure, panels = _panels(class_names, "share zeroed until the decision flips")
+    figure, panels = _panels(class_names, "share of weights set to zero until the decision flips")
     orders = [order for order in ORDERS if f"{over}_{order}" in rows]
     for k, axes in enumerate(panels):
         mine = rows.loc[rows["predicted"] == k, [f"{over}_{order}" for order in orders]].dropna()
@@ -278,7 +278,7 @@ def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "f
 
 
 def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the normalised entropy of attention and of influence, 0 to 1, one panel for each predicted class.
+    """Draw the normalised entropy, in [0, 1], of attention and of influence, one panel for each predicted class.
 
     The columns are any of ``entropy_…``; whiskers are standard deviations over instances.
     """
@@ -302,7 +302,7 @@ MARKS = {"E3": "*", "E4": "s", "E5": "x"}
 
 
 def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFrame, cost: str, gained: str) -> Figure:
-    """Draw Wiegreffe & Pinter's Figure 5 and Yang's Figure 1: how far adversaries move attention, against how far predictions.
+    """Draw how far adversaries move attention against how far they move predictions (Wiegreffe & Pinter's Figure 5).
 
     Args:
         adversaries: ``lambda``, ``knee`` (True in at most one row) and the two columns, one row for each adversary, by λ.
@@ -327,7 +327,7 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
 
 
 def _with_room(points: np.ndarray) -> np.ndarray:
-    """Return which of N points ``(N, 2)`` have room for a label, bool ``(N,)``: points not close to a labelled point."""
+    """Return which of N points ``(N, 2)`` get a label, bool ``(N,)``: those that are not close to another labelled point."""
     extent = np.ptp(points, axis=0)
     scaled = points / np.where(extent > 0, extent, 1)
     chosen: list[int] = []
@@ -338,7 +338,7 @@ def _with_room(points: np.ndarray) -> np.ndarray:
 
 
 def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Wiegreffe & Pinter's Figure 3: JSD to the base by its ``max_attention``, one panel for each predicted class.
+    """Draw Wiegreffe & Pinter's Figure 3: the JSD to the base's attention, for bins of the base's ``max_attention``.
 
     The column is ``jsd``; of taggers it is ``jsd_matched``, in one panel, because ``predicted`` is missing.
     """
@@ -362,7 +362,7 @@ HEAD = re.compile(r"sink_layer(\d+)_head(\d+)")
 
 
 def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the mean attention on the first token, ``sink_layer<l>_head<h>`` in [0, 1], a row a layer and a column a head."""
+    """Draw each head's mean attention on the first token, in [0, 1], with a row for each layer and a column for each head."""
     places = {name: tuple(map(int, found.groups())) for name in rows.columns if (found := HEAD.fullmatch(name))}
     layers, heads = (max(place[axis] for place in places.values()) for axis in (0, 1))
     shares = np.full((layers, heads), np.nan)
@@ -378,7 +378,7 @@ def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the mean fall of the logit difference by window of layers and by cut, with 95 % intervals over texts.
+    """Draw the mean fall of the logit difference when attention is cut in a window of layers, with 95 % intervals over texts.
 
     The columns are ``drop``, ``drop_random`` and ``drop_sink``, of all layers and, ending in ``_layers<a>to<b>``, of windows.
     """
@@ -398,7 +398,7 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
 
 def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the mean fall of the logit difference without each head, a row a layer and a column a head; more on hover.
+    """Draw how much the logit difference falls without each head, with a row for each layer and a column for each head.
 
     The columns are those of ``by_head``: ``drop_layer<l>_head<h>``, and ``look``, ``write`` and ``flipped`` likewise.
     """
@@ -409,19 +409,20 @@ def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     colours = ScalarMappable(Normalize(-largest, largest), "RdBu_r")
     for head in heads.itertuples():
         square = Rectangle((head.head - 0.5, head.layer - 0.5), 1, 1, color=colours.to_rgba(head.drop))
-        said = f"layer {head.layer}, head {head.head}: falls by {number(head.drop)}, flips {percent(head.flipped)}"
-        on_hover(square, f"{said}; looks {percent(head.look)}, writes {number(head.write)}")
+        said = f"without head {head.head} of layer {head.layer}: logit difference falls by {number(head.drop)}"
+        said += f", {percent(head.flipped)} of decisions change"
+        on_hover(square, f"{said}; its look: {percent(head.look)}, its write: {number(head.write)}")
         axes.add_patch(square)
     axes.set_xlim(0.5, width + 0.5)
     axes.set_ylim(layers + 0.5, 0.5)
     axes.set_xticks(range(1, width + 1))
     axes.set_yticks(range(1, layers + 1, -(-layers // 15)))
-    figure.colorbar(colours, ax=axes, label="fall, in logits")
+    figure.colorbar(colours, ax=axes, label="fall of the logit difference")
     return figure
 
 
 def head_curves(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the share of decisions that change against the share of heads that are switched off, by order of the heads.
+    """Draw the share of changed decisions against the share of heads switched off, one line for each order of heads.
 
     The columns are ``flipped_look_<percent>``, ``flipped_write_<percent>`` and ``flipped_random_<percent>``.
     """
@@ -498,14 +499,17 @@ EXPLAINED, RANDOM = "#0072B2", "#999999"
 
 
 def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw comprehensiveness and sufficiency under each operator, beside those of random sets.
+    """Draw comprehensiveness and sufficiency for each way to erase tokens, for the tokens ranked first and for random tokens.
 
     The columns are ``<either>_<operator>`` and ``random_<either>_<operator>``.
     """
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     for axes, kind in zip(figure.subplots(1, 2, sharey=True), KINDS, strict=True):
         shown = [name for name in OPERATORS if f"{kind}_{name}" in rows]
-        for shift, prefix, colour, name in ((-0.2, "", EXPLAINED, "ranked first"), (0.2, "random_", RANDOM, "random")):
+        for shift, prefix, colour, name in (
+            (-0.2, "", EXPLAINED, "tokens ranked first"),
+            (0.2, "random_", RANDOM, "random tokens"),
+        ):
             values = [rows[f"{prefix}{kind}_{operator}"].dropna() for operator in shown]
             axes.barh(
                 np.arange(len(shown)) + shift,
@@ -525,7 +529,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the share of random sets that each reading beats under two operators, the best reading first.
+    """Draw the share of random token sets that each reading's first tokens beat, for two ways to erase, best reading first.
 
     The columns are ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``. The readings are in
     the order of the table of readings, by the mean of both operators.
@@ -533,9 +537,9 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     prefix = "win_comprehensiveness_"
     readings = [name.removeprefix(prefix) for name in rows if name.startswith(prefix)]
     order = sorted(readings, key=lambda each: float(np.mean([rows[f"{column}_{each}"].mean() for column in SURVIVAL])))
-    said = f"random sets beaten (n={rows['win_comprehensiveness_random'].count()} texts)"
+    said = f"share of random sets beaten (n={rows['win_comprehensiveness_random'].count()} texts)"
     figure, axes = _one_panel(8, 0.3 * len(order) + 1.4, said)
-    for prefix, marker, label in (("", "o", "nothing attends to them"), ("deleted_", "s", "text shortened")):
+    for prefix, marker, label in (("", "o", "erased tokens get no attention"), ("deleted_", "s", "erased tokens are deleted")):
         values = [rows[f"win_{prefix}comprehensiveness_{each}"].dropna() for each in order]
         axes.errorbar(
             [each.mean() for each in values],
@@ -554,7 +558,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
 
 def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the mean τ-b of every two readings, the columns ``tau_<reading>_and_<reading>``, as a matrix of numbers."""
+    """Draw the mean τ-b between every two readings as a matrix of numbers."""
     readings = (re.escape(column_of(name)) for name in READINGS)
     pair = re.compile("tau_({0})_and_({0})".format("|".join(readings)))
     pairs = {found.groups(): rows[name].mean() for name in rows if (found := pair.fullmatch(name))}

@@ -41,7 +41,7 @@ class Explanation:
     note: str = ""
 
     def of_words(self, words: Sequence["Word"]) -> np.ndarray:
-        """Return the weights of words, each the sum of its tokens', float ``(W,)``; 0 of special and of undefined ones."""
+        """Return the weight of each of W words, float ``(W,)``: the sum over its tokens; special tokens count 0."""
         weights = np.nan_to_num(self.weights)
         return np.array([0.0 if word.special else weights[word.places].sum() for word in words], dtype=float)
 
@@ -74,7 +74,7 @@ PIECE_MARKS = ("##", "Ġ", "▁")
 
 
 def words_of(row: Mapping[str, Any]) -> list[Word]:
-    """Return the words of a row of ``joined``; if the row does not assign tokens to words, each token is a word."""
+    """Return the words of a text, which is a row of ``joined``; without assigned words each token is a word."""
     tokens, known, special = (row[name] if _is_list(row.get(name)) else [] for name in ("tokens", "word", "special"))
     words: list[Word] = []
     for place, token in enumerate(tokens):
@@ -88,12 +88,12 @@ def words_of(row: Mapping[str, Any]) -> list[Word]:
 
 
 def deciding_words(words: Sequence[Word], decides: Sequence[bool]) -> list[bool]:
-    """Return which words have a token that decides."""
+    """Return for each word whether one of its tokens is marked as deciding the label."""
     return [any(decides[place] for place in word.places) for word in words]
 
 
 def of_tokens(tokens: Sequence[str]) -> list[Word]:
-    """Return each token as a word of its own."""
+    """Return one word for each token."""
     return [Word(token, False, [place]) for place, token in enumerate(tokens)]
 
 
@@ -123,7 +123,7 @@ def _wanted() -> frozenset[str]:
 
 
 def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention") -> pd.DataFrame:
-    """Return the table of texts with the columns of all explanations, named ``E1/gradient_inputs`` and so on.
+    """Return the table of texts, with one column for each explanation, such as ``E1/gradient_inputs``.
 
     Args:
         tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
@@ -155,7 +155,7 @@ def _digits(value: float) -> str:
 
 
 def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:
-    """Return the explanations of one text, except swaps to the projection that the model was trained with."""
+    """Return the explanations of one text; attention under the projection that the model was trained with occurs once."""
     found = []
     if _is_list(row.get(ATTENTION)):
         weights = np.asarray(row[ATTENTION], dtype=float)
@@ -275,7 +275,7 @@ class ExplainedText:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any], class_names: Sequence[str]) -> "ExplainedText":
-        """Create the text from a row of ``joined``, in which classes are numbers, and their names in class order."""
+        """Create an explained text from a row of ``joined``, which numbers the classes, and from the class names in order."""
         named = {
             "title": f"text {row['id']}",
             "tokens": list(row["tokens"]),
@@ -291,12 +291,12 @@ class ExplainedText:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Return the row of the text, which ``write_explained`` takes."""
+        """Return the text as a table row, in the form that ``write_explained`` takes."""
         return dict(self._row)
 
     @property
     def words(self) -> list[Word]:
-        """Return the words of the text, with its special tokens."""
+        """Return the words and the special tokens of the text."""
         return words_of(self._row)
 
     @property

@@ -1,4 +1,4 @@
-"""Figures of a run: how they are saved in its folder and put into its page, and how they write the names of classes. Colours
+"""Save the figures of a run in its folder, put them into its page, and write the names of classes in them. Colours
 are those of Okabe and Ito, which people with any colour vision can tell apart.
 """
 
@@ -35,7 +35,7 @@ HOVERED = re.compile(r'<g id="hover:([^"]*)">')
 
 
 def on_hover(artist: Artist, text: str) -> None:
-    """Let a part of a figure show a text when a pointer rests on it, in its SVG."""
+    """Give a part of a figure a text, which a browser shows when the pointer rests on this part of the SVG."""
     artist.set_gid(f"hover:{text}")
 
 
@@ -51,12 +51,12 @@ ALL_TEXTS = "all texts"
 
 
 def drawable(names: Sequence[str]) -> list[str]:
-    """Return class names that the font can draw: ``class 2`` for the third class if the font lacks a sign of its name."""
+    """Return class names that the font can draw; ``class 2`` replaces the third name if the font lacks a character."""
     return [name if all(map(_font_has, name)) else f"class {k}" for k, name in enumerate(names)]
 
 
 def legend(names: Sequence[str]) -> str:
-    """Return sentences on classes without a panel and on names drawn differently; empty if there are none."""
+    """Return sentences that tell which classes have no panel and which names were replaced; empty if neither occurs."""
     others = [f"{own} is {name}" for own, name in zip(drawable(names), names, strict=True) if own != name]
     few = f"Of {len(names):,} classes, figures have a panel for each of the {PANELS} that are predicted most."
     unsigned = f"Figures have no signs for some names of classes: {'; '.join(others)}."
@@ -64,7 +64,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of the most predicted classes, renumbered from 0, and the names of these at most ``PANELS`` classes."""
+    """Return the rows of the at most ``PANELS`` most predicted classes, with these numbered from 0, and their names."""
     if len(names) <= PANELS:
         return rows, list(names)
     often = np.bincount(rows["predicted"].astype(int), minlength=len(names))
@@ -92,7 +92,7 @@ class Illustration:
 
     @cached_property
     def drawing(self) -> Figure:
-        """Return the figure, always the same object, with its layout computed once."""
+        """Return the figure; its layout is computed once, and each call returns the same object."""
         figure = self.draw()
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
@@ -105,12 +105,12 @@ IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
-    """Return the path of a figure: ``figures/E2-permutation_by_max_attention.svg`` for E2/permutation_by_max_attention."""
+    """Return the path of a figure file, such as ``figures/E2-permutation_by_max_attention.svg``."""
     return folder.figures / f"{figure.key.replace('/', '-')}.{ending}"
 
 
 def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
-    """Write every figure as SVG and PNG, remove figures that it wrote earlier, and return each figure with its SVG."""
+    """Write every figure as SVG and PNG, delete the figures of an earlier call, and return each figure with its SVG text."""
     folder.require_no_links()
     drawn = as_svg(figures)
     for figure, svg in drawn:
@@ -132,5 +132,5 @@ def as_svg(figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
 
 
 def embedded(drawn: Sequence[tuple[Illustration, str]]) -> list[tuple[Illustration, str]]:
-    """Return the figures with SVG identifiers that are unique, so that all can stand in one page."""
+    """Return the figures with unique SVG identifiers, so that one page can contain all of them."""
     return [(figure, IDENTIFIER.sub(rf"\g<1>f{number}-", svg)) for number, (figure, svg) in enumerate(drawn)]

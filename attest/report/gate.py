@@ -53,7 +53,7 @@ BOUNDED = re.compile(r"([^<>=\s]+)\s*(<=|>=|<|>)\s*(\S+)")
 
 @dataclass(frozen=True)
 class Answered:
-    """A requirement that the verdict gives one of some answers."""
+    """A requirement that the verdict is one of the named answers."""
 
     typed: str
     question: str
@@ -81,7 +81,7 @@ class Ruling:
 
 
 def requirement(typed: str) -> Answered | Bounded:
-    """Return a requirement as it was typed, read."""
+    """Return the requirement that a typed text such as ``E2/flipped<0.1`` states."""
     if match := BOUNDED.fullmatch(typed.strip()):
         key, sign, bound = match.groups()
         try:
@@ -106,7 +106,7 @@ def requirement(typed: str) -> Answered | Bounded:
 
 
 def finished(folder: RunFolder) -> RunFolder:
-    """Return the folder of a run or of a trial."""
+    """Return the folder, if it contains a finished run or a trial; else refuse it."""
     if not folder.path.is_dir():
         raise AttestError(f"{folder.path} does not exist; expected the folder of a run or of a trial. Look for: ls runs/*/*")
     if not folder.config.is_file() or not folder.summary.is_file():
@@ -120,7 +120,7 @@ def finished(folder: RunFolder) -> RunFolder:
 
 
 def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
-    """Return the answer of a run or of a trial to one question, as it stands in ``summary.json``."""
+    """Return the answer of a run or a trial to one question of the verdict, as ``summary.json`` has it."""
     found = Findings(folder)
     verdict = found.summary.get(VERDICT)
     if not verdict and found.explanation not in SHOWN_AS:
@@ -140,7 +140,7 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
 
 
 def no_verdict_on(reading: str) -> str:
-    """Return a sentence on why there is no verdict on a reading other than attention, and on what to ask in its place."""
+    """Return a sentence that says why only attention has a verdict, and what to require of another explanation instead."""
     return (
         f"There is no verdict on {reading}: its rule was fitted, and its errors were counted, on attention alone. Ask E14 "
         f"whether its first tokens beat random ones, or E15, without reading={reading!r}, whether it is better than attention."
@@ -159,7 +159,7 @@ def overall(rulings: Sequence[Ruling]) -> PassOrFail:
 
 
 def as_json(folder: RunFolder, rulings: Sequence[Ruling]) -> dict[str, Any]:
-    """Return the outcome of all requirements as the JSON line has it."""
+    """Return the outcome of all requirements as values for one line of JSON."""
     requirements = [{"require": each.require, "outcome": each.outcome} | each.found for each in rulings]
     about = {"version": VERSION, "attest": __version__, "folder": str(folder.path)}
     return about | {"outcome": overall(rulings), "requirements": requirements}
@@ -195,7 +195,7 @@ def _by_interval(folder: RunFolder, required: Bounded) -> Ruling:
 
 @dataclass(frozen=True)
 class Sample:
-    """The values of a measure on the texts that were read, in the order of reading.
+    """The values of a measure on the texts read so far, in the order in which the texts were read.
 
     Args:
         values: float ``(n,)``, where it is defined.
@@ -208,7 +208,7 @@ class Sample:
     texts: int
 
     def interval(self) -> tuple[float, float]:
-        """Return the bounds of the mean over all texts like these; each is wrong with a probability of ``ERROR`` at most."""
+        """Return both bounds of the mean over all such texts; each is wrong with a probability of at most ``ERROR``."""
         step = (self.high - self.low) / STEPS
         sequence = MeanByBetting(
             np.array([self.low]), np.array([self.high]), ALL_LIKE_THEM, step, 2 * ERROR, planned=max(self.planned, 1)
@@ -290,7 +290,7 @@ def _range(key: str, values: pd.Series) -> tuple[float, float]:
 
 
 def _is_sample(folder: RunFolder, experiment: str) -> bool:
-    """Return whether an experiment reads a sample of its own, whose size is fixed before any text is read."""
+    """Return whether an experiment draws its own sample of texts, of a size that is fixed before any text is read."""
     tags = folder.evidence(TAGGED).is_file()
     asked = askable(not pools(Findings(folder).settings), tags).get(experiment)
     return asked is not None and asked.samples

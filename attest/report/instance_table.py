@@ -1,6 +1,4 @@
-"""The table of texts, or of tagged sentences, in the report, and the texts that a reader can open from it, as plain data for
-the script of the page.
-"""
+"""Return the report's table of texts or of tagged sentences, with the texts that a reader can open, as data for its script."""
 
 import json
 import math
@@ -132,7 +130,7 @@ def _table(
     whole: Callable[[Mapping[str, Any]], dict[str, Any]],
     order: str,
 ) -> dict[str, Any]:
-    """Return the data that the table of texts and the table of sentences have in common: columns, rows and whole texts.
+    """Return the columns, rows and whole texts of a table, of texts or of sentences.
 
     Args:
         rows: one row for each text, indexed by id, with its own measures by key.
@@ -165,7 +163,7 @@ def _measured_by(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
 
 
 def _named(row: Mapping[str, Any]) -> Sequence[str]:
-    """Return the words of a text, behind the label that it is asked about if each label is decided by itself."""
+    """Return the words of a text as one string; the label comes first if the model decides each label by itself."""
     words = [word.text for word in words_of(row) if not word.special]
     return [f"{row['asked']}:", *words] if "asked" in row else words
 
@@ -182,7 +180,7 @@ def _rounded(value: float) -> float | int | None:
 
 
 def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return as many whole texts as the page has room for, at even distances in the rows, by id."""
+    """Return whole texts by id, taken at even distances from the rows, as many as the page has room for."""
     sample = [whole(row) for row in evenly(rows, 20).to_dict("records")]
     bytes_per_text = sum(len(as_script_data(text)) for text in sample) / len(sample)
     part = evenly(rows, max(1, int(TEXT_BYTES / bytes_per_text)))
@@ -190,7 +188,7 @@ def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[s
 
 
 def _whole_text(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words of a text, the places of special and of deciding ones, and one character of heat for each."""
+    """Return the words of a text, the places of special and deciding words, and the heat of each word as one character."""
     words, rationale = words_of(row), row.get("rationale")
     shown = [
         {
@@ -209,7 +207,7 @@ def _whole_text(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def question(row: Mapping[str, Any]) -> str | None:
-    """Return the question or hypothesis that was read beside a text; None if there was none."""
+    """Return the question or hypothesis that the model read together with a text; None if there was none."""
     words = row.get("question")
     return None if words is None else " ".join(words)
 
@@ -234,7 +232,7 @@ def _chunk_f1(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 
 def as_script_data(content: Any) -> str:
-    """Return the content as JSON that cannot end the ``<script>`` element around it or begin another element."""
+    """Return the content as JSON in which no text can end the ``<script>`` element or begin an element."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -242,13 +240,13 @@ def as_script_data(content: Any) -> str:
 
 
 def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
-    """Return at most ``count`` rows at even distances, with the first and the last."""
+    """Return at most ``count`` rows at even distances, among them the first and the last row."""
     places = np.unique(np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(int))
     return rows.iloc[places]
 
 
 def tagged_sentences(path: Path) -> pd.DataFrame | None:
-    """Return all sentences without attention and probabilities; None if the table is missing or lacks columns."""
+    """Return the table of all sentences, without attention and probabilities; None if it is missing or lacks columns."""
     if not path.is_file():
         return None
     there = columns_in(path)
@@ -258,12 +256,12 @@ def tagged_sentences(path: Path) -> pd.DataFrame | None:
 
 
 def tag_names(path: Path) -> list[str]:
-    """Return the names of the tags in their order."""
+    """Return the names of the tags, in the order of their numbers."""
     return [name.removeprefix("probability_") for name in columns_in(path) if name.startswith("probability_")]
 
 
 def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return sentences with their tags, at even distances from the worst to the best tagged one.
+    """Return some sentences with their tags, at even distances in the order from the worst tagged to the best tagged sentence.
 
     Args:
         path: the path of the table of tagged sentences; whole rows are read only for the sentences that are shown.
@@ -280,7 +278,7 @@ def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def right_share(rows: pd.DataFrame) -> np.ndarray:
-    """Return the share of words that are tagged correctly in each of N sentences, float64 ``(N,)``; NaN without gold tags."""
+    """Return the share of correctly tagged words in each of N sentences, float64 ``(N,)``; NaN without gold tags."""
     pairs = zip(rows["tags"], rows["predicted_tags"], strict=True)
     right = [(gold == predicted)[gold >= 0] for gold, predicted in pairs]
     return np.array([each.mean() if len(each) else np.nan for each in right])
@@ -299,7 +297,7 @@ def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_doubtful_words(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:
-    """Return the attention of the wrong or least probable words, in their order, averaged over heads and layers."""
+    """Return the attention of the wrongly or least certainly tagged words, in text order, averaged over heads and layers."""
     gold, predicted, size = row["tags"], row["predicted_tags"], len(row["tokens"])
     attention = np.asarray(row["attention"]).reshape(size, size, -1).mean(axis=-1)
     probabilities = np.stack([row[f"probability_{name}"] for name in names], axis=-1).max(axis=-1)

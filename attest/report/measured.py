@@ -1,6 +1,4 @@
-"""The table of measures: each number of a run with its definition, its interval, its controls, and the published number from
-``configs/tables``.
-"""
+"""Return the table of measures: each number of a run with its definition, interval, controls and published number."""
 
 import math
 import re
@@ -26,7 +24,7 @@ from attest.runs.published_tables import Publication, PublishedRow, every_publis
 
 @dataclass(frozen=True)
 class Published:
-    """A published number that stands beside the number of a run."""
+    """A published number with which a number of the run is compared."""
 
     value: str
     """The number as published, with its spread over instances if there is one."""
@@ -37,7 +35,7 @@ class Published:
 
 
 def published(data: str, name: str) -> dict[str, Published]:
-    """Return the published numbers beside a run, by summary key without its statistic; empty if there are none.
+    """Return the published numbers for a run, by summary key without ``/mean`` and the like; empty if there are none.
 
     If several numbers are published, a comparable one is preferred, then one of the same recipe.
     """
@@ -54,7 +52,7 @@ def published(data: str, name: str) -> dict[str, Published]:
 
 
 def model_name(row: PublishedRow) -> str:
-    """Return ``<model>-<scoring>-<projection>`` of the base run of a row; empty if the row is not one fully named run."""
+    """Return ``<model>-<scoring>-<projection>`` for the base run of a published row; empty if the row names no full run."""
     if row.sweep is not None or row.then or row.run.keys() != {"MODEL", "SCORING", "PROJECTION", "RECIPE"}:
         return ""
     return portable(f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}")
@@ -69,7 +67,7 @@ def _beside(text: str, source: Publication, row: PublishedRow, recipe: str) -> P
 
 
 def scale_of(key: str) -> tuple[float, float]:
-    """Return the smallest and the largest value of the scale that a measure is drawn on, [0, 1] if it has no upper bound."""
+    """Return the ends of the scale on which a measure is drawn; they are 0 and 1 if the measure has no upper bound."""
     low, high = range_of(key)
     return (0.0, 1.0) if math.isinf(high) else (low, high)
 
@@ -97,17 +95,17 @@ class Line:
 
     @property
     def scale(self) -> tuple[float, float]:
-        """Return the smallest and the largest value of the scale that the measure is drawn on."""
+        """Return the ends of the scale on which the measure is drawn."""
         return scale_of(self.key)
 
     def place(self, value: float | None) -> float | None:
-        """Return the place of a value on the scale, in percent; None if it lies outside."""
+        """Return the place of a value on the scale, in percent of the scale's length; None if it lies outside."""
         low, high = self.scale
         return None if value is None or not low <= value <= high else round(100 * (value - low) / (high - low), 2)
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """Return the start and the width of the interval on the scale, in percent; None if it lies outside."""
+        """Return the start and the width of the interval, in percent of the scale's length; None if it lies outside."""
         if self.bounds is None:
             return None
         low, high = self.scale
@@ -117,7 +115,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of rows about the question of one experiment."""
+    """A group of table rows that answer the question of one experiment."""
 
     experiment: str
     question: str
@@ -181,7 +179,7 @@ def _line(
 
 
 def share(key: str, name: str, values: pd.Series, means: str, control: ControlNumber) -> Line:
-    """Return the line of a share that each text has: its mean over texts in percent, with its interval.
+    """Return the table row of a share that is known for each text: its mean over texts in percent, with an interval.
 
     Args:
         values: the share of each text, in [0, 1], NaN if undefined; at least one is defined.
@@ -194,7 +192,7 @@ def share(key: str, name: str, values: pd.Series, means: str, control: ControlNu
 
 
 def _grouped(lines: list[Line], may_lack: Sequence[str]) -> list[Group]:
-    """Group the rows by experiment; an experiment in ``may_lack`` has a group even if it has no rows."""
+    """Group the rows by experiment; an experiment in ``may_lack`` also has a group if it has no rows."""
     experiments = [*QUESTIONS, *sorted({line.experiment for line in lines} - {*QUESTIONS})]
     groups = [
         Group(name, QUESTIONS.get(name, ""), [line for line in lines if line.experiment == name]) for name in experiments
@@ -224,7 +222,7 @@ GAP = "  "
 
 
 def scored(split: str, numbers: Mapping[str, float]) -> Iterator[str]:
-    """Yield the lines of a terminal that show the scores and the means of the evidence."""
+    """Yield the lines for a terminal that show the scores and the means of all measures."""
     if line := scores_line(split, numbers):
         yield line
     of_evidence = {key: match for key in numbers if (match := EVIDENCE.fullmatch(key))}

@@ -35,7 +35,7 @@ from attest.runs.identity import identity_of
 
 
 def evidence_illustrations(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> Iterator[Illustration]:
-    """Yield the figures of all experiments whose tables are there, in the order of the report."""
+    """Yield the figures of all experiments that have a table, in the order of the report."""
     for experiment, spec in EXPERIMENTS.items():
         rows = tables.get(experiment)
         if rows is None or not {"predicted", "prediction"} & {*rows.columns}:
@@ -67,7 +67,7 @@ PROJECTIONS = ("softmax", "entmax15", "sparsemax")
 
 
 def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
-    """Yield the figures of E8 and E9 by layer, then the attention maps of a few texts, if the tables of these exist."""
+    """Yield the figures of accuracy by layer (E8, E9), then the attention maps of a few texts, if their tables exist."""
     found = Findings(folder)
     tables = [found.table(experiment) for experiment in ("E8", "E9")]
     swapped, shuffled = (
@@ -87,7 +87,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
 
 
 def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
-    """Return the tables of attention maps of other runs that differ from this run only in the projection, by projection."""
+    """Return by projection the tables of attention maps of runs that differ from this run only in the projection."""
     run = identity_of(folder)
     stem, _, mine = run.full_name.rpartition("-")
     others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
@@ -197,7 +197,7 @@ def _sentences(path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFra
 def _texts(
     tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str, example: int | None
 ) -> dict[str, Any]:
-    """Return the part of the page about single texts; empty if the attention is not over the tokens of a text."""
+    """Return the part of the page about single texts; empty if attention gives no weight to each token of a text."""
     instances = tables.get(INSTANCES)
     nothing: dict[str, Any] = {"sentences": [], "tagged": None, "texts": [], "instances": None, "data": None}
     if instances is None or "attention" not in instances:
@@ -211,7 +211,7 @@ def _texts(
 
 
 def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str], example: int | None) -> list[dict[str, Any]]:
-    """Return some texts with all explanations: the example of the verdict, then others by confidence or number."""
+    """Return some texts with all explanations: the example of the verdict, then texts by confidence or predicted number."""
     if "prediction" in rows:
         rows = rows.assign(confidence=None).sort_values("prediction")
     else:
@@ -268,5 +268,5 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
 
 
 def _counted(instances: pd.DataFrame) -> str:
-    """Return how many texts there are, and how many labels of them are asked about if each is decided by itself."""
+    """Return a phrase that counts the texts, and their labels too if the model decides each label by itself."""
     return f"{len(instances)} labels of {instances['text'].nunique()}" if "asked" in instances else f"{len(instances)}"

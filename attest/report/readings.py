@@ -1,5 +1,7 @@
-"""Compare attention with the other readings of a model from the stored tables of a run: which finds the deciding tokens, ranks
-the same tokens first, or survives erasure; each comparison gives lines to draw, a sentence and a table.
+"""Compare attention with the other explanations of a model (its readings), from the stored tables of a run.
+
+The comparisons are: which reading finds the deciding tokens, which ranks the same tokens first as attention, and which
+survives erasure. Each gives lines to draw, a sentence and a table.
 """
 
 import math
@@ -38,7 +40,7 @@ def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.Da
 
 
 def _of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Return the rows of E1 for the given texts, in the order of these; None if E1 lacks a text or did not run."""
+    """Return the rows of E1 for the given texts, in the order of the texts; None if E1 lacks a text or did not run."""
     if importances is None or "id" not in instances or not importances["id"].is_unique:
         return None
     return None if {*instances["id"]} - {*importances["id"]} else importances.set_index("id").loc[instances["id"]]
@@ -48,11 +50,11 @@ def _of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) ->
 
 RIGHT, WRONG = 0.9, 0.1
 """The share of mass on deciding tokens from which attention is right, and the share up to which it is wrong."""
-ABOUT_FIRST = "Share of texts in which the token ranked first is one that decides; tokens that tie share the place."
+ABOUT_FIRST = "Share of texts whose first-ranked token decides the label; tokens that tie for the first rank count in part."
 
 
 def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> str | None:
-    """Say how often attention ranks a deciding token first, and its mass on such tokens; None if no tokens are marked.
+    """Return a sentence that says how often attention ranks a deciding token first; None if no tokens are marked.
 
     Args:
         instances: one row for each text; ``attention`` and ``rationale`` hold one value for each token.
@@ -76,7 +78,7 @@ def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | N
 
 
 def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> list[Line]:
-    """Return how often attention and each importance rank a deciding token first; empty if no deciding tokens are marked.
+    """Return lines that show how often attention and each importance rank a deciding token first; empty without marked tokens.
 
     Args:
         importances: as in ``truth_sentence``; its texts are found by ``id``. If E1 read only some, all are compared on these.
@@ -92,7 +94,7 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
     random = ControlNumber(f"random token{_part(', ', read, instances)}", percent(chance, 1), chance)
 
     def hit(weights: np.ndarray, truth: np.ndarray) -> float:
-        """Return the share of deciding tokens among the tokens that tie for the first rank."""
+        """Return the share of deciding tokens among the tokens with the largest weight."""
         known = len(weights) and not np.isnan(weights).any()
         return truth[weights == weights.max()].mean() if known else np.nan
 
@@ -104,7 +106,7 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
 
 
 def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
-    """Return, in words, how many of all texts were read; an empty text if all were read."""
+    """Return a phrase that says how many of all texts were read; an empty text if all were read."""
     return "" if len(read) == len(instances) else f"{before}{len(read):,} of {len(instances):,} texts"
 
 
@@ -114,29 +116,30 @@ K = (1, 3, 5)
 """The numbers of first tokens that are compared."""
 DRAWN = 3
 """The number of first tokens that is drawn."""
-QUESTION = f"How many of its {DRAWN} first tokens do others share?"
+QUESTION = f"How many of attention's {DRAWN} first tokens do other readings also rank first?"
 ALIVE = 12
 """The count of 8-byte numbers in memory for each token of each importance while first tokens are compared."""
-ABOUT_SAME = "Of the tokens that attention ranks first, the share that the other reading ranks first, too."
+ABOUT_SAME = "Share of the tokens ranked first by attention that the other reading also ranks first."
 LEGEND = (
-    "Columns “first k”: of the k tokens with the most attention, the share that the other reading has among its k first, too. "
-    "Means over the texts with more than k tokens, in brackets the 95 % confidence interval; tokens that tie at the k-th "
-    "place share the places that are left. Random tokens share k of the T tokens of a text. τ-b compares all pairs of tokens, "
-    "most of them of two unimportant tokens: readings that agree on the first tokens can still have a low τ-b."
+    "Columns “first k” show the share of the k tokens with the most attention that the other reading also ranks among its k "
+    "first tokens. Each cell is the mean over the texts with more than k tokens, with its 95 % confidence interval in "
+    "brackets. Tokens that tie at the k-th place count in part. Of k random tokens, a share of k / T is expected in a text of "
+    "T tokens. τ-b compares all pairs of tokens, and most pairs consist of two unimportant tokens, so readings that agree on "
+    "the first tokens can still have a low τ-b."
 )
 SPECIAL = (
-    " Special tokens such as [CLS], and the token at which a Transformer decides, are left out: they are in every text, and a "
-    "model may attend to them because it stores there what it has read."
+    " This table leaves out special tokens such as [CLS], and the token at which a Transformer decides. Every text contains "
+    "these tokens, and a model may attend to them because it stores there what it has read."
 )
 UNKNOWN = (
-    " Special tokens such as [CLS] and [SEP] count as tokens here: this run has not stored which they are. They are in every "
-    "text, so readings may share them among their first."
+    " Special tokens such as [CLS] and [SEP] count as tokens in this table, because this run has not stored which tokens are "
+    "special. Every text contains them, so several readings may rank them first."
 )
 
 
 @dataclass(frozen=True)
 class FirstTokens:
-    """The agreement of attention with each importance on the tokens that they rank first.
+    """The agreement of attention with each measure of importance on the tokens that both rank first.
 
     Args:
         shares: one row for each text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN if undefined.
@@ -148,12 +151,12 @@ class FirstTokens:
     legend: str
 
     def lines(self, k: int = DRAWN) -> list[Line]:
-        """Return a line for each importance to draw: its agreement with attention on first tokens, beside random tokens."""
+        """Return one line for each importance: the share of attention's ``k`` first tokens that it also ranks first."""
         return [line for name, title in IMPORTANCES.items() if (line := self._line(name, title, k)) is not None]
 
     @property
     def sentence(self) -> str | None:
-        """Say how often attention and each importance rank the same token first; None if that is not known."""
+        """Return a sentence that says how often attention and each importance rank the same token first; None if unknown."""
         found = self.lines(1)
         if not found:
             return None
@@ -168,7 +171,7 @@ class FirstTokens:
 
     @property
     def rows(self) -> list[list[str]]:
-        """Return the rows of the table of first tokens as texts: one row for each importance, then a row for random tokens."""
+        """Return the table of first tokens as rows of text: one row for each importance, then a row for random tokens."""
         body = []
         for name in self.taus:
             lines = [self._line(name, name, k) for k in self._sizes]
@@ -178,7 +181,7 @@ class FirstTokens:
 
     @property
     def _sizes(self) -> list[int]:
-        """Return the numbers k of first tokens that are compared, without those for which every text is too short."""
+        """Return the values of k for which some text is long enough to compare its k first tokens."""
         return [k for k in K if self.shares[f"random/{k}"].notna().any()]
 
     def _line(self, name: str, title: str, k: int) -> Line | None:
@@ -196,7 +199,7 @@ _TITLES = {weights.column: weights.title for weights in EXPERIMENTS["E1"].weight
 
 
 def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFrame | None) -> FirstTokens | None:
-    """Compare the first tokens of attention with those of every importance; None if their weights are not stored.
+    """Compare the tokens that attention ranks first with those that each importance ranks first; None without stored weights.
 
     Args:
         instances: one row for each text; ``attention`` holds one value for each token; ``special``, if present, marks tokens
@@ -230,7 +233,7 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
 
 
 def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Return the share of first tokens that attention and each importance have in common, a row a text, a column a size k."""
+    """Return the share of first tokens that attention and each importance have in common, one row for each text."""
     lengths = torch.tensor([len(weights) for weights in attention])
 
     def of_rows(texts: Tensor) -> Tensor:
@@ -252,11 +255,11 @@ def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.
 
 APART = ("random", "oracle")
 """Rankings that are no readings of a model."""
-ABOUT_SURVIVAL = "Share of random sets that its first tokens beat, the mean of both ways to erase."
+ABOUT_SURVIVAL = "Share of random token sets that the reading's first tokens beat, averaged over both ways to erase tokens."
 
 
 def survival_sentence(rows: pd.DataFrame) -> str | None:
-    """Say which reading survives erasure best, as it beats most random sets of tokens; None if nothing is compared.
+    """Return a sentence that names the reading whose first tokens beat most random sets; None if nothing is compared.
 
     The score of a text is the mean share of random sets beaten under both operators. The best reading is chosen on the same
     texts that test it, so its p-value is multiplied by the number of readings that it was chosen from.
@@ -276,13 +279,14 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
     chance = "That is more than chance" if corrected < LEVEL else "That may be chance"
     choice = f", corrected for the choice among {others} readings" if others > 1 else ""
     return (
-        f"{said} {title_of(best)} survived best: its first tokens beat {beaten[best]} of as many random ones, those "
-        f"of {title_of(base)} {beaten[base]}. {chance} (Wilcoxon's signed-rank test{choice}: {p_value(corrected)})."
+        f"{said} {title_of(best)} survived best: its first tokens beat {beaten[best]} of random sets of the same size; "
+        f"the first tokens of {title_of(base)} beat {beaten[base]}. {chance} "
+        f"(Wilcoxon's signed-rank test{choice}: {p_value(corrected)})."
     )
 
 
 def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each reading: its mean lead over attention, and whether that is chance, by a paired test over texts.
+    """Return for each reading its mean lead over attention and the p-values of a paired test over texts.
 
     The score of a text is the mean share of random sets beaten under both operators.
 
@@ -305,7 +309,7 @@ def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def survival_lines(rows: pd.DataFrame) -> list[Line]:
-    """Return the lines on erasure to draw: one for attention, and one for the best reading if it is another reading."""
+    """Return lines that show how attention, and the best reading if it is another one, survive erasure."""
     scores, base = _scores(rows)
     if base is None:
         return []
@@ -318,7 +322,7 @@ def survival_lines(rows: pd.DataFrame) -> list[Line]:
 
 
 def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
-    """Return the erasure scores of all readings on the texts that all can score, and the name of the attention or None."""
+    """Return the erasure scores of all readings on the texts that all can score, and the column of attention if it has one."""
     first, second = SURVIVAL
     names = [name.removeprefix(f"{first}_") for name in rows if name.startswith(f"{first}_")]
     kept = [name for name in names if name not in APART and rows[f"{first}_{name}"].count() == rows[f"{first}_random"].count()]
@@ -347,35 +351,40 @@ SCORES = {
 AGREEMENT, SHARED = "τ-b with attention", f"first {FIRST} shared"
 SECONDS, RANKED_FIRST = "seconds a text", "ranked first"
 ABOUT_SCORES = (
-    "Random sets beaten: share of random sets of as many tokens that move the prediction less, nothing attending to them, or "
-    "the text shortened; 0.5 is chance. NAOPC: place between the sets that move it least, 0, and most, 1. τ-b with attention: "
-    "whether both order the tokens alike, by magnitude."
+    "Random sets beaten: share of random sets of equally many tokens whose erasure moves the prediction less. Erased tokens "
+    "get no attention, or (“text shortened”) are deleted; chance gives 0.5. NAOPC: how far the first tokens move the "
+    "prediction, from 0 for the order that moves it least to 1 for the order that moves it most. τ-b with attention: how "
+    "similarly the reading and attention order the tokens by magnitude."
 )
 ABOUT_SHARED = (
-    f"First {FIRST} shared: of the {FIRST} tokens with the most attention, the share that the reading has among its {FIRST} "
-    "first, too; tokens that tie share a place. Special tokens such as [CLS] count, where a text has any."
+    f"First {FIRST} shared: share of the {FIRST} tokens with the most attention that are also among the reading's {FIRST} "
+    "first tokens. Tokens that tie count in part, and special tokens such as [CLS] count as tokens."
 )
-ABOUT_SIGNED = "Signed readings rank tokens by how much they speak for the predicted class, the others by magnitude."
+ABOUT_SIGNED = (
+    "Signed readings rank tokens by how strongly they support the predicted class; other readings rank them by magnitude."
+)
 ABOUT_TRUTH = (
-    "Where it is known which tokens decide: P@k, share of them among as many tokens ranked first; depth, share of the text "
-    "down to the last of them; AUPRC, average precision."
+    "These scores need marked deciding tokens. P@k: share of deciding tokens among the k tokens ranked first, where k is the "
+    "number of deciding tokens. Depth: share of the ranking down to the last deciding token. AUPRC: average precision."
 )
 TESTS = {"p, Bonferroni": "bonferroni", "p, BH": "benjamini_hochberg"}
 ABOUT_TESTS = (
-    "p: whether the lead over attention (or rollout), or the lag, is chance, by Wilcoxon's signed-rank test over texts of the "
-    "mean of both shares of random sets; corrected for all readings of the table by Bonferroni, so that one false claim is "
-    "unlikely, and by Benjamini and Hochberg (BH), so that few of all claims are false."
+    "p: p-value of Wilcoxon's signed-rank test over texts, which asks whether the reading and attention (or rollout) beat "
+    "equally many random sets. The test compares the mean of both columns of random sets beaten. Both p-values are corrected "
+    "for the number of readings: with Bonferroni's even one false claim is unlikely, and with that of Benjamini and Hochberg "
+    "(BH) few of all claims are false."
 )
 ABOUT_MARKS = (
-    "Marked: what people marked, as ERASER scores it: token F1 with as many words ranked first as are marked, F1 of spans "
-    "that match by half of their union, area under precision and recall. Plausible is not faithful: a reading can please "
-    "people and say nothing of the model. A random order has F1 {f1}, IOU F1 {iou_f1}, AUPRC {auprc}.{human}"
+    "Marked: agreement with the words that people marked, scored as in ERASER. F1 compares the marked words with equally many "
+    "words ranked first; IOU F1 counts spans that overlap by at least half of their union; AUPRC is the area under the curve "
+    "of precision and recall. A plausible reading need not be faithful: it can agree with people and say nothing about the "
+    "model. A random order has F1 {f1}, IOU F1 {iou_f1}, AUPRC {auprc}.{human}"
 )
 
 
 @dataclass(frozen=True)
 class ReadingTable:
-    """A table of text cells with an explanation of its columns and rows."""
+    """A table whose cells are texts, with a legend that explains its columns and rows."""
 
     header: list[str]
     rows: list[list[str]]
@@ -448,7 +457,7 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTab
 
 
 def _f1(values: Mapping[str, float], reading: str) -> float:
-    """Return F1 of spans as ERASER counts it: of the means of precision and recall over texts."""
+    """Return the F1 of spans as ERASER defines it, computed from the mean precision and the mean recall over texts."""
     precision, recall = (values.get(f"plausible_iou_{name}_{reading}", math.nan) for name in ("precision", "recall"))
     return 0.0 if precision == recall == 0 else 2 * precision * recall / (precision + recall)
 
@@ -456,7 +465,7 @@ def _f1(values: Mapping[str, float], reading: str) -> float:
 def _about_marks(values: Mapping[str, float]) -> str:
     chance = {name: _cell(values.get(f"plausible_{name}_chance")) for name in ("f1", "iou_f1", "auprc")}
     human, kappa = (_cell(values.get(name)) for name in ("plausible_f1_human", "kappa_human"))
-    people = f" Of two annotators one has F1 {human} against the other (κ {kappa})." if human != EMPTY else ""
+    people = f" Of two annotators, one has F1 {human} against the other (κ {kappa})." if human != EMPTY else ""
     return ABOUT_MARKS.format(**chance, human=people)
 
 

@@ -1,4 +1,4 @@
-"""Pages that compare several related runs, with conclusions, tables and figures, for a browser and for a terminal."""
+"""Write pages that compare several related runs, with conclusions, tables and figures, for a browser and for a terminal."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
 
 
 def _heading(distance: str) -> str:
-    """Return the title and the unit of a distance to the base, from the spec of E7; the mean of values 0 or 1 is a share."""
+    """Return the title and the unit of a distance between a run and its base, as the experiment E7 describes it."""
     spec = EXPERIMENTS["E7"]
     title = next(measure.title for measure in spec.measures if measure.column == distance)
     column = spec.column(distance)
@@ -58,7 +58,7 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class LinkedRow:
-    """A row of text cells, with the link of its first cell; None if it has no link."""
+    """A table row whose cells are texts, and whose first cell may link to a page."""
 
     cells: list[str]
     link: str | None
@@ -66,7 +66,7 @@ class LinkedRow:
 
 @dataclass(frozen=True)
 class LinkedTable:
-    """A table with a header and groups of rows; a group may have an experiment and its question."""
+    """A table with a header and groups of rows; a group may be headed by an experiment and its question."""
 
     header: list[str]
     groups: list[tuple[str, str, list[LinkedRow]]]
@@ -97,7 +97,7 @@ class Page:
 
 
 def related_table(rows: pd.DataFrame, page: Path) -> LinkedTable:
-    """Return the numbers of several runs, one row for each run, as a table of the page, without empty columns.
+    """Return a table for the page with one row of numbers for each run, without empty columns.
 
     The columns ``experiment`` and ``report``, if present, give the group of a row and the link of its first cell.
     """
@@ -145,7 +145,7 @@ GAP = "  "
 
 
 def as_text(tables: Mapping[str, LinkedTable], conclusions: Sequence[Conclusion], width: int) -> str:
-    """Return the conclusions and then the tables as text."""
+    """Return the conclusions and then the tables as one text for a terminal."""
     lines: list[str] = []
     for each in conclusions:
         lines += textwrap.wrap(each.said, width)
@@ -177,12 +177,12 @@ def _lines(name: str, table: LinkedTable) -> Iterator[str]:
 
 
 def scores_of(run: RunFolder) -> dict[str, float]:
-    """Return the test scores of a run that tables show."""
+    """Return those test scores of a run that the tables of pages show."""
     summary = read_json(run.summary)
     return {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
 
 
 def distances_of(run: RunFolder) -> dict[str, float]:
-    """Return the distances of a run to its base: the means of the columns of E7."""
+    """Return the distances between a run and its base: the mean of each column of E7."""
     summary = read_json(run.summary)
     return {name: summary[f"E7/{name}/mean"] for name in DISTANCES if f"E7/{name}/mean" in summary}

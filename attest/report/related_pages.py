@@ -33,7 +33,7 @@ PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
 
 def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]]) -> None:
-    """Write the page on the controls of a base into ``controls/`` in the folder of the base, and print the page as text.
+    """Write the page about the controls of a base into ``controls/`` in the folder of the base, and print it as text.
 
     ``summary.json`` holds ``rows``, one for each control, and the summary of every table. ``evidence/E4.parquet``,
     ``E5.parquet`` and ``E6.parquet`` hold one row for each instance: the columns of ``attest.runs.comparison``, each with a
@@ -73,14 +73,14 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
 
 
 def _publish(page: Page, path: Path, kind: str) -> None:
-    """Write a page into its folder, which no other command may write meanwhile, and print the page as text."""
+    """Write a page into its folder, lock the folder meanwhile, and print the page as text."""
     with RunFolder(path.parent).claimed():
         said = page.write(path)
     print(f"{said}\n\n{kind + ':':<12}{path}", flush=True)
 
 
 def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Join the comparisons of one experiment into one table; for seeds (E5) add the means over seeds."""
+    """Join the comparisons of one experiment into one table; for other seeds (E5) add a row of means over seeds."""
     tables = [*compared.values()]
     joined = tables[0][[column for column in PER_INSTANCE if column in tables[0]]]
     columns = [column for column in DISTANCES if column in tables[0]]
@@ -90,13 +90,13 @@ def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.D
 
 
 def guides_compared(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the names of the two controls of E6, of taggers E4 and E6, that show the use of the base's attention, or None."""
+    """Return the names of the two controls whose accuracies show the use of the base's attention; None if one is missing."""
     uniform = next((name for name in (BY_UNIFORM, UNIFORM) if name in names), None)
     return (BY_BASE, uniform) if uniform is not None and BY_BASE in names else None
 
 
 def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None) -> list[Conclusion]:
-    """Return the conclusions on each kind of control that was run."""
+    """Return the conclusions about each kind of control that was run."""
     tagging = any(pair.tagging for pair in pairs.values())
     base = percent(rows[0]["accuracy"], 1)
     return [
@@ -154,7 +154,7 @@ def _accuracies(rows: Rows, experiment: str) -> dict[str, float]:
 
 
 def _distance(row: Mapping[str, Any]) -> float:
-    """Return the JSD between the attention of a run and of its base; for taggers the JSD with matched heads."""
+    """Return the JSD between the attention of a run and of its base; a tagger's heads are each compared with their match."""
     return float(row.get("jsd_matched", row.get("jsd")))
 
 
@@ -169,7 +169,7 @@ def _lambda(name: str) -> str:
 
 
 def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
-    """Write the page on a sweep of adversaries as ``adversarial/<sweep>.json`` and ``.html``, and print the page as text."""
+    """Write the page about a sweep of adversaries as ``adversarial/<sweep>.json`` and ``.html``, and print it as text."""
     adversaries = [
         {"run": run.path.name, "lambda": run.settings()["model"]["init_args"]["lam"]} | scores_of(run) | distances_of(run)
         for run in runs
@@ -234,7 +234,7 @@ class LambdaSweep:
     base: float | None = None
 
     def conclusions(self) -> list[Conclusion]:
-        """Return conclusions on the change over the sweep, its cost, other seeds if known, and the λ where the curve bends."""
+        """Return conclusions that compare the smallest λ with the largest and adversaries with other seeds."""
         moves = f"the adversaries' attention {FARTHER[self._change(self.gained)]} the base's"
         pay = FARTHER[self._change(self.cost)].replace("moves", "move").replace("comes", "come")
         return [
@@ -279,7 +279,7 @@ class LambdaSweep:
         return [float(each) for each in self.rows["lambda"]]
 
     def _change(self, column: str) -> int:
-        """Return 1 if a column is larger at the largest λ than at the smallest, -1 if smaller, 0 if both intervals overlap."""
+        """Return 1 if a column is larger at the largest than at the smallest λ, -1 if smaller, 0 if both intervals overlap."""
         found = self._intervals(column)
         return 0 if found is None else found[-1].apart(found[0])
 
@@ -303,7 +303,7 @@ def _unit(column: str) -> str:
 
 
 def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFolder]]]) -> None:
-    """Write the page on ROAR as ``roar/summary.json`` and ``roar/report.html`` in the base's folder, and print it as text.
+    """Write the page about ROAR as ``roar/summary.json`` and ``roar/report.html`` in the base's folder, and print it as text.
 
     Args:
         curves: the erased share and the finished run of each point, by reading and at the same shares; one is ``random``.

@@ -1,4 +1,4 @@
-"""Write tables over many runs as LaTeX, Markdown or CSV: a row a setting, or a row a measure where there are many measures."""
+"""Write tables about many runs as LaTeX, Markdown or CSV, with one row for each setting or, if shorter, for each measure."""
 
 import csv
 import io
@@ -66,7 +66,7 @@ def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE
 
 
 def _tables(settings: Sequence[Setting], keys: Sequence[str], width: int) -> tuple[list[Columns], list[str]]:
-    """Return the tables with fewer lines, of settings as rows or of measures, and the lines that name numbered settings."""
+    """Return tables whose rows are settings or measures, whichever have fewer lines, and names of numbered settings."""
     names = [one_line(each.name) for each in settings]
     seeds = [", ".join(map(str, sorted(each.runs))) for each in settings]
     measures = [one_line(label_of(key)) for key in keys]
@@ -86,7 +86,7 @@ def _lines(tables: Sequence[Columns]) -> int:
 
 
 def _parts(columns: Columns, first: int, width: int) -> list[Columns]:
-    """Split the columns into tables that fit a page, each with the ``first`` columns; a column that is too wide is alone."""
+    """Split the columns into tables that fit on a page; each table repeats the ``first`` columns."""
     who, parts = columns[:first], [columns[:first]]
     for column in columns[first:]:
         if len(parts[-1]) > first and _wide([*parts[-1], column]) > width:
@@ -110,7 +110,7 @@ def _latex(columns: Columns) -> str:
 
 
 def as_csv(settings: Sequence[Setting], keys: Sequence[str], width: int = 0) -> str:
-    """Return a line for each setting and number, unrounded: ``setting,measure,mean,std,seeds``; std is empty for one seed."""
+    """Return one unrounded line for each setting and number: ``setting,measure,mean,std,seeds``."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -123,12 +123,12 @@ def as_csv(settings: Sequence[Setting], keys: Sequence[str], width: int = 0) -> 
 
 
 def one_line(text: str) -> str:
-    """Return a text with a space for each character that could end the line or move the cursor."""
+    """Return a text in which spaces replace all characters that could end the line or move the cursor."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def as_text(cell: str) -> str:
-    """Return a text as a cell of CSV, with an apostrophe before text that a spreadsheet would compute as a formula."""
+    """Return a text as a cell of CSV; an apostrophe goes before text that a spreadsheet would compute as a formula."""
     line = one_line(cell)
     return f"'{line}" if line.lstrip().startswith(FORMULA) and not NUMBER.fullmatch(line) else line
 
@@ -150,5 +150,5 @@ BEGINNINGS = {
 
 
 def cell(over: OverSeeds | None) -> str:
-    """Return ``mean ± std`` over seeds; a dash if there is no number."""
+    """Return ``mean ± std`` over seeds as text; a dash if there is no number."""
     return "–" if over is None else spread(over.mean, over.std)

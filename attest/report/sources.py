@@ -1,4 +1,4 @@
-"""The sources of a decoder's answer (E18), as tables and as a page."""
+"""The result of ``attest.sources`` (E18): which parts of its context a decoder's answer comes from."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources of an answer, and how well readings agree with leaving each out."""
+    """The sources (parts of the context) of an answer, with their effect on the answer and their weights in each reading."""
 
     question: str
     answer: str
@@ -52,7 +52,7 @@ class Sources:
     """Whether falls are an approximation: most sources were left out in groups only, and share the fall of theirs."""
 
     def learning_from(self, others: Sequence["Sources"]) -> "Sources":
-        """Return these sources with one more reading, ``learned heads``, whose weights are fitted to other answers.
+        """Return these sources with one more reading, ``learned heads``, whose weights of heads are fitted to other answers.
 
         Args:
             others: of the same model, about other contexts or answers.
@@ -74,7 +74,7 @@ class Sources:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on which source the answer needs most, and on whether attention names that source."""
+        """Return a sentence that says which source the answer needs most, and whether attention names the same source."""
         first = self.table["drop"].idxmax()
         same = "also names it" if self.scores.loc["attention", "same"] else "names another one"
         how = "By groups of sources, an approximation for readings too: without" if self.by_groups else "Without"
@@ -86,7 +86,7 @@ class Sources:
         )
 
     def write_page(self, path: str | Path) -> None:
-        """Write a self-contained page with each source, its share and every reading of it."""
+        """Write a self-contained page that shows each source, its share and its weight in every reading."""
         readings = [name for name in self.scores.index if name in self.table]
         largest = {name: self.table[name].clip(lower=0).max() or 1.0 for name in readings}
         rows = [
@@ -113,7 +113,7 @@ class Sources:
         )
 
     def as_json(self) -> dict[str, object]:
-        """Return everything as values of JSON, with None for undefined numbers."""
+        """Return all results as values of JSON, with None for undefined numbers."""
         frames = {"sources": self.table.reset_index(names="source"), "readings": self.scores.reset_index(names="reading")}
         tables = {name: frame.astype(object).where(frame.notna(), None).to_dict("records") for name, frame in frames.items()}
         about = {"model": self.model, "question": self.question, "answer": self.answer, "by_groups": self.by_groups}

@@ -23,7 +23,7 @@ SCHEMA = Path(__file__).with_name("summary.schema.json")
 def summarise_run(
     folder: RunFolder, expected_tables: Iterable[str], scores: dict[str, float], monitor: str, mode: str
 ) -> dict[str, Any]:
-    """Return all numbers of a run that do not change when they are computed again.
+    """Return all numbers of a run for ``summary.json``; computing them again gives the same numbers.
 
     Args:
         monitor, mode: the validation score that chose the best epoch, and whether the best is its ``max`` or its ``min``.
@@ -41,7 +41,7 @@ def summarise_run(
 
 
 def summarise_tables(folder: RunFolder, expected_tables: Iterable[str]) -> dict[str, float]:
-    """Return the statistics of all tables, by ``<id>/<column>/<statistic>``, and the number of texts read if stopped early."""
+    """Return the statistics of all tables by ``<id>/<column>/<statistic>``, and the number of texts if it stopped early."""
     summary: dict[str, float] = {}
     stopped = folder.stopped_evidence()
     for experiment in sorted({*expected_tables} - {INSTANCES}):

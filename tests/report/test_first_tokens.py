@@ -98,7 +98,7 @@ def test_special_tokens_are_left_out(snapshot):
         ["Gradient × input", "0.750", "50.0 %"],
         ["Random tokens", "0.000", "50.0 %"],
     ]
-    assert "Special tokens such as [CLS], and the token at which a Transformer decides, are left out" in found.legend
+    assert "leaves out special tokens such as [CLS], and the token at which a Transformer decides" in found.legend
     assert [found.sentence.replace("\N{NO-BREAK SPACE}", " ")] == snapshot
     assert [line.value for line in found.lines(1)] == [0.5]
 
@@ -111,7 +111,7 @@ def test_an_earlier_run_has_the_correlation_that_leaves_special_tokens_out():
 def test_a_run_that_has_not_stored_which_tokens_are_special_says_that_they_count():
     in_words = OF_SUBWORDS.assign(tau_words_gradient_inputs=1.0)
     found = compared_first_tokens(IN_SUBWORDS.drop(columns="special"), in_words)
-    assert "Special tokens such as [CLS] and [SEP] count as tokens here" in found.legend
+    assert "Special tokens such as [CLS] and [SEP] count as tokens in this table" in found.legend
     assert found.lines(1)[0].value == pytest.approx((1 + 1 + 1 / 2) / 3)
     assert len(found.rows) == 2
 
@@ -141,6 +141,6 @@ def test_the_answer_and_the_band_say_it_beside_the_correlation(small_run):
     found = Findings(small_run)
     assert "The token with the most attention is also the first of gradient × input in" in found.answers["E1"]
     questions = [question for _, question, _ in found.pictures]
-    assert questions.index("How many of its 3 first tokens do others share?") == 1 + questions.index(
+    assert questions.index("How many of attention's 3 first tokens do other readings also rank first?") == 1 + questions.index(
         "Does attention rank tokens as their importance does?"
     )

@@ -60,7 +60,10 @@ class ConditionedClassifier(nn.Module):
     ) -> None:
         super().__init__()
         if among_candidates and outputs == 1:
-            raise AttestError("passages name candidates of two classes; expected three or more. Leave among_candidates out.")
+            raise AttestError(
+                "the data have two classes; expected three or more for `among_candidates`, which limits the answers to those "
+                "that a passage names. Leave among_candidates out."
+            )
         self.vocab_size, self.outputs = vocab_size, outputs
         self.among_candidates = among_candidates
         self.encoder = encoder(vocab_size)

@@ -35,7 +35,7 @@ CLAIM_VERDICTS = (HOLDS, UNTESTED, MEAN_ALONE, PERHAPS, PERHAPS_NOT, CONTRADICTE
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules by which numbers and claims are judged."""
+    """The rules by which the numbers and the claims of published tables are judged."""
 
     fixed: str
     known: str
@@ -77,7 +77,7 @@ ROUNDING = 1e-12
 
 
 def can_be_tested(ours: OverSeeds) -> bool:
-    """Return whether the mean over seeds can be tested: there are enough seeds and they differ by more than rounding."""
+    """Return whether a t-test can use the seeds: there are enough of them, and they differ by more than rounding."""
     return ours.seeds >= ENOUGH_SEEDS and ours.std > ROUNDING
 
 
@@ -87,14 +87,14 @@ def interval_90(ours: OverSeeds) -> tuple[float, float]:
 
 
 def p_above(ours: OverSeeds, value: float) -> float:
-    """Return the one-sided p of a t-test, small if the mean over seeds lies above the value; NaN if it cannot be tested."""
+    """Return the p-value of a one-sided t-test of whether the mean over seeds lies above the value; NaN without a test."""
     if not can_be_tested(ours):
         return math.nan
     return float(special.stdtr(ours.seeds - 1, (value - ours.mean) / (ours.std / math.sqrt(ours.seeds))))
 
 
 def margin(published: float, column: PublishedColumn) -> float:
-    """Return the distance within which our number is near the published one: at most a share of its distance from no effect.
+    """Return the largest difference at which our number still counts as near the published number.
 
     Example:
         >>> margin(0.35, PublishedColumn("τ", "key", margin=0.1)), margin(0.06, PublishedColumn("τ", "key", margin=0.1))

@@ -50,7 +50,7 @@ def _between_seeds(table: PublishedTable, numbers: pd.DataFrame, folders: Folder
 
 
 def slug(name: str) -> str:
-    """Return a name in a form that fits into a file name."""
+    """Return a name with only characters that suit a file name."""
     return re.sub(r"\W+", "-", name.lower()).strip("-")
 
 
@@ -82,7 +82,7 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
 
 
 def against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Yield quantities against the values of a sweep, a panel for each corpus and row, with the std over seeds as bars."""
+    """Yield figures of quantities against the values of a sweep, with one panel for each corpus and row of the table."""
     label = next(row.sweep.label for row in table.rows.values() if row.sweep is not None)
     panels = list(numbers.dropna(subset="at").groupby(["data", "row"], sort=False))
     figure = Figure(figsize=(max(5.0, 4.2 * len(panels)), 3.2), layout="constrained")
@@ -102,7 +102,7 @@ def against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders
 
 
 def one_against_another(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Yield one quantity against another, with a point for each row and value of its sweep and a panel for each corpus.
+    """Yield a figure of one quantity against another, with one panel for each corpus and one point for each run setting.
 
     The option ``gained`` is the axis that is gained at the cost of the other; if given, the knee of each sweep is circled.
     """

@@ -23,7 +23,7 @@ from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publicatio
 
 
 def stamp(table: PublishedTable) -> str:
-    """Return the stamp of a table: the date of the rules, and 12 hex digits of all that decides a verdict except the runs."""
+    """Return the date of the rules, and 12 hex digits that change if anything but the runs changes a table's verdicts."""
     decides = [asdict(RULES), LEVEL, SHARE, asdict(table)]
     digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
     return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
@@ -71,7 +71,7 @@ def _runs(count: int) -> str:
 
 
 def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
-    """Return a line that counts the verdicts on claims and numbers of a table."""
+    """Return a line that says how many claims and numbers of a table got each verdict."""
     sentences = [_counted("Claims", claims, CLAIM_VERDICTS)] if len(claims) else []
     judged = numbers[numbers["verdict"] != ""]
     for likeness, name in HEADINGS.items():
@@ -143,20 +143,20 @@ def _p_value(p: float) -> str:
 
 
 def with_spread(mean: float, std: float, signed: bool = False) -> str:
-    """Return the mean and its spread, ``0.350 ± 0.020`` or ``2.1e-05 ± 3.0e-06``; for one seed only the mean."""
+    """Return the mean and its spread as text, ``0.350 ± 0.020`` or ``2.1e-05 ± 3.0e-06``; for one seed only the mean."""
     form = _form(mean)
     text = f"{mean:{'+' if signed else ''}{form}}"
     return text if math.isnan(std) else f"{text} ± {std:{form}}"
 
 
 def between(low: float, high: float) -> str:
-    """Return the bounds of an interval, ``0.300 to 0.400`` or ``-1.4e-04 to 3.0e-04``."""
+    """Return the bounds of an interval as text, ``0.300 to 0.400`` or ``-1.4e-04 to 3.0e-04``."""
     form = _form(max(abs(low), abs(high)))
     return f"{low:{form}} to {high:{form}}"
 
 
 def _form(size: float) -> str:
-    """Return the format of a number of this size: three decimals, or an exponent if three decimals would show nothing."""
+    """Return the format for a number of this size: three decimals, or an exponent if three decimals would show only zeros."""
     return ".1e" if 0 < abs(size) < LEAST else "z.3f"
 
 
@@ -234,7 +234,7 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
 
 
 def run_seconds(run: RunFolder) -> float | None:
-    """Return the seconds of training and evidence of a finished run, times its processes; None if they are not known.
+    """Return the seconds that a finished run took, multiplied by its number of processes; None if unknown.
 
     A run that was stopped and resumed has only the seconds since its last stop, so its seconds are not known.
     """
@@ -248,7 +248,7 @@ def run_seconds(run: RunFolder) -> float | None:
 
 
 def stopped_early(runs: Sequence[Path]) -> list[str]:
-    """Return sentences on experiments that stopped early: ``E2 in 3 runs, after 256 to 625 of 1,725 texts``."""
+    """Return sentences on experiments that stopped early, such as ``E2 in 3 runs, after 256 to 625 of 1,725 texts``."""
     said = []
     for experiment in EXPERIMENTS:
         keys = f"{experiment}/{READ}", f"{experiment}/{ALL}"

@@ -30,7 +30,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class KeptNumbers:
-    """The numbers of a table and the tests of its claims, kept by key for the time when the evidence is deleted.
+    """The numbers and the tests of claims of a table, stored by key so that they outlive the evidence of the runs.
 
     An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
     of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, the result of
@@ -41,19 +41,19 @@ class KeptNumbers:
     entries: Mapping[Key, Entry] = field(default_factory=dict)
 
     def of(self, key: Key, folders: Iterable[Path]) -> Entry | None:
-        """Return the kept entry of a key; None if there is none or if the entry is about other runs than these folders."""
+        """Return the stored entry under a key; None if there is none or if it was computed from other runs."""
         entry = self.entries.get(key)
         return entry if entry is not None and sorted(entry["runs"]) == sorted(map(run_name, folders)) else None
 
     def values(self, key: Key) -> Mapping[str, float]:
-        """Return the kept number of each run, by the name of the run; empty if the numbers are not known."""
+        """Return the stored number of each run by the name of the run; empty if nothing is stored."""
         entry = self.entries.get(key, {"runs": []})
         alone = {entry["runs"][0]: entry["mean"]} if len(entry["runs"]) == entry.get("seeds") == 1 else {}
         return entry.get("values", alone)
 
 
 def run_name(folder: Path) -> str:
-    """Return the part of a run's path that names it, ``<data>/<readable name>/seed<n>[/…]``."""
+    """Return the part of a run's path that identifies the run, ``<data>/<readable name>/seed<n>[/…]``."""
     match = RUN.search(folder.as_posix())
     return match[0] if match else folder.as_posix()
 
@@ -68,13 +68,13 @@ def _over_seeds_of(entry: Entry) -> OverSeeds:
 
 
 def read_kept(folder: Path) -> KeptNumbers:
-    """Return the entries that were kept beside a table; no entries if there is no file."""
+    """Return the entries stored in the file beside a table; empty if there is no file."""
     file = folder / FILE
     return KeptNumbers({tuple(each["of"]): each for each in read_json(file)["entries"]} if file.is_file() else {})
 
 
 def write_kept(folder: Path, entries: Mapping[Key, Entry]) -> None:
-    """Write the entries beside a table, if there are any."""
+    """Write the entries into a file beside a table, if there are any."""
     if entries:
         content = [{"of": list(key)} | each for key, each in entries.items()]
         write_json(folder / FILE, {"rules": RULES.fixed, "entries": content})
@@ -86,7 +86,7 @@ SEEDS = "E5"
 
 
 def measured(folder: Path, column: PublishedColumn) -> float | None:
-    """Return the number of a finished run for a column; None if the evidence is missing or the number is undefined."""
+    """Return the number of a finished run for a column of a table; None if evidence is missing or the number is undefined."""
     if column.key:
         value = summary_of(folder).get(column.key)
         return None if value is None else float(value)
@@ -96,7 +96,7 @@ def measured(folder: Path, column: PublishedColumn) -> float | None:
 
 
 def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
-    """Return the values whose mean is the number of a column, one float for each instance, by id; None if there are none.
+    """Return one float for each instance, by id, whose mean is the number of a column; None if there are none.
 
     The result is empty if the table of evidence is missing, as in a folder that was kept without evidence.
     """
@@ -108,7 +108,7 @@ def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
 
 
 def _as_average(column: PublishedColumn) -> PublishedColumn | None:
-    """Return the column as a column that averages a table of evidence; None if its number is no mean over instances."""
+    """Return an equal column that averages a table of evidence; None if the column's number is no mean over instances."""
     if column.table:
         return column if column.statistic == "mean" else None
     if column.key == "test/accuracy":
@@ -148,12 +148,12 @@ FEWEST = 2
 
 
 def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
-    """Return the two numbers of each text that has both: columns ``left`` and ``right``, floats, indexed by text."""
+    """Return a table with the columns ``left`` and ``right``, one row for each text that has both numbers."""
     return pd.concat({"left": left, "right": right}, axis=1, join="inner").dropna()
 
 
 def paired_test(pairs: pd.DataFrame, expect: str) -> dict[str, Any]:
-    """Test decisions (only values 0 and 1) by McNemar's exact test, other values by Wilcoxon's signed-rank test.
+    """Test pairs of decisions (0 or 1) by McNemar's exact test, and pairs of other values by Wilcoxon's signed-rank test.
 
     Returns:
         What is kept so that another rule can judge the test when the evidence is gone: ``test``, ``expect``, ``pairs``,
@@ -184,7 +184,7 @@ NOTHING_PUBLISHED = {
 
 @dataclass(frozen=True)
 class NumberOverSeeds:
-    """One number of a table over the seeds of its runs, and whether it was read now or kept from an earlier time.
+    """One number of a table over the seeds of its runs, read from evidence now or stored earlier.
 
     Args:
         absent: the reason why there is no number; empty if there is one.
@@ -246,14 +246,14 @@ def _number(runs: Mapping[int, Path], column: PublishedColumn, kept: KeptNumbers
 def _with_kept(
     runs: Mapping[int, Path], values: Mapping[int, float], column: PublishedColumn, kept: Mapping[str, float]
 ) -> dict[int, float]:
-    """Return the value of each seed: read now from evidence, or the kept value if the evidence of the run is gone."""
+    """Return the value of each seed, read from evidence, or the stored value if the evidence of the run is deleted."""
     known = {seed: kept[run_name(folder)] for seed, folder in runs.items() if run_name(folder) in kept}
     gone = {seed: value for seed, value in known.items() if evidence_rows(runs[seed], column.table) is None}
     return dict(sorted((gone | dict(values)).items()))
 
 
 def over_seeds(runs: Mapping[int, Path], column: PublishedColumn) -> dict[int, float]:
-    """Return the value of a column in the run of each seed, by seed, without seeds that have no value."""
+    """Return the value of a column by seed, without seeds that have no value."""
     values = {seed: measured(folder, column) for seed, folder in runs.items()}
     return {seed: value for seed, value in values.items() if value is not None}
 
@@ -271,7 +271,7 @@ def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Publish
 
 
 def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> str:
-    """Return why a number is absent: ``undefined`` if all runs of a seed exist, else ``not run``; empty if it is there."""
+    """Return why a number is absent: ``undefined`` if its runs exist, else ``not run``; empty if it is not absent."""
     if values:
         return ""
     return UNDEFINED if set.intersection(*map(set, runs)) else NOT_RUN
@@ -372,13 +372,13 @@ def _compared(
 
 
 def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.DataFrame | None:
-    """Return both numbers of a claim for each text of one seed; None if one of the numbers is no mean over texts."""
+    """Return both numbers that a claim compares for each text of one seed; None if one of them is no mean over texts."""
     left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
     return None if left is None or right is None else in_pairs(left, right)
 
 
 def published_difference(table: PublishedTable, claim: PublishedClaim, data: str) -> float:
-    """Return the difference of a claim's two published numbers, from the first source that has both; NaN if none has."""
+    """Return the difference between a claim's two published numbers, from the first source with both; NaN if none has both."""
     for source in table.sources:
         numbers = [
             table.rows[row].published.get(source, {}).get(data, {}).get(column) for row, column in (claim.left, claim.right)

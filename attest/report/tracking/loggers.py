@@ -73,7 +73,7 @@ def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[I
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
-    """Write the checkpoint that a run reads into its W&B configuration; ``log_artifacts`` draws the lineage from it."""
+    """Write into a run's W&B configuration which checkpoint it reads; ``log_artifacts`` links artifacts by this entry."""
     facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
     for logger in loggers:
         if isinstance(logger, WandbLogger):
@@ -142,7 +142,7 @@ JOBS = {ADVERSARIAL: ADVERSARY, KEYS: ADVERSARY, GUIDES: GUIDE}
 
 
 def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
-    """Return the options of ``wandb.init`` by which runs are grouped.
+    """Return the options of ``wandb.init`` that put a run into a group.
 
     Returns:
         ``group``, the setting, which seeds share, so that W&B draws them as one band; ``job_type``; ``tags``, the corpus and
@@ -161,7 +161,7 @@ IN_EACH = "/validation/"
 
 
 def is_headline(name: str) -> bool:
-    """Return whether a logged number is shown over steps or epochs.
+    """Return whether W&B draws a logged number against steps or epochs.
 
     Such numbers are losses, learning rate and gradient norm of the training, the scores on validation, and the first
     measures of each experiment in its spec; for an experiment that the registry does not know, all numbers.
@@ -182,7 +182,7 @@ class HeadlineWandbLogger(WandbLogger):
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Log headlines, tables and pictures over ``epoch``, and other defined numbers into the summary."""
+        """Log headline numbers, tables and pictures by epoch, and other defined numbers into the summary of the W&B run."""
         from wandb.sdk.data_types.base_types.wb_value import WBValue  # this class is also imported without W&B
 
         metrics = {name: each for name, each in metrics.items() if isinstance(each, WBValue) or not isnan(each)}
@@ -197,13 +197,13 @@ class HeadlineWandbLogger(WandbLogger):
 
 
 class EpochAxes(Callback):
-    """A callback that tells W&B, once for each run, to show headlines of validation over epochs."""
+    """A callback that tells W&B, once for each run, to use epochs as the x axis of headline validation numbers."""
 
     def __init__(self) -> None:
         self._told = False
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Tell W&B which numbers of validation to show over epochs, once the first epoch has logged these numbers."""
+        """Tell W&B which validation numbers have epochs as their x axis, after the first epoch has logged these numbers."""
         if self._told or not trainer.is_global_zero:
             return
         for logger in trainer.loggers:

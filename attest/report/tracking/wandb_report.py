@@ -37,7 +37,7 @@ def log_artifacts(run: Run, folder: RunFolder) -> None:
 
 
 def model_name(wandb_id: str) -> str:
-    """Return the name of the W&B artifact that holds the model of a run."""
+    """Return the name of the W&B artifact that contains the model of a run."""
     return f"model-{wandb_id}"
 
 

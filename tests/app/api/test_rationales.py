@@ -106,7 +106,7 @@ def test_a_trial_says_what_people_would_have_said(model, tokenizer, tmp_path):
     keys = [f"E15/plausible_{name}/mean" for name in ("f1_rollout", "auprc_chance", "iou_recall_random", "f1_human")]
     assert all(0 < run.summary[key] <= 1 for key in keys)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "Plausible is not faithful" in page
+    assert "A plausible reading need not be faithful" in page
     assert "marked: IOU F1" in page
 
 
