@@ -32,7 +32,7 @@ OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
 def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
-    """Return the typed values of λ, the weight of the divergence in the loss of an adversary, or the default value."""
+    """Return the typed values of λ, the weight of the divergence in an adversary's loss, or the default value."""
     return choices.lambdas or (float(DEFAULT_LAMBDA[_predicts(base)]),)
 
 
@@ -51,7 +51,7 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
 
 
 def _predicts(base: Settings) -> str:
-    """Return what the base predicts, ``label`` or ``tags``; refuse a base that can have no adversaries."""
+    """Return whether the base predicts ``label`` or ``tags``; refuse a base that can have no adversaries."""
     kind = predicts(base)
     if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
         raise AttestError(
@@ -80,7 +80,7 @@ def _require_projection(choices: AdversaryChoices, projection: Settings) -> None
 
 
 def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependent:
-    """Return the description of the run that trains the adversary with these choices and this λ against a base."""
+    """Return the description of a run that trains an adversary of a base with these choices and this λ."""
     terms = {"lam": lam, "divergence": choices.divergence, "variant": choices.variant}
     settings = overlay(OVERLAYS[_predicts(base)], {"model": {"init_args": terms}})
     return Dependent(ADVERSARIAL, choices.name(lam), settings, {"E7": partial(write_comparison, "E7")})
@@ -121,7 +121,7 @@ def require_controls(base: Settings) -> None:
 
 
 def require_guides(base: Settings) -> None:
-    """Refuse a base whose attention cannot guide another model."""
+    """Refuse a base whose attention cannot guide another model, that is, replace the other model's attention."""
     require_controls(base)
     reasons = dict(without_sense(base))
     if "E6" in reasons:
@@ -139,7 +139,7 @@ def guiding_lambdas(base: Base) -> tuple[float, ...]:
 def controls(
     base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices, lambdas: Sequence[float]
 ) -> Iterator[PlannedControl]:
-    """Yield all controls of a base, in the order of their experiments."""
+    """Yield the runs that are controls of a base, in the order of their experiments."""
     twins = _with_corpus(base, typed)
     left_out = dict(without_sense(base.settings))
     if "E4" not in left_out:
@@ -161,7 +161,7 @@ def _training(typed: Sequence[str], *more: str) -> Callable[[], RunFolder]:
 
 
 def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the id of each control experiment (E4 or E6) that does not suit a base run, and the reason."""
+    """Yield the id of each control (E4 or E6) that cannot be run for a base, and the reason."""
     network = base["model"]["init_args"].get("network")
     if not network:
         return
@@ -180,7 +180,7 @@ def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
 
 
 def _contextless(base: Base, typed: Sequence[str]) -> Iterator[PlannedControl]:
-    """Yield two controls of E6 for a classifier: a model without context, with uniform and with learned attention."""
+    """Yield two controls of E6 for a classifier: models without context, one with uniform and one with learned attention."""
     kept = [each for each in typed if not ABOUT_THE_MODEL.match(each)]
     average = [*kept, "MODEL=average", f"RECIPE={base.settings['run']['recipe']}"]
     yield PlannedControl("E6", BY_UNIFORM, _training(average, "PROJECTION=uniform"))
@@ -188,7 +188,7 @@ def _contextless(base: Base, typed: Sequence[str]) -> Iterator[PlannedControl]:
 
 
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
-    """Train the model that is guided by the attention of the base or of an adversary; train a missing adversary first.
+    """Train a model whose attention is that of the base or of an adversary; train a missing adversary first.
 
     Args:
         name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run has the same name.
@@ -201,7 +201,7 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
-    """Return the description of a run that is trained with the attention of the base, or of its adversary ``reads``."""
+    """Return the description of a run whose model takes its attention from the base, or from its adversary ``reads``."""
     kind = str(predicts(base.settings))
     network = _contextless_network() if kind == "label" else None
     return Dependent(GUIDES, name, overlay(GUIDE_OVERLAYS[kind]), {"E6": partial(write_comparison, "E6")}, reads, network)

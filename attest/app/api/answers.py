@@ -1,4 +1,4 @@
-"""The answers that a model gives to questions, each a span of the question's passage: what is asked about them, and scores.
+"""Prepare and score the answers of a model that answers each question with a span of a passage.
 
 Legend: B texts of a batch, T tokens.
 """
@@ -35,7 +35,7 @@ def require_questions(texts: Sequence[Any], encode: Any) -> None:
 
 
 def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], encode: Any) -> list[Batch]:
-    """Return batches whose token ids also mark the passage and the answer that the model gives.
+    """Return batches whose token ids also encode the passage and the answer that the model gives.
 
     Args:
         batches: of questions with their passages, with ``text_of_pair`` int64 ``(B, T)``.
@@ -102,7 +102,7 @@ def _right(label: Any) -> list[Any]:
 
 
 def _scored(given: str, right: Sequence[str]) -> tuple[float, float]:
-    """Return whether an answer is a right one, and the largest F1 of its words with one, in [0, 1]."""
+    """Return whether an answer equals a right answer, and the largest F1 of its words with any right answer, in [0, 1]."""
     answers: dict[str, Any] = {"text": [*right], "answer_start": [0] * len(right)}
     scores = squad([{"prediction_text": given, "id": "0"}], [cast(Any, {"answers": answers, "id": "0"})])
     return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100

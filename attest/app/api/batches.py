@@ -1,4 +1,4 @@
-"""The batches that a trial observes, made from the texts or the batches of a user.
+"""Make the batches of a trial from the texts or the batches of a user.
 
 Legend: B batch, T tokens.
 """
@@ -35,7 +35,7 @@ def batches_of(
     batch_size: int = 32,
     label_names: Sequence[str] = (),
 ) -> list[Batch]:
-    """Return the texts or batches of a user as a list of batches, in which each text has its own id.
+    """Return the texts or batches of a user as a list of batches, which gives every text a unique id.
 
     Args:
         data: texts; or batches as dictionaries, see ``Batch``, with ``token_ids`` and ``mask`` at least.
@@ -105,7 +105,7 @@ def text_of(identity: int, **of_tokens: Tensor) -> Batch:
 
 
 def texts_of(batch: Batch) -> list[Batch]:
-    """Return the texts of a batch as dictionaries, each with the row of its text from every entry of the batch."""
+    """Return one dictionary for each text of a batch, with that text's row of every entry."""
     return [{name: values[row] for name, values in batch.items()} for row in range(len(batch["id"]))]
 
 
@@ -175,5 +175,5 @@ def _word(words: Words, token: int) -> str:
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return the mask for pooled attention of B texts: ``mask`` (B, T) of tokens, or ``sentence_mask`` (B, S) of sentences."""
+    """Return which places pooled attention may weigh: ``mask`` (B, T) of tokens, or ``sentence_mask`` (B, S) of sentences."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]

@@ -1,4 +1,4 @@
-"""Numbers that a user gives for each token or word of a text: explanations and human marks.
+"""Read the numbers that a user gives for each token or word of a text, as explanations or as human marks.
 
 Legend: T tokens.
 """
@@ -23,7 +23,10 @@ UNITS = ("token", "token but the special ones", "word")
 
 
 class Units:
-    """The assignment of a user's numbers to the tokens of one text: ``places`` int64 ``(T,)`` by unit, -1 for no number."""
+    """The assignment of a user's numbers, one for each token or for each word, to the T tokens of one text.
+
+    ``places`` gives for each kind of unit the place of each token's number, int64 ``(T,)``, -1 for no number.
+    """
 
     def __init__(self, text: Batch, spaced: tuple[list[int], int] | None) -> None:
         real = text["mask"].bool().cpu()
@@ -40,7 +43,7 @@ class Units:
             self.places["word"] = torch.tensor(spaced[0]), spaced[1]
 
     def spread(self, unit: str, numbers: np.ndarray) -> Tensor:
-        """Return a number for each token, float64 ``(T,)``: the tokens of a word share the number of the word equally."""
+        """Return a number for each token, float64 ``(T,)``; the number of a word is divided equally among its tokens."""
         places, count = self.places[unit]
         shares = torch.bincount(places[places >= 0], minlength=count)[places]
         of_tokens = torch.from_numpy(numbers)[places] / shares
@@ -61,7 +64,7 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
 
 
 def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
-    """Return one number for each token of each text, float64 ``(T,)``, and a phrase that says how the user gave them."""
+    """Return one number for each token, float64 ``(T,)`` by text, and a phrase that says how the user gave them."""
     units = [units[text] for text in texts]
     values = [_row(f"{what} of text {text}", each) for text, each in zip(texts, numbers, strict=True)]
     fitting = [
@@ -121,7 +124,7 @@ def _refuse_lengths(what: str, texts: Sequence[int], values: Sequence[np.ndarray
 def columns_by_text(
     source: pd.DataFrame | str | Path, read: Given, holds: Callable[[str, pd.Series], bool], wanted: str
 ) -> dict[str, list[Any]]:
-    """Return the columns of a table that hold numbers for the texts on trial; its rows are matched by their text."""
+    """Return the columns of a table with numbers for the tested texts; each row of the table is matched to its text."""
     table, what = source, "the table"
     if not isinstance(table, pd.DataFrame):
         what = str(source)
@@ -164,7 +167,7 @@ def columns_by_text(
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a table with lists in place of arrays."""
+    """Return a value of a table with its arrays converted to lists."""
     return [plain(each) for each in value] if isinstance(value, np.ndarray | list) else value
 
 
@@ -177,7 +180,7 @@ def _short(key: Any) -> str:
 
 
 def _spaced(read: Given, encode: Any, row: int) -> tuple[list[int], int] | None:
-    """Return the word of each token of a text and its number of words; None if the tokenizer is not of transformers."""
+    """Return the word number of each token of a text, and the count of words; None without a tokenizer of transformers."""
     known = getattr(encode, "spaced_of", None)
     if known is None or read.batched or read.tokenized:
         return None

@@ -1,4 +1,4 @@
-"""Trials of models that choose one of several given answers to each text.
+"""Prepare trials of models that choose one of several given answers to each text (multiple choice).
 
 It reads a text with each of its choices, gives each a logit, and makes the choice with the largest. So an instance of a trial
 is a text with the choice that the model makes, whose tokens and attention are on trial; the decision is between all choices.
@@ -27,7 +27,7 @@ def are_choices(text: Any) -> bool:
 
 
 def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:
-    """Return each text with the choice that the model makes, and store the logits of all choices in the network."""
+    """Return each text paired with the choice that the model makes, and store the logits of all choices in the network."""
     from attest.models.pretrained.network import DIGIT, Choices
 
     counts = {len(text[1]) for text in texts if are_choices(text)}
@@ -53,5 +53,5 @@ def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batc
 
 
 def numbered(batch: Batch, network: Any) -> Batch:
-    """Return a batch whose token ids also hold the number of their text, as ``PretrainedNetwork`` reads them."""
+    """Return a batch whose token ids also encode the number of their text, in the form that ``PretrainedNetwork`` reads."""
     return batch | {"token_ids": batch["token_ids"] + network.rows * network.segments * batch["id"].unsqueeze(-1)}

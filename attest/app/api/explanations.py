@@ -1,4 +1,4 @@
-"""Explanations that somebody else made, SHAP values for example, as readings of a trial: one number a token.
+"""Read explanations that other software computed, such as SHAP values, with one number for each token.
 
 Legend: N texts, T tokens, W words.
 """
@@ -43,7 +43,7 @@ def require_one_decision(option: str, batches: Sequence[Batch], of_others: bool)
 def with_explanations(
     batches: Sequence[Batch], explanations: Explanations, read: Given, encode: Any
 ) -> tuple[list[Batch], dict[str, str]]:
-    """Return batches with the explanations under ``KEY``, and a description of the numbers of each explanation, by name."""
+    """Return batches with the explanations under ``KEY``, and by explanation a phrase such as ``one number a word``."""
     named = explanations
     if isinstance(named, pd.DataFrame | str | Path):
         named = columns_by_text(named, read, _has_numbers, "lists of numbers")
@@ -65,7 +65,7 @@ def with_explanations(
 
 
 def given_in(batch: Batch, signed: Mapping[str, bool], device: torch.device) -> dict[str, GivenReading]:
-    """Return the explanations of a batch by name."""
+    """Return by name the user's explanations of the texts of a batch."""
     return {name: GivenReading(batch[KEY.format(name)].to(device), sign) for name, sign in signed.items()}
 
 
@@ -95,7 +95,7 @@ def _has_numbers(_name: str, column: pd.Series) -> bool:
 
 
 def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], read: Given) -> list[Any]:
-    """Return what a function says of each text; it gets the texts of a batch, or its token ids and mask if ids were given."""
+    """Return the numbers that a user's function computes for each text, from the texts or from token ids and mask."""
     found: dict[int, Any] = {}
     for batch in batches:
         rows = batch["id"].tolist()

@@ -1,4 +1,4 @@
-"""The preparation of a model of the library transformers for a trial. The library is imported only for such a model."""
+"""Prepare a model of the library transformers for a trial; the library is imported only for such a model."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
-    """Return a model without DDP, compiler, pipeline or peft around it, and its tokenizer; load a folder or a Hub id."""
+    """Return the model inside a wrapper (DDP, compiler, pipeline, peft) and its tokenizer; load a folder or a Hub id."""
     if isinstance(model, str | Path):
         with needing_transformers():
             from attest.models.pretrained.loading import load
@@ -45,7 +45,7 @@ def is_of_transformers(model: Any) -> bool:
 
 
 def is_plain(model: Any) -> bool:
-    """Return whether a model has only ``forward``: none of the four steps, and no ``network`` inside."""
+    """Return whether a model is a plain module with ``forward``, and not a network of Attest or a module with one."""
     steps = any(hasattr(model, step) for step in STEPS) or isinstance(getattr(model, "network", None), nn.Module)
     return isinstance(model, nn.Module) and not steps and type(model).forward is not nn.Module.forward
 
@@ -53,7 +53,7 @@ def is_plain(model: Any) -> bool:
 def plain(
     model: nn.Module, tokenizer: Any, encode: Encode | None, words: Words | None, texts: bool = True
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None]:
-    """Return a network of somebody's own module, with the functions that encode texts and show tokens."""
+    """Return a network that wraps a user's own module, with the functions that encode texts and show tokens."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.plain import PlainNetwork
     from attest.models.pretrained.texts import Encoder
@@ -70,7 +70,7 @@ def plain(
 
 
 def prompt_of(template: str | None, answers: Mapping[str, str] | None) -> "Prompt | None":
-    """Return the prompt of a language model; None if neither template nor answers are given."""
+    """Return the prompt for a language model; None if neither a template nor answers are given."""
     if template is None and answers is None:
         return None
     from attest.models.pretrained.prompted import Prompt
@@ -181,7 +181,7 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
 
 
 def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
-    """Return all other tensors ``(B, T)`` of the tokenizer, such as token types; no tensors for another encoder."""
+    """Return the tensors ``(B, T)`` that the tokenizer gives beside ids and mask, such as token types."""
     from attest.models.pretrained.texts import Encoder
 
     given = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
@@ -198,7 +198,7 @@ def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
 def _asked(
     model: Any, tokenizer: Any, padding: int, masked: int, words: Words | None, prompt: "Prompt"
 ) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
-    """Return the same as ``read_by``, for a language model that answers a prompt."""
+    """Return what ``read_by`` returns, for a language model that answers a prompt."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.crossing import CrossingNetwork
     from attest.models.pretrained.prompted import PromptedNetwork, PromptEncoder
@@ -216,7 +216,7 @@ def _asked(
 
 
 def tell_of_cuts(encode: Any, texts: int) -> None:
-    """Print how many texts were longer than the model can read, if Attest has encoded the texts."""
+    """Print how many texts Attest has cut because they are longer than the model can read."""
     from attest.models.pretrained.texts import Encoder
 
     if isinstance(encode, Encoder):

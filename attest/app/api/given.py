@@ -1,5 +1,4 @@
-"""What a user gives to a trial, as texts or as batches, with labels: the one place that knows tables, data sets and what a
-tokenizer gives.
+"""Read what a user gives to a trial: texts or batches, with labels, from tables, data sets or a tokenizer.
 
 Legend: B batch, T tokens.
 """
@@ -36,7 +35,7 @@ class Columns:
 
     @property
     def named(self) -> dict[str, str]:
-        """Return the columns that the user names, by the option of ``attest.trial``."""
+        """Return the names of the columns that the user typed, by option of ``attest.trial``."""
         options = {"text_column": self.text, "second_column": self.second, "label_column": self.label}
         return {option: name for option, name in options.items() if name is not None}
 
@@ -58,16 +57,16 @@ class Given:
 
     @property
     def batched(self) -> bool:
-        """Return whether batches are given, and not texts."""
+        """Return whether the user gave batches instead of texts."""
         return any(isinstance(each, Mapping) for each in self.items)
 
     @property
     def typed(self) -> bool:
-        """Return whether batches give every token a type."""
+        """Return whether the batches have a type for every token (``token_type_ids``)."""
         return any(isinstance(each, Mapping) and "types" in each for each in self.items)
 
     def labels_for(self, names: Sequence[str]) -> Any:
-        """Return the labels, as names if both the data set and the model have names, else unchanged."""
+        """Return the labels; as names if both the data set and the model name their classes, else unchanged."""
         unnamed = not names or all(name == f"LABEL_{number}" for number, name in enumerate(names))
         if self.labels is None or not self.classes or unnamed:
             return self.labels
@@ -120,7 +119,7 @@ def _given_without_columns(listed: list[Any], labels: Any) -> Given:
 
 
 def _pairs_and_words(listed: list[Any]) -> list[Any]:
-    """Return texts, where pairs are tuples and texts in words are lists; whole lists of two strings are pairs."""
+    """Return the texts with each pair as a tuple and each text in words as a list."""
     listed = [each.tolist() if isinstance(each, np.ndarray) else each for each in listed]
     several = [isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in listed]
     if not all(several):
@@ -144,7 +143,7 @@ def _listed(data: Any) -> list[Any]:
 
 
 def _require_same_rows(data: Any, labels: Any) -> None:
-    """Refuse two columns of pandas whose rows are not the same: they would be taken by position."""
+    """Refuse two pandas columns with different indexes, because their rows would be matched by position."""
     if isinstance(data, pd.Series | pd.DataFrame) and isinstance(labels, pd.Series) and len(data) == len(labels):
         if data.index.equals(labels.index):
             return
@@ -164,7 +163,7 @@ class _Table:
         self.kind, self.columns, self._features = kind, columns, features or {}
 
     def classes(self, column: str | None) -> tuple[str, ...]:
-        """Return the names of the classes of a column; no names if a data set gives none."""
+        """Return the class names that the data set defines for a column; empty if it defines none."""
         feature = self._features.get(column) if column else None
         return tuple(getattr(getattr(feature, "feature", feature), "names", None) or ())
 
@@ -174,7 +173,7 @@ class _Table:
         return values.tolist() if hasattr(values, "tolist") else list(values)
 
     def read(self, columns: Columns, labels: Any) -> Given:
-        """Return the texts and the labels of the table, and print which columns were read."""
+        """Return the texts and the labels from the table, and print which columns were read."""
         names = [*self.columns]
         for option, name in columns.named.items():
             if name not in names:
@@ -256,7 +255,7 @@ def _depth(values: Any) -> int:
 
 
 def _tokenized(batches: Sequence[Mapping[str, Any]], labels: Any) -> Given:
-    """Return the texts of batches that a tokenizer gave: the special tokens stay, padding goes."""
+    """Return the texts in batches that a tokenizer made, with special tokens and without padding."""
     texts: list[Batch] = []
     own: list[Any] = []
     for batch in batches:
@@ -273,7 +272,7 @@ def _tokenized(batches: Sequence[Mapping[str, Any]], labels: Any) -> Given:
 
 
 def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any]]:
-    """Yield each text of a batch as ``text_of`` has it, and its label, or None.
+    """Yield each text of a batch, in the form of ``text_of``, and its label or None.
 
     Besides ``token_ids`` it has ``types``, if the tokenizer gives them; and ``word`` and ``text_of_pair``, as
     ``attest.models.pretrained.texts.Encoder`` has them, if the batch knows them, which a fast tokenizer's output does.
@@ -314,7 +313,7 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
 
 
 def with_types(batches: Sequence[Batch], network: Any) -> list[Batch]:
-    """Return batches in which the types of tokens stand in their ids, as ``PretrainedNetwork`` reads them."""
+    """Return batches whose token ids also encode the types of tokens, in the form that ``PretrainedNetwork`` reads."""
     segments = getattr(network, "segments", 1)
     found = []
     for batch in batches:

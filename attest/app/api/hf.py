@@ -15,7 +15,7 @@ MOMENTS = ("epoch", "evaluation")
 
 
 class AttentionTrial(TrainerCallback):
-    """A callback that tries the attention on fixed texts during training, and logs the numbers through the Trainer.
+    """A callback that runs a trial of the attention on fixed texts during training, and logs its numbers through the Trainer.
 
     It changes nothing in the training: model, gradients and random numbers are afterwards as they were before. Several
     processes share the texts.

@@ -1,4 +1,4 @@
-"""The function ``attest.judge``, which puts somebody's metric before networks whose truth is known."""
+"""The function ``attest.judge``, which tests a user's metric on networks whose attention is known to be right or wrong."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
@@ -69,11 +69,11 @@ def _is_chosen(name: str, test: Mapping[str, Any], beside: Collection[str]) -> b
 
 
 def test_of(metric: Metric, larger: str, of: str) -> dict[str, Any]:
-    """Return a metric as a test of the judges, signed so that a larger value means more suspicious attention."""
+    """Return a test made of a metric, with the sign for which a larger value means more suspicious attention."""
     return {"metric": metric, "sign": -1 if larger == "right" else 1, "of": of}
 
 
 def stated_with(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the configuration of the judges, with metrics among the tests of both families."""
+    """Return the configuration of the judges, with the metrics added to the tests of both families of networks."""
     stated = judging.with_added(yaml.safe_load(STATED.read_text(encoding="utf-8")))
     return stated | {"tests": {family: {**metrics, **tests} for family, tests in stated["tests"].items()}}

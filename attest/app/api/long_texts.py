@@ -1,4 +1,4 @@
-"""Texts that are longer than the model can read: Attest reads them in windows, or refuses them."""
+"""Read texts that are longer than the model allows in windows, or refuse them."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ WHOLE = 1 << 30
 
 
 def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, stride: int, pooled: str) -> "WindowedNetwork":
-    """Return a network that reads texts in windows, and let the encoder read whole texts."""
+    """Return a network that reads each text in windows, and set the encoder so that it does not cut texts."""
     from attest.models.pretrained.prompted import PromptEncoder
     from attest.models.pretrained.texts import Encoder
     from attest.models.pretrained.windows import windowed
@@ -50,7 +50,7 @@ def require_suited(names: Iterable[str], network: Any) -> None:
 
 
 def tell_of_windows(network: "WindowedNetwork", batches: Iterable[Batch]) -> str:
-    """Print and return a sentence on how many texts are read in several windows."""
+    """Print and return a sentence that says how many texts are read in several windows."""
     windows, lengths = network.windows, [length for batch in batches for length in batch["mask"].sum(dim=-1).tolist()]
     numbers = [windows.of(length) for length in lengths]
     several = sum(number > 1 for number in numbers)
@@ -63,7 +63,7 @@ def tell_of_windows(network: "WindowedNetwork", batches: Iterable[Batch]) -> str
 
 
 def require_own_windows(network: "WindowedNetwork", encode: Any, texts: Sequence[str], batch: Batch) -> None:
-    """Refuse a batch whose windows are not those that the tokenizer itself makes of its texts."""
+    """Refuse a batch if the tokenizer itself would split its texts into other windows."""
     from attest.models.pretrained.windows import require_own_windows as require
 
     asked = batch["text" if "text" in batch else "id"].tolist()

@@ -50,14 +50,14 @@ from attest.runs.versions import environment, peak_memory
 
 
 class Fitting:
-    """A record of the smallest batch that did not fit into memory."""
+    """A record of the smallest batch that did not fit into memory, by which later batches are halved in advance."""
 
     def __init__(self) -> None:
         self.too_large: tuple[int, int] | None = None
         """Texts and tokens of that batch; None if all have fitted."""
 
     def each(self, batch: Batch, work: Callable[[Batch], None]) -> None:
-        """Do some work on a batch, or on its halves one after the other if the batch does not fit into memory.
+        """Call ``work`` on a batch, or on each half of the batch if the whole batch does not fit into memory.
 
         A GPU says that it lacks memory by an error of its own. PyTorch's allocator on a CPU raises a plain ``RuntimeError``,
         like many others: halves are tried after any of these, and what a single text raises is raised.
@@ -124,7 +124,7 @@ WEIGHTS_HELD = 14 * 4
 
 
 class Measuring:
-    """The experiments of a trial, which measure one batch after the other; each batch is observed once for all of them.
+    """The run of all experiments of a trial; the network reads each batch once, and every experiment measures that result.
 
     Args:
         network: the network, in evaluation mode.
@@ -201,7 +201,7 @@ class Measuring:
             self._parts[name] = [table.rows]
 
     def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
-        """Read all texts once for the means of heads, and tell what switching each of them off will cost."""
+        """Read all texts once for the mean output of each head, and print how many passes E17 needs to switch off heads."""
         device = device_of(self.network)
         texts = ((batch["token_ids"].to(device), attended(batch).to(device)) for batch in self._within_budget(batches, 1))
         means = head_means(self.network, texts)
@@ -228,7 +228,7 @@ class Measuring:
     def _read_early(
         self, precision: float, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int
     ) -> None:
-        """Measure the experiments whose means are known from a part of the texts; the other experiments are measured later."""
+        """Measure the experiments that may stop before all texts are read; the other experiments are measured later."""
 
         def measure(texts: list[int], going: Collection[str]) -> dict[str, pd.DataFrame]:
             self._asked = {*going}
@@ -276,7 +276,7 @@ class Measuring:
                 bar.update(work_of(each))
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
-        """Run every requested experiment on one batch, and yield the name of each table after its rows are measured."""
+        """Run every requested experiment on one batch, and yield the name of each table once its rows are measured."""
         observation = self._observe(batch)
         label = self._label(batch, observation)
         layers = self._layers(observation)
@@ -414,7 +414,7 @@ def device_of(network: nn.Module) -> torch.device:
 
 
 def shown_class(network: nn.Module) -> type:
-    """Return the class that names a network: its own class, or the class of the model that it holds for a trial."""
+    """Return the class whose name the report shows: the class of the network, or of the model inside it."""
     return type(network.model) if getattr(network, "holds_a_model", False) else type(network)
 
 
@@ -425,7 +425,7 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 def tagged_batches(
     sentences: Sequence[Any], tags: Sequence[Any] | None, reads: Any, batch_size: int, label_names: Sequence[str]
 ) -> list[Batch]:
-    """Return sentences as batches of subwords of similar length; the tag of a word belongs to its first subword."""
+    """Return sentences as batches of subwords, sorted by length; the first subword of each word has the word's tag."""
     given = list(sentences)
     if given and all(isinstance(each, Mapping) for each in given):
         return given
@@ -462,7 +462,7 @@ def tagged_batches(
 
 
 class TaggedMeasuring(Measuring):
-    """The experiments inside the layers of a tagger; the table of sentences has the columns that a run with a tagger has."""
+    """The run of all experiments on the attention layers of a tagger, which predicts a tag for each word."""
 
     first = TAGGED
 

@@ -1,4 +1,4 @@
-"""The questions that a multi-label model is asked: is this label present in this text?
+"""Ask a multi-label model one question for each text and label: does the text have the label?
 
 A model that decides each label by itself has no one decision about a text. So each instance of a trial is a text and a label,
 one that the text has or that the model gives it, and the decision is whether the label is present.
@@ -25,7 +25,7 @@ HOW = "Give for each text the list of its labels, by name or number, or a table 
 
 
 def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
-    """Return which labels each text has, bool ``(N, L)``; None if they are not known."""
+    """Return which of L labels each of N texts has, bool ``(N, L)``; None if the labels are not known."""
     if labels is None:
         return None
     given = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else labels
@@ -43,7 +43,7 @@ def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
 
 
 def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[list[Batch], dict[str, float]]:
-    """Return batches with one row for each text and label, and the scores of the model over all labels.
+    """Return batches with one row for each pair of a text and a label, and the model's scores over all labels.
 
     Args:
         batches: of texts; ``label`` bool ``(B, L)`` says which labels they have, if that is known.

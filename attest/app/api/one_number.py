@@ -1,4 +1,4 @@
-"""Trials of models that give one number for each text, such as regressions and rerankers.
+"""Prepare and run trials of models that return one number for each text, such as regressions and rerankers.
 
 It decides nothing. Evidence is how far its number moves, in standard deviations of its numbers over all texts, which are read
 once before evidence begins.
@@ -26,7 +26,7 @@ from attest.models.prediction import OneNumber
 
 
 def numbers_of(labels: Any, texts: int) -> Tensor | None:
-    """Return the number that the data give each text, float64 ``(N,)``; None if they are not known."""
+    """Return the true number of each text from the data, float64 ``(N,)``; None if the data give no numbers."""
     if labels is None:
         return None
     require_no_table("labels", labels)
@@ -48,7 +48,7 @@ def numbers_of(labels: Any, texts: int) -> Tensor | None:
 
 @torch.no_grad()
 def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
-    """Return the scale of the numbers that a model gives, after one pass over all texts."""
+    """Return the standard deviation and the largest magnitude of the numbers that a model returns for all texts."""
     device, found = device_of(network), []
     for batch in batches:
         tokens, mask = (batch[name].to(device) for name in ("token_ids", "mask"))
@@ -67,10 +67,10 @@ def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
 
 
 class NumberMeasuring(Measuring):
-    """The experiments on a model that gives one number; its tables have the column ``prediction``, not ``predicted``."""
+    """The run of all experiments on a model that returns one number, which tables call ``prediction``."""
 
     def _require_names(self, classes: int) -> None:
-        """Accept the one number, which has no name."""
+        """Do nothing: a single predicted number has no class name."""
 
     def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
         return None if batch.get("label") is None else batch["label"].to(observation.ids.device)

@@ -1,4 +1,4 @@
-"""The card of a model on the Hugging Face Hub: read, given the section of a run or a trial, and written back."""
+"""Add the section about a run or a trial to the card of a model on the Hugging Face Hub."""
 
 import huggingface_hub
 from huggingface_hub.errors import EntryNotFoundError, HFValidationError, HTTPError, LocalEntryNotFoundError
@@ -30,7 +30,7 @@ def push_card(folder: RunFolder, repo: str, create_pr: bool = False) -> str:
 
 
 def _card(repo: str) -> str:
-    """Return the text of the card as it is on the Hub now; an empty text if the model has none."""
+    """Return the text of the current card on the Hub; an empty text if the model has no card."""
     try:
         path = huggingface_hub.hf_hub_download(repo, CARD, force_download=True)
     except LocalEntryNotFoundError:  # nobody knows whether there is one

@@ -1,4 +1,4 @@
-"""Human rationales: the marks that people made in texts, in any usual format, become marks of tokens.
+"""Convert human rationales, the marks that people made in texts, from any usual format into marks of tokens.
 
 Legend: T tokens, A annotators.
 """
@@ -36,7 +36,7 @@ HOW = (
 
 
 def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, encode: Any, tags: bool = False) -> list[Batch]:
-    """Return batches with the marks under ``KEY`` and, for a tagger, with the token that they explain under ``OF_TAG``.
+    """Return batches with the marks under ``KEY`` and, for a tagger, with the token whose tag they explain under ``OF_TAG``.
 
     Args:
         rationales: as in ``attest.trial``; None or an empty list for a text that nobody has read.
@@ -87,7 +87,7 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
 
 
 def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
-    """Return the token that marks of a sentence are about, -1 for none, and the marks."""
+    """Return the token whose tag the marks of a sentence explain (-1 for no token), and the marks."""
     if row is None or (isinstance(row, float) and np.isnan(row)):
         return -1, None
     words, count = units.places.get("word", units.places["token but the special ones"])
@@ -127,7 +127,7 @@ def _is_text(row: Any) -> bool:
 
 
 def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndarray:
-    """Return the marks of spans of words, or of tokens that are not special where words are not known.
+    """Return marks made from spans, which count words or, if words are not known, tokens that are not special.
 
     Places in a pair go on from the first text to the second, unless a span says by ``docid`` in which it lies, as ERASER's do.
     """

@@ -50,22 +50,22 @@ class Outcome:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Return every number by its key, such as ``test/accuracy``, as in ``summary.json``; None if it is undefined."""
+        """Return every number by its key, such as ``test/accuracy``, as in ``summary.json``; undefined numbers are None."""
         return self._findings.summary
 
     @property
     def verdict(self) -> str | None:
-        """Return in one sentence whether the attention may be read as an explanation; None if the evidence cannot say."""
+        """Return one sentence that says whether the attention may be read as an explanation; None if unknown."""
         return next(iter(self.verdicts), None)
 
     @property
     def verdicts(self) -> list[str]:
-        """Return the verdicts as sentences: first the one about tokens, then the one about hidden states."""
+        """Return the verdicts as sentences: the verdict about tokens, then the verdict about hidden states."""
         return self._findings.sentences
 
     @property
     def answers(self) -> dict[str, str]:
-        """Return one sentence for each experiment, by id, which says what its numbers mean."""
+        """Return by the id of each experiment one sentence that says what its numbers mean."""
         return self._findings.answers
 
     @property
@@ -95,7 +95,7 @@ class Outcome:
         return ExplainedText.of_row(row, findings.class_names)
 
     def report(self, path: str | Path) -> Path:
-        """Write the report as one page that holds all its figures."""
+        """Write the report as one self-contained HTML page."""
         path = Path(path)
         if path.suffix != ".html":
             raise AttestError(f"{path} is not the name of a page; expected one that ends in .html, report.html for example.")
@@ -197,7 +197,7 @@ class Run(Outcome):
         return self._opened.data.label_names
 
     def split(self, name: str = "test") -> "SplitBatches":
-        """Return the batches of one split of the data of the run; ``attest.trial`` takes them as texts.
+        """Return the batches of one split of the run's data, in a form that ``attest.trial`` accepts as texts.
 
         Args:
             name: ``train``, ``validation`` or ``test``.
@@ -217,7 +217,7 @@ class Run(Outcome):
         return ExplainedText(self._opened.explained(1, text))
 
     def save_pretrained(self, path: str | Path) -> None:
-        """Write a fine-tuned Transformer in the format of the library transformers: model, class names, tokenizer.
+        """Write a fine-tuned Transformer, with class names and tokenizer, in the format of the library transformers.
 
         Args:
             path: a new folder.
@@ -248,7 +248,7 @@ class Run(Outcome):
 
 
 class SplitBatches:
-    """The batches of one split of a run's data, with labels and words. They can be read several times."""
+    """The batches of one split of a run's data, with labels and words, which can be iterated several times."""
 
     def __init__(self, data: TextDataModule, name: str) -> None:
         data.require_expected()
@@ -308,7 +308,7 @@ def train(
 
 @contextmanager
 def as_a_command() -> Iterator[None]:
-    """Set up this process as a command needs it; at the end restore threads and memory budget, and finish the run of W&B."""
+    """Set up this process as for a command; at the end restore threads and memory budget, and finish the W&B run."""
     quieten()
     threads = torch.get_num_threads()
     try:

@@ -43,7 +43,7 @@ def sources(
     seed: int = 0,
     device: str | torch.device | None = None,
 ) -> Sources:
-    """Find the parts of the context that an answer of a causal language model comes from, and score readings by them.
+    """Measure how much a language model's answer depends on each part of its context, and how well attention shows it.
 
     Each source is left out by itself, and the fall of the answer's log-probability is what it gave; what stands before it is
     read once. Held against it: attention of the rows that lead to the answer, with and without the first token, by what it
@@ -115,7 +115,7 @@ def sources(
 def _measured(
     said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int], grouped: bool
 ) -> dict[str, Any]:
-    """Return the log-probability of the answer, the table of sources, the scores of readings, and attention by head."""
+    """Return the answer's log-probability, the table of sources, the scores of readings, and each head's attention."""
     log_probability = said.log_probability()
     if grouped:
         say(f"{len(parts)} sources in {len(said.tokens)} tokens are left out by groups; falls are approximate.")
@@ -154,7 +154,7 @@ def _measured(
 
 
 def _of_sources(values: torch.Tensor, parts: Sequence[Span]) -> np.ndarray:
-    """Return the sum over the tokens of each source, ``(T, ...)`` -> float64 ``(U, ...)``."""
+    """Return the sum of values over the tokens of each source: ``(T, ...)`` of T tokens -> float64 ``(U, ...)``."""
     return np.stack([values[begin:end].double().sum(dim=0).cpu().numpy() for begin, end in parts])
 
 
@@ -191,7 +191,7 @@ def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple
 
 
 def _asked(prompt: str, context: str, question: str) -> tuple[str, int]:
-    """Return the whole prompt, and where the context begins in it."""
+    """Return the whole prompt, and the place of the character at which the context begins."""
     if prompt.count(PLACES[0]) != 1 or prompt.count(PLACES[1]) > 1 or (question and PLACES[1] not in prompt):
         raise AttestError(f"the prompt is {prompt!r}; expected {PLACES[0]} and {PLACES[1]} in it, each once.")
     before, after = (part.replace(PLACES[1], question) for part in prompt.split(PLACES[0]))
@@ -199,7 +199,7 @@ def _asked(prompt: str, context: str, question: str) -> tuple[str, int]:
 
 
 def _in_tokens(spans: Sequence[Span], begins: int, offsets: Sequence[Span]) -> list[Span]:
-    """Return the first token of each source and the one behind its last, for sources in characters."""
+    """Return the begin and the end of each source in tokens, from its begin and end in characters."""
     lasts = np.array([end - 1 if end > start else -1 for start, end in offsets])
     parts = []
     for begin, end in spans:
@@ -214,7 +214,7 @@ def _in_tokens(spans: Sequence[Span], begins: int, offsets: Sequence[Span]) -> l
 
 
 def _tokens_of(answer: str, asked: str, ids: torch.Tensor, tokenizer: Any) -> torch.Tensor:
-    """Return the tokens of an answer behind the prompt, with a blank between unless it begins with white space."""
+    """Return the tokens of an answer that follows a prompt and a blank, or white space of its own."""
     whole = tokenizer(asked + (answer if answer[:1].isspace() else f" {answer}"), verbose=False)["input_ids"]
     if not answer.strip() or len(whole) <= len(ids) or whole[: len(ids)] != ids.tolist():
         raise AttestError(
@@ -225,7 +225,7 @@ def _tokens_of(answer: str, asked: str, ids: torch.Tensor, tokenizer: Any) -> to
 
 
 def from_files(paths: Sequence[Path]) -> list[str]:
-    """Return the texts of files in UTF-8."""
+    """Read files as UTF-8 and return their texts."""
     try:
         return [path.read_text(encoding="utf-8-sig") for path in paths]
     except (OSError, UnicodeDecodeError) as error:

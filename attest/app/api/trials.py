@@ -79,7 +79,7 @@ class Trial(Outcome):
 
     @property
     def name(self) -> str:
-        """Return the class name of the model and the number of tested texts, for a multi-label model also of their labels."""
+        """Return a title with the model's class name, the number of tested texts and, for multi-label models, of labels."""
         path = table_of(self.folder)
         if path is None:
             return f"{self._model} on 0 texts"
@@ -113,7 +113,7 @@ class Trial(Outcome):
             return self.write_into(folder)
 
     def write_into(self, folder: RunFolder) -> Run:
-        """Write all files of the trial into a claimed folder; after an interruption the folder can be claimed again."""
+        """Write all files of the trial into a folder reserved for it; after an interruption it can be written again."""
         write_text(folder.path / UNFINISHED, "")
         shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
         write_report(folder)
@@ -366,7 +366,7 @@ def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
 
 
 def network_of(model: Any) -> nn.Module:
-    """Return the network that is put on trial: the model itself, or the network that the model trains."""
+    """Return the network whose attention is tested: the model itself, or the ``network`` inside a LightningModule."""
     inner = getattr(model, "network", None)
     network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
     if not getattr(network, "pools_by_attention", True) and not getattr(network, "attends_within", False):
@@ -381,7 +381,7 @@ def network_of(model: Any) -> nn.Module:
 def _asked_for(
     experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module, reading: str | None
 ) -> Experiments:
-    """Return the experiments that are typed, those that take the reading, or those that the verdict needs, if they suit."""
+    """Return the experiments that the user typed, else those that accept the reading, else those that the verdict needs."""
     if experiments is not None and experiments != ALL:
         return experiments
     suited_ones = _suited_experiments(batches, network)
@@ -397,7 +397,7 @@ def _asked_for(
 def _with_readings(
     experiments: Experiments, compared: bool, readings: Sequence[str] | None
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return the experiments with their settings; E15 among them if something is given that it compares."""
+    """Return the settings of each experiment, with E15 added if the user gave explanations or marks that it compares."""
     names = [experiments] if isinstance(experiments, str) else [*experiments]
     settings = {name: dict(experiments[name]) if isinstance(experiments, Mapping) else {} for name in names}
     if compared:
@@ -410,7 +410,7 @@ def _with_readings(
 
 
 def _require_reading(reading: str | None, explanations: Sequence[str], measures: Collection[str], tags: bool) -> None:
-    """Refuse a reading that nobody knows, or experiments that are about attention itself."""
+    """Refuse a reading with an unknown name, and experiments that can test attention only."""
     if reading is None:
         return
     if reading not in (*READINGS, *explanations) or tags:
@@ -427,7 +427,7 @@ def _require_reading(reading: str | None, explanations: Sequence[str], measures:
 
 
 def _suited_experiments(batches: Sequence[Batch], network: nn.Module) -> list[str]:
-    """Return the ids of all experiments that suit the network; those on tokens do not suit attention over sentences."""
+    """Return the ids of all experiments that suit the network; experiments on tokens do not suit attention over sentences."""
     if not getattr(network, "pools_by_attention", True):
         return suited(network)
     of_sentences = "sentence_mask" in batches[0]
@@ -435,7 +435,7 @@ def _suited_experiments(batches: Sequence[Batch], network: nn.Module) -> list[st
 
 
 def _batches_to_check(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
-    """Return the batches that are most likely to show an error of the network."""
+    """Return the batches that are most likely to reveal an error in the network."""
     special = torch.tensor(
         [each for each in (getattr(network, name, None) for name in ("padding", "masked")) if each is not None]
     )

@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def say_who_stayed(runs: Sequence[RunFolder]) -> None:
-    """Print the adversaries whose attention stayed close to that of the base, and an option that moves it farther."""
+    """Print which adversaries kept attention close to the base's attention, and which option moves attention farther."""
     from attest.report.related import distances_of
 
     for run in runs:

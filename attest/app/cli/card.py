@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a card with its own ends of lines; an empty text if there is none."""
+    """Return the text of a card with its line endings unchanged; an empty text if there is no card."""
     try:
         return path.read_bytes().decode() if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:

@@ -95,7 +95,7 @@ def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
 
 
 def model(name: str, prompt: str | None = None, labels: str | None = None) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a property of a Transformer and its value, in words, after a first pass through the model."""
+    """Yield pairs of a property of a Transformer and its value as text, after one pass of a sample text through the model."""
     with needing_transformers():
         from attest.app.api.foreign import read_by
         from attest.models.pretrained.loading import load
@@ -124,7 +124,7 @@ DECIDES = {
 def described(
     network: "PretrainedNetwork", tokenizer: Any, classes: Sequence[str], prompt: "Prompt | None"
 ) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a property of the model and its value, in words."""
+    """Yield pairs of a property of the model and its value as text."""
     from attest.models.pretrained.texts import longest_read  # imports transformers
 
     model = network.model
@@ -172,7 +172,7 @@ def _requirements() -> list[Requirement]:
 
 
 def machine() -> Iterator[Finding]:
-    """Yield findings about the devices, the memory and how idle threads wait."""
+    """Yield findings about the devices, the memory and the way in which idle threads wait."""
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     apple = ["mps"] if torch.backends.mps.is_available() else []
     yield Finding("devices", ", ".join([f"CPU with {os.cpu_count()} cores", *gpus, *apple]))

@@ -23,7 +23,7 @@ WIDTH, INDENT = 110, 14
 
 
 def choices_help(command: str) -> str:
-    """Return an example, then a paragraph for each choice: its meaning, its values, its default."""
+    """Return help text: an example, then a paragraph on the meaning, the values and the default of each choice."""
     order = sorted(file_choices(), key=[*MEANING, *file_choices()].index)
     return "\n".join(
         [

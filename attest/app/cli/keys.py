@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def key_adversary(attack: str) -> "Dependent":
-    """Return the dependent run that trains an attack."""
+    """Return the dependent run that trains adversarial attention keys for an attack."""
     from attest.app.dependent import Dependent, overlay
 
     settings = overlay("keys", {"model": {"init_args": {"attack": attack}}})

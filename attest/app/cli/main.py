@@ -124,7 +124,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def end_with_first_rank() -> None:
-    """Let this process end when the first rank ends, on Linux only; call it when the process starts."""
+    """On Linux, let the kernel end this process when the first rank ends; call this function when the process starts."""
     if os.environ.get("LOCAL_RANK", "0") == "0":
         os.environ[FIRST_RANK] = str(os.getpid())
     elif sys.platform == "linux" and "TORCHELASTIC_RUN_ID" not in os.environ:  # torchrun starts all ranks, none another
@@ -175,7 +175,7 @@ class CommandParser(argparse.ArgumentParser):
         return typed, rest
 
     def format_help(self) -> str:
-        """Return what the command does and its examples, then its arguments, then the usage."""
+        """Return the help of a command: its description and examples, then its arguments, then the usage."""
         usage = self.format_usage()
         return f"{super().format_help().removeprefix(usage).strip()}\n\n{usage}"
 
@@ -211,7 +211,7 @@ def require_own(path: Path, ours: re.Pattern[str]) -> None:
 
 
 def require_place(folder: Path) -> None:
-    """Refuse a folder that cannot be made, before hours are spent on its content."""
+    """Refuse an output folder that cannot be created, before the computation starts."""
     nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         reason = "may not be written" if nearest.is_dir() else "is no folder"

@@ -49,7 +49,7 @@ LOG_LINES = 3
 
 @dataclass(frozen=True)
 class Request:
-    """A reproduction as the user typed it."""
+    """The tables, corpora, seeds and options that the user asked ``attest reproduce`` for."""
 
     tables: tuple[Path, ...]
     corpora: tuple[str, ...]
@@ -68,12 +68,12 @@ class Request:
 
     @property
     def suffix(self) -> str:
-        """Return the end of a folder name, which separates the results of some corpora from the results of all corpora."""
+        """Return the end of a folder name, so that the results on some corpora do not overwrite the results on all corpora."""
         return "".join(f"-{corpus}" for corpus in self.corpora)
 
     @property
     def settings(self) -> list[str]:
-        """Return the options that change the runs of a table; the file of the table states the other settings."""
+        """Return the options that change the runs of a table; the table's own file has the other settings."""
         return [option for option in self.options if not option.startswith(("LOGGER=", "--run."))]
 
 
@@ -102,7 +102,7 @@ def _plan(request: Request) -> Plan:
 
 
 def parse_request(arguments: list[str]) -> Request:
-    """Return the request that the words and options describe."""
+    """Return the request that the command's arguments describe."""
     words, rest = take_words(arguments, WORDS)
     selectors, rest = take_words(rest, SELECTORS)
     if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
@@ -170,7 +170,7 @@ def _carry_out(request: Request, plan: Plan) -> int:
 
 
 def command_of(request: Request) -> list[str]:
-    """Return the command that starts the workflow."""
+    """Return the command that starts the Snakemake workflow."""
     return snakemake_command(SNAKEFILE, _configuration(request), request.jobs, request.gpus, request.profile)
 
 
