@@ -33,7 +33,7 @@ def test_a_run_has_the_means_of_the_sampled_texts_and_what_survived_best_first()
         ["Attention α", "0.400", "0.900", "0.500", "1.000", "1.000", "0.00012"],
         ["Gradient × input", "0.700", "0.500", EMPTY, EMPTY, "−0.250", "0.5"],
     ]
-    assert "P@k, share of them" in table.legend
+    assert "P@k: share of deciding tokens" in table.legend
     assert "Signed readings" in table.legend
 
 
@@ -61,7 +61,7 @@ def test_a_text_names_the_tokens_that_each_reading_ranks_first(text):
     ]
     assert table.header[-2] == "first 3 shared"
     assert [row[-2] for row in table.rows] == ["1.000", "0.667"], "a and film are among the three first of both"
-    assert "First 3 shared: of the 3 tokens" in table.legend
+    assert "First 3 shared: share of the 3 tokens" in table.legend
     assert "Signed" not in table.legend, "the words shown are shaded by magnitude"
 
 
