@@ -85,7 +85,7 @@ WHOLE = (
 
 
 def write_whole_numbers(settings: Any) -> None:
-    """Replace a float such as 2.0 by 2 in Trainer options that count; a value of at most 1.0 is a share and stays.
+    """Replace a float such as 2.0 by 2 in Trainer options that take a count or a share; a value of at most 1.0 is a share.
 
     Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
     ``float | int`` before; the name of a run must not depend on which modules were imported.
@@ -98,7 +98,7 @@ def write_whole_numbers(settings: Any) -> None:
 
 
 def cut_searches_short(settings: Namespace) -> None:
-    """Limit the steps of the experiments that search to ``run.max_search_steps``, so that the configuration says so."""
+    """Limit the steps of experiments that search to ``run.max_search_steps``, in the configuration that is saved."""
     for evidence in settings.experiments.values():
         options = evidence.get("init_args", {}) if evidence and settings.run.max_search_steps else {}
         if "steps" in options:
@@ -140,7 +140,7 @@ class ConfiguredRun(LightningCLI):
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Set the seed, make data, model and Trainer unless the run is complete, and lock the folder inside the block."""
+        """Lock the run's folder inside the block; set the seed; make data, model and Trainer for an incomplete run."""
         with ExitStack() as self._held:
             require_bounds({"seed": self.config[self.subcommand].seed_everything}, lambda _: "the seed")
             super()._set_seed()
@@ -165,7 +165,7 @@ class ConfiguredRun(LightningCLI):
         self.config = parser.parse_args(args)
 
     def _parse_ckpt_path(self) -> None:
-        """Do nothing, where LightningCLI would read hyper-parameters from a checkpoint: only the configuration states them."""
+        """Do nothing, because LightningCLI would read hyper-parameters from a checkpoint, not from the configuration."""
 
     def locate(self) -> None:
         """Set the attributes ``settings``, ``run`` and ``folder`` from the parsed configuration."""
@@ -179,7 +179,7 @@ class ConfiguredRun(LightningCLI):
         return [experiment for experiment, evidence in self.settings["experiments"].items() if evidence]
 
     def set_up(self) -> None:
-        """Find the folder of the run and its existing results, and set the number of threads and the memory budget."""
+        """Find the folder of the run and its results so far, and set the number of threads and the memory budget."""
         self.locate()
         self._require_bounds()
         require_work(self.config[self.subcommand].trainer, str(self.subcommand))
@@ -217,14 +217,14 @@ class ConfiguredRun(LightningCLI):
         return RunIdentity.of(self.settings, self.folder.path.parent.name)
 
     def _is_done(self) -> bool:
-        """Return whether the run is complete and the files of its data are unchanged or gone."""
+        """Return whether the run is complete and its data files are unchanged or deleted."""
         complete = self.folder.complete(self.expected_tables, self.run.until)
         if self.run.force or not complete or outdated_tables(self.folder, self.settings["experiments"]):
             return False
         return not (self.record and self.record.touched())
 
     def _believed(self) -> list[RunFolder]:
-        """Return the folders whose files must be unchanged; the data must be those in the record of the first folder."""
+        """Return the folders whose files must be unchanged; the first folder's record says which data the run must have."""
         return [] if self.run.force else [self.folder]
 
     def _wandb_id(self) -> str:
@@ -233,7 +233,7 @@ class ConfiguredRun(LightningCLI):
         return secrets.token_hex(4)
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
-        """Return the configuration as plain values, without the options that only the subcommand takes."""
+        """Return the configuration as plain values, without options of the subcommand alone."""
         dumped = yaml.load(self.parser.dump(config, skip_unset=False, skip_validation=True), YAML)
         settings = dumped[self.subcommand] if self.subcommand else dumped
         write_whole_numbers(settings)  # which writing them may have turned back
@@ -328,7 +328,7 @@ class ConfiguredRun(LightningCLI):
         return trainer
 
     def another_trainer(self, **settings: Any) -> Trainer:
-        """Return a Trainer with the loggers and callbacks of the run, and with other settings that the caller gives."""
+        """Return a new Trainer with the loggers and callbacks of the run, and with settings that the caller changes."""
         callbacks = list(self.trainer.callbacks)  # type: ignore[attr-defined]
         bar = self.trainer.progress_bar_callback is not None
         return super().instantiate_trainer(
@@ -350,7 +350,7 @@ class ConfiguredRun(LightningCLI):
         """Prepare the model for training; subclasses define how."""
 
     def after_testing(self) -> None:
-        """Compute further results from the tables; subclasses define which."""
+        """Compute further results from the tables after the test; subclasses define which results."""
 
 
 WORK = {
@@ -423,5 +423,5 @@ def _require_whole_weights(precision: str) -> None:
 
 
 def _idle_parameters(model: LightningModule) -> bool:
-    """Return whether training leaves parameters without gradients, such as unused scores; plain DDP refuses them."""
+    """Return whether training leaves some parameters without gradients, such as unused scores, which plain DDP refuses."""
     return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())

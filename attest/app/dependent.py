@@ -44,7 +44,7 @@ class TakesBase(Protocol):
     """A LightningModule whose training needs the network of its base run."""
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Take the parameters of the base network, on the CPU; called once before training and testing."""
+        """Receive the parameters of the base network, on the CPU, once before training and testing."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Dependent:
-    """A description of one dependent run.
+    """A description of a dependent run, which is trained against a finished base run.
 
     Args:
         kind: the folder of all runs of this kind inside the folder of the base: ``adversarial``, ``guides``, ``keys``.
@@ -80,12 +80,12 @@ class Dependent:
 
 
 def overlay(name: str, changes: Settings | None = None) -> Settings:
-    """Return the settings of ``configs/dependent/<name>.yaml``, in which ``changes`` add settings or replace their values."""
+    """Return the settings of ``configs/dependent/<name>.yaml`` with ``changes`` merged in."""
     return _laid_over(read_yaml(configs_folder() / "dependent" / f"{name}.yaml"), changes or {})
 
 
 def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda settings: None) -> Base:
-    """Train the base that was asked for, as ``attest fit`` does, unless it is trained already; return the base."""
+    """Return the requested base run, and train it first, as ``attest fit`` does, if it is not trained yet."""
     run = _BaseRun(asked, accept)
     folder = train(run)
     wandb.finish()  # the next run of this process must not write into this one's file
@@ -93,7 +93,7 @@ def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda sett
 
 
 def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -> RunFolder:
-    """Train, test and compare a dependent run, or resume it, unless it is complete, and return its folder."""
+    """Return the folder of a dependent run; train, test and compare the run first if it is not complete."""
     if dependent.comparisons:
         require_comparable(base.settings)
     settings = deepcopy(base.settings)
@@ -109,7 +109,7 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
 
 
 def _laid_over(settings: Settings, changes: Settings) -> Settings:
-    """Return the settings with the changes merged in; a changed class keeps the arguments of the class that it replaces."""
+    """Return the settings with the changes merged in; a replaced class passes its arguments on to the new class."""
     both = dict(settings)
     for name, value in changes.items():
         ours = both.get(name)

@@ -47,7 +47,7 @@ ELSEWHERE = {
 
 
 def evaluate(run: "RunOnTrial") -> None:
-    """Compute and write the missing tables of a run, or all tables with ``run.force``, and write the summary."""
+    """Compute and write the missing evidence tables of a run, or all tables if ``run.force``, and write the summary."""
     with run.prepared():
         run.require_same_data()
         missing = run.missing_evidence()
@@ -62,7 +62,7 @@ def evaluate(run: "RunOnTrial") -> None:
 
 @dataclass(frozen=True)
 class Apart:
-    """A folder for evidence on a checkpoint that lies outside the folder of its run.
+    """The choice of a folder for evidence on a checkpoint that lies outside the folder of its run.
 
     Args:
         out: the folder that the user typed; None for a folder beside the checkpoint, whose name holds a hash.
@@ -79,7 +79,7 @@ class Apart:
         return RunFolder(self.out or self.checkpoint.with_name(name))
 
     def begin(self, folder: RunFolder, settings: dict[str, Any], force: bool) -> None:
-        """Write into the folder which checkpoint and which settings its evidence is about."""
+        """Write into the folder from which checkpoint and which settings its evidence is computed."""
         digest = self.digest(settings)
         known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
         if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
@@ -90,7 +90,7 @@ class Apart:
         write_json(folder.path / TRIAL, {"sha256": digest, "checkpoint": str(self.checkpoint)})
 
     def digest(self, settings: dict[str, Any]) -> str:
-        """Return the SHA-256 of the bytes of the checkpoint and of all settings that can change evidence."""
+        """Return the SHA-256 hash of the checkpoint file and of all settings that can change evidence."""
         said = (evidence_digest(settings) + (self.reading or "")).encode()
         return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + said).hexdigest()
 
@@ -131,7 +131,7 @@ BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
 
 
 class _TrainedRun(ConfiguredRun):
-    """A run that is not trained: its configuration and its data are those of a run that was trained."""
+    """A run that is only evaluated: it uses the configuration and the data of a trained run."""
 
     def __init__(self, words: Sequence[str], trained: RunFolder | None) -> None:
         self.on_trial = trained
@@ -183,7 +183,7 @@ class RunOnTrial(_TrainedRun):
 
     @rank_zero_only
     def require_same_data(self) -> None:
-        """Write the record of the data beside evidence outside a run; refuse data that differ from an older record there."""
+        """Record which data the evidence in a separate folder is about; refuse data that differ from an earlier record."""
         if self.apart is None or not isinstance(self.datamodule, TextDataModule):
             return
         if self.folder.data.is_file() and not self.run.force:
@@ -193,7 +193,7 @@ class RunOnTrial(_TrainedRun):
 
 @rank_zero_only
 def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
-    """Write the summary of all existing tables; for a completely trained run write the report too."""
+    """Write the summary of all existing tables, and also the report if the run is completely trained."""
     folder = run.folder
     tables = [path.stem for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))]
     if folder.trained:
@@ -229,7 +229,7 @@ ROLLOUT = "Attention rollout"
 
 
 class LoadedRun(_TrainedRun):
-    """A trained run with its best checkpoint and its data in memory; nothing is trained or written."""
+    """A trained run with its best checkpoint and its data in memory, used to explain texts without training or writing."""
 
     needs_data = False
     on_trial: RunFolder
@@ -280,7 +280,7 @@ class LoadedRun(_TrainedRun):
 
 
 def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Observation:
-    """Return the observation of pooled attention, or of attention rollout if the network attends only inside layers."""
+    """Return the observation of pooled attention, or of attention rollout if the network has attention only inside layers."""
     if getattr(model.network, "pools_by_attention", True):
         return cast(Any, model).observe(batch)
     return Explaining.by_rollout(cast(Any, model).observe_steps(batch), cast(Any, model).observe_layers(batch))
@@ -314,7 +314,7 @@ IDENTITY = re.compile(r"[\w-]+")
 
 
 def strange_class(settings: Any, trusted: Iterable[str] = ()) -> str | None:
-    """Return the first unknown class that the settings name, whose import could run foreign code; None if there is none."""
+    """Return the first untrusted class that the settings name, because its import could run foreign code, or None."""
     known = (*KNOWN, *(f"{module}." if module else "" for module in trusted))
     return next((path for path in _importable(settings) if not path.startswith(known)), None)
 

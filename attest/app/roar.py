@@ -43,7 +43,7 @@ class Step:
 
 
 def require_classifier(settings: dict[str, Any]) -> None:
-    """Refuse a base whose reading has no value for each token of a text."""
+    """Refuse a base that is not a classifier with one weight for each token, trained on whole texts."""
     data = settings["data"]["init_args"]
     if predicts(settings) != "label" or data.get("sentences") or data.get("erased"):
         raise AttestError(
@@ -53,7 +53,7 @@ def require_classifier(settings: dict[str, Any]) -> None:
 
 
 def train_steps(base: Base, reading: str, steps: int, own: list[str]) -> Iterator[tuple[float, RunFolder]]:
-    """Yield the share of erased tokens and the run that was trained without them, from no tokens to all tokens."""
+    """Yield for each step of ROAR the share of erased tokens and the run that was trained on the remaining tokens."""
     read = base.folder
     yield 0.0, read
     for number in range(1, steps):
@@ -93,7 +93,7 @@ def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:
 
 
 def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step) -> Tensor:
-    """Return which tokens are erased after a step, bool ``(B, T)``, B texts: those erased before, then the highest ranked."""
+    """Return which tokens are erased after a step, bool ``(B, T)``: those erased before, and the highest ranked others."""
     if step.reading == EVERYTHING:
         spared = spared_by(run.model.network, batch["mask"], batch["word"] < 0 if "word" in batch else None)
         return batch["mask"] if spared is None else batch["mask"] & ~spared

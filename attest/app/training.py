@@ -45,7 +45,7 @@ MakeTrainer = Callable[..., Trainer]
 
 
 def processes_for(asked: int | None, trainer: Trainer) -> int:
-    """Return the number of processes that gather the evidence."""
+    """Return the number of processes that compute the evidence tables."""
     if trainer.world_size > 1 or trainer.strategy.root_device.type != "cpu" or not can_fork():
         return 1
     return min(cores(), processes_that_fit()) if asked is None else asked
@@ -77,7 +77,7 @@ class _Connected(LightningEnvironment):
 def write_early_tables(
     precision: float, folder: RunFolder, experiments: Mapping[str, Evidence], trainer: Trainer, **tested: Any
 ) -> None:
-    """Write the tables whose means are known from a part of the texts, and disable their experiments.
+    """Write the tables of experiments that may stop before all texts are read, and disable these experiments.
 
     Args:
         precision: half the width of the intervals for the means, in their units.
@@ -137,7 +137,7 @@ def _require_parts(data: Any, trainer: Trainer) -> TextDataModule:
 
 
 def train(run: ConfiguredRun) -> RunFolder:
-    """Train, gather the evidence, write the summary and the report, and return the folder; a stopped run continues."""
+    """Train, compute the evidence tables, write summary and report, and return the folder; continue a stopped run."""
     with run.prepared():
         if run.nothing_to_do:
             _say(f"complete: {run.folder.path} (FORCE=1 starts afresh)")
@@ -200,7 +200,7 @@ def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[s
 
 @contextmanager
 def _interrupting(trainer: Trainer) -> Iterator[None]:
-    """Raise KeyboardInterrupt for Ctrl-C, which Lightning turns into SystemExit."""
+    """Raise KeyboardInterrupt inside the block for Ctrl-C, which Lightning would turn into SystemExit."""
     try:
         yield
     except SystemExit as stop:
@@ -230,7 +230,7 @@ def report(run: ConfiguredRun) -> None:
 
 
 def score(run: ConfiguredRun) -> None:
-    """Print the scores on the split that the command names, ``test`` or ``validate``, of the named or the best checkpoint."""
+    """Print the scores of the named or the best checkpoint on the split that the command (``test``, ``validate``) names."""
     with run.prepared():
         checkpoint = run.checkpoint or str(run.folder.best)
         if run.subcommand == "validate":
@@ -260,6 +260,6 @@ def _name_results(folder: RunFolder) -> None:
 
 @rank_zero_only
 def tell_verdict(folder: RunFolder) -> None:
-    """Print whether the attention may be read as an explanation, as the last line of what a command says."""
+    """Print whether the attention may be read as an explanation; this is the last line that a command prints."""
     for line in Findings(folder).sentences:
         print(f"Verdict:    {line}", flush=True)

@@ -1,1 +1,1 @@
-"""The reproduction of published tables: each table becomes a plan of runs, which Snakemake carries out."""
+"""Reproduce published tables: each table becomes a plan of runs, which Snakemake executes."""

@@ -1,4 +1,4 @@
-"""The plan of the runs of published tables: their folders, their commands and their order."""
+"""Plan the runs of published tables: their folders, their commands and their order."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from attest.runs.published_tables import Place, PublishedRow, PublishedTable
 
 
 def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
-    """Return the folder of the dependent run that ``then`` of a row describes, inside the folder of its base."""
+    """Return the folder, inside the base's folder, of the dependent run that the entry ``then`` of a table row describes."""
     match then["command"]:
         case "adversarial":
             choices = AdversaryChoices(None, then["VARIANT"], then["DIVERGENCE"])
@@ -29,7 +29,7 @@ def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
 
 
 def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the choices of the runs that a dependent run needs beside its base: the adversary that guides it, or none."""
+    """Return the choices of other runs that a dependent run needs besides its base, which is at most one adversary."""
     if then["command"] != "controls" or then["GUIDE"] == "base":
         return []
     choices, lam = parse_adversary(then["GUIDE"])
@@ -46,7 +46,7 @@ Selection = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Job:
-    """A run in a plan."""
+    """A run of the plan, with its command and the runs that must finish before it."""
 
     folder: Path
     command: tuple[str, ...]
@@ -59,7 +59,7 @@ class Job:
 
     @property
     def log(self) -> Path:
-        """Return the file for all output of the run; the Snakefile uses the same name."""
+        """Return the path of the log file for all output of the run; the Snakefile uses the same path."""
         return self.folder / "reproduce.log"
 
     def shown(self, root: Path) -> str:
@@ -67,13 +67,13 @@ class Job:
         return str(self.folder.relative_to(root)) if self.folder.is_relative_to(root) else str(self.folder)
 
     def named(self, root: Path) -> str:
-        """Return the path of the run folder in words: ``sst jw-bilstm-additive-softmax seed 1``."""
+        """Return a readable name of the run made from its path, such as ``sst jw-bilstm-additive-softmax seed 1``."""
         return " ".join(re.sub(r"^seed(\d+)$", r"seed \1", part) for part in Path(self.shown(root)).parts)
 
 
 @dataclass
 class Plan:
-    """The runs by folder, each after the runs that it depends on, and the runs of every table."""
+    """The runs of all requested tables, in an order in which each run follows the runs that it depends on."""
 
     jobs: dict[Path, Job] = field(default_factory=dict)
     tables: dict[str, dict[Place, dict[int, Path]]] = field(default_factory=dict)
@@ -92,7 +92,7 @@ def make_plan(
     options: Sequence[str] = (),
     selected: Selection | None = None,
 ) -> Plan:
-    """Return the plan of all runs that some tables need; a run of several tables occurs once."""
+    """Return the plan of all runs that the given tables need; a run that several tables need occurs once."""
     plan, located = Plan(), cache(locate)
     for experiment in experiments:
         runs: dict[Place, dict[int, Path]] = {}
@@ -113,7 +113,7 @@ def make_plan(
 
 
 def places(experiment: PublishedTable, corpora: Sequence[str] = ()) -> Iterator[Place]:
-    """Yield the places of a table: name of a row, corpus, and value of the row's sweep or None, one corpus after the other."""
+    """Yield each place of a table as the name of its row, its corpus, and its value of the row's sweep or None."""
     everywhere = dict.fromkeys(data for row in experiment.rows.values() for data in row.data)
     for data in everywhere:
         for row in experiment.rows.values():
@@ -151,7 +151,7 @@ def _nothing_selected(experiments: Sequence[PublishedTable], corpora: Sequence[s
 
 
 def _jobs_of(row: PublishedRow, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
-    """Return the base run of a row and the runs that depend on it; the last run is the run of the row."""
+    """Return all runs that one row needs: the base run first, and last the run whose numbers the row shows."""
     swept = _swept(row, at)
     choices = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
@@ -169,7 +169,7 @@ def _jobs_of(row: PublishedRow, data: str, at: float | None, seed: int, locate: 
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
-    """Return the plan as plain values for the workflow: the jobs by folder, and the places of every table."""
+    """Return the plan as values of JSON for the workflow: the jobs by folder, and the places of every table."""
     jobs = {
         str(job.folder): {"command": job.command, "after": [str(folder) for folder in job.after]} for job in plan.jobs.values()
     }

@@ -1,4 +1,4 @@
-"""The start of a workflow on this machine or on a cluster, and the distribution of the GPUs of this machine to its jobs.
+"""Start a workflow on this machine or on a cluster, and distribute the GPUs of this machine to its jobs.
 
     python -m attest.app.reproduce.workflow 4 <command …>
 
@@ -29,7 +29,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 @dataclass(frozen=True)
 class Watched:
-    """The files that show the state of a job."""
+    """The files that show whether a job has begun or ended."""
 
     name: str
     log: Path
@@ -62,7 +62,7 @@ def _modified(file: Path) -> int | None:
 
 
 def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) -> int:
-    """Run a command to its end, and return its exit code.
+    """Run a command to its end as a process group, and return its exit code.
 
     Whoever stops this process stops everything that the command has started, as Ctrl-C in a terminal would: nothing runs on
     unseen, and runs end where they can be taken up.
@@ -118,7 +118,7 @@ def carry_out(command: list[str], log: Path, jobs: Sequence[Watched]) -> int:
 
 
 def snakemake_command(snakefile: Path, configuration: Path, jobs: int, gpus: int, profile: str) -> list[str]:
-    """Return the command that starts a workflow, without locks: a lock of Snakemake stays when its process is killed."""
+    """Return the command that starts a workflow without Snakemake's lock, which would remain after a killed process."""
     scheduling = [f"--workflow-profile={profile_folder(profile)}"] if profile else [f"--cores={jobs}"]
     return [
         *(sys.executable, "-m", "snakemake", f"--snakefile={snakefile}", f"--configfile={configuration}"),
@@ -128,7 +128,7 @@ def snakemake_command(snakefile: Path, configuration: Path, jobs: int, gpus: int
 
 
 def profile_folder(name: str) -> Path:
-    """Return the folder of a cluster's profile."""
+    """Return the folder of a Snakemake profile, which says how jobs run on a cluster."""
     folder = configs_folder() / "profiles" / name
     if not folder.is_dir():
         known = [path.name for path in folder.parent.iterdir()]
@@ -141,7 +141,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def on_one_gpu(count: int) -> list[str]:
-    """Return the beginning of a command line that reserves one of the first ``count`` GPUs for the command behind it."""
+    """Return the beginning of a command line that reserves one of the first ``count`` GPUs for the rest of the line."""
     return [sys.executable, "-m", "attest.app.reproduce.workflow", str(count)]
 
 
@@ -171,7 +171,7 @@ def take_one(names: Sequence[str], folder: Path) -> str:
 
 
 def _require_own(folder: Path) -> None:
-    """Make the folder for locks if it is missing; refuse a link, and a folder that another user may write to."""
+    """Create the folder for locks if it is missing; refuse a link, and a folder to which another user may write."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     seen = folder.lstat()

@@ -58,7 +58,7 @@ def _draw(out: Path, table: str, drawings: Mapping[str, Figure]) -> None:
 
 
 def finished(places: list[list[Any]]) -> Folders:
-    """Return the folders of the finished runs of a table, by place (row, corpus, value of the sweep) and by seed."""
+    """Return the folders of a table's finished runs by place (row, corpus, value of the sweep) and by seed."""
     found = {
         (row, data, at): {
             int(seed): Path(folder) for seed, folder in by_seed.items() if RunFolder(Path(folder)).summary.is_file()
@@ -70,13 +70,13 @@ def finished(places: list[list[Any]]) -> Folders:
 
 
 def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
-    """Return the entries to keep, by key, of the numbers and claims that come from evidence, read now or earlier."""
+    """Return by key the entries to store for numbers and claims that were computed from evidence, now or earlier."""
     entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
     return {key: entry for key, entry in entries.items() if entry is not None}
 
 
 def _as_csv(rows: pd.DataFrame) -> str:
-    """Return the rows as CSV; no cell can be read as a formula by a spreadsheet."""
+    """Return the rows as CSV text; a spreadsheet reads no cell as a formula."""
     words = rows.select_dtypes("object")
     return rows.assign(**words.map(lambda cell: as_text(cell) if isinstance(cell, str) else cell)).to_csv(index=False)
 
