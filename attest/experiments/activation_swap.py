@@ -135,13 +135,13 @@ SPEC = Spec(
     "`correct_<projection>`.",
     columns=(
         Column("correct", SHARE, "whether the model with its own projection decides rightly", unit="0 or 1", type="bool"),
-        Column("support", SHARE, "share of tokens with any weight"),
+        Column("support", SHARE, "share of tokens with a weight above 0"),
         *SWAPPED,
         *columns_of_decoders(SWAPPED, SPARED),
         *MOVED,
         *columns_of_decoders(MOVED, SPARED),
         Column("jsd_<projection>", NATS, "how far (JSD) attention moves under this projection", unit="nats"),
-        Column("support_<projection>", SHARE, "share of tokens with any weight under this projection"),
+        Column("support_<projection>", SHARE, "share of tokens with a weight above 0 under this projection"),
         Column("attention_<projection>", SHARE, "attention under this projection", unit="sums to 1", type="list of float"),
     ),
     measures=(
@@ -161,7 +161,7 @@ SPEC = Spec(
         Measure(
             "support",
             "support of the attention",
-            "Share of real tokens that get any weight.",
+            "Share of real tokens with a weight above 0.",
             "Few tokens with weight do not mean that few words decide: each hidden state has read its neighbours.",
         ),
     ),

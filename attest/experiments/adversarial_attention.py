@@ -92,11 +92,16 @@ SPEC = Spec(
     cost="quadratic in T for the exact answer; 500 gradient steps for the search",
     columns=(
         Column("jsd_search", NATS, "largest JSD to attention that the search found with TVD ≤ 0.01", unit="nats"),
-        Column("jsd_search_filter", NATS, "the same with TVD ≤ 0.05, as the released code filters", unit="nats"),
+        Column(
+            "jsd_search_filter",
+            NATS,
+            "largest JSD that the search found with TVD ≤ 0.05, as in the published code",
+            unit="nats",
+        ),
         Column("jsd_exact", NATS, "two classes and a linear decoder only: largest JSD with TVD ≤ 0.01, exactly", unit="nats"),
         Column("jsd_exact_filter", NATS, "largest JSD with TVD ≤ 0.05, exactly", unit="nats"),
         Column("tvd_exact", SHARE, "how far the prediction moves under `adversary`"),
-        Column("adversary", SHARE, "the attention that reaches `jsd_exact`", unit="sums to 1", type="list of float"),
+        Column("adversary", SHARE, "the attention whose JSD is `jsd_exact`", unit="sums to 1", type="list of float"),
         Column("max_attention", SHARE, "the largest weight"),
     ),
     measures=(
@@ -112,14 +117,14 @@ SPEC = Spec(
         Measure(
             "jsd_search",
             "ε-max JSD, by search",
-            "The same divergence by gradient search (k = 5), which can only find less than the exact answer.",
+            "The largest divergence that a gradient search with five starts finds; the exact answer is never smaller.",
             "A small value may mean that the search failed, not that there is no such attention.",
             suspicious="high",
         ),
         Measure(
             "jsd_search_filter",
-            "ε-max JSD, by the search of the published code",
-            "The same search, with results kept if the prediction moves by at most 0.05, as in the released code.",
+            "ε-max JSD, found by search with ε = 0.05",
+            "The largest divergence that the search finds if the prediction may move by 0.05, as in the published code.",
             "The limit of 0.05 is looser than 0.01, so the value may exceed the exact answer.",
             suspicious="high",
         ),

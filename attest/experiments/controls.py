@@ -11,7 +11,7 @@ from attest.experiments.spec import AT_LEAST_0, NATS, SHARE, Column, Measure, Sp
 
 TVD = Column("tvd", SHARE, "TVD of the run's prediction from the base's")
 SAME = Column(
-    "same", SHARE, "whether run and base decide alike; taggers: share of tokens, a float", unit="0 or 1", type="bool"
+    "same", SHARE, "whether run and base decide alike; for taggers the share of such tokens", unit="0 or 1", type="bool"
 )
 DECISIONS = Measure(
     "same",
@@ -46,7 +46,7 @@ SEEDS = Spec(
     ),
     columns=(
         Column("jsd", NATS, "JSD between the attention of this seed and of other seeds", unit="nats"),
-        Column("jsd_matched", NATS, "taggers only: the same JSD with heads matched", unit="nats"),
+        Column("jsd_matched", NATS, "taggers only: JSD with each head compared with its match in the other seed", unit="nats"),
     ),
     measures=(
         Measure(
@@ -103,9 +103,9 @@ ADVERSARIES = Spec(
         TVD,
         SAME,
         Column("jsd", NATS, "JSD between the run's attention and the base's", unit="nats"),
-        Column("kl", AT_LEAST_0, "KL from the run's attention to the base's; undefined if the base's is 0", unit="nats"),
+        Column("kl", AT_LEAST_0, "KL from the run's attention to the base's; undefined where the base's is 0", unit="nats"),
         Column("max_attention", SHARE, "the base's largest weight"),
-        Column("jsd_matched", NATS, "taggers only: JSD, heads matched within layers to be closest on the corpus", unit="nats"),
+        Column("jsd_matched", NATS, "taggers only: JSD with each head compared with its match in the base", unit="nats"),
         Column("nll", AT_LEAST_0, "taggers only: negative log-likelihood of the tags that the base predicts", unit="nats"),
     ),
     measures=(

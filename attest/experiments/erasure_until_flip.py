@@ -162,10 +162,15 @@ SPEC = Spec(
     cost="T log T if the decoder is linear, else one decoding for each weight",
     columns=(
         Column("fraction_<order>", SHARE, "weights set to zero until the decision flips, as a share of the tokens"),
-        Column("fraction_common_<order>", SHARE, "as `fraction_<order>`, only on texts that flip in every order, to compare"),
-        Column("flips_in_every_order", SHARE, "whether the decision flips in every order and a random one", unit="0 or 1"),
+        Column("fraction_common_<order>", SHARE, "`fraction_<order>` only for texts whose decision flips in every order"),
+        Column("flips_in_every_order", SHARE, "whether the decision flips in every order, also the random one", unit="0 or 1"),
         Column("fraction_support_<order>", SHARE, "non-zero weights set to zero, as a share of all non-zero weights"),
-        Column("excess_<order>", AT_LEAST_0, "non-zero weights set to zero beyond the smallest set that flips", unit="tokens"),
+        Column(
+            "excess_<order>",
+            AT_LEAST_0,
+            "non-zero weights set to zero, minus those in the smallest set that flips",
+            unit="tokens",
+        ),
     ),
     measures=(
         Measure(

@@ -205,9 +205,13 @@ TAU_LEAVE_ONE_OUT = Measure(
 
 AGREEMENT = (
     Column("tau_<importance>", CORRELATION, "Kendall's τ-b of attention and this importance"),
-    Column("concordant_<importance>", SHARE, "share of token pairs that both order alike, without ties; by chance 0.5"),
+    Column("concordant_<importance>", SHARE, "share of token pairs without ties that both order alike; 0.5 by chance"),
     Column("tau_gradient_and_leave_one_out", CORRELATION, "τ-b of gradient × input and leave-one-out of inputs"),
-    Column("concordant_gradient_and_leave_one_out", SHARE, "share of token pairs that these two order alike, without ties"),
+    Column(
+        "concordant_gradient_and_leave_one_out",
+        SHARE,
+        "share of token pairs without ties that both kinds of importance order alike",
+    ),
 )
 
 SPEC = Spec(
@@ -223,15 +227,15 @@ SPEC = Spec(
     columns=(
         Column("<importance>", AT_LEAST_0, "importance of each token", type="list of float"),
         *AGREEMENT,
-        Column("significant_<importance>", SHARE, "whether `tau` has p < 0.05, tie-corrected, asymptotic", unit="0 or 1"),
+        Column("significant_<importance>", SHARE, "whether `tau_<importance>` has p < 0.05", unit="0 or 1"),
         Column("ceiling_<importance>", SHARE, "the largest |τ-b| that ties allow"),
-        Column("ratio_<importance>", CORRELATION, "τ-b over its ceiling"),
+        Column("ratio_<importance>", CORRELATION, "τ-b divided by its ceiling"),
         Column("tau_support_<importance>", CORRELATION, "τ-b among the tokens that get attention"),
         Column(
-            "tau_top_k_<importance>", CORRELATION, "agreement of the top-k lists; k is the number of tokens with attention"
+            "tau_top_k_<importance>", CORRELATION, "agreement of the two top-k lists; k is the number of tokens with attention"
         ),
-        Column("mass_<importance>", SHARE, "share of attention on important tokens: half of the largest importance or more"),
-        Column("first_<importance>", SHARE, "share of important tokens among the tokens within a tenth of the most attention"),
+        Column("mass_<importance>", SHARE, "share of attention on tokens with at least half of the largest importance"),
+        Column("first_<importance>", SHARE, "share of important tokens among tokens within 10 % of the most attention"),
         Column("leads_<importance>", SHARE, "share of important tokens with 1.1 times the attention of any other token"),
         *columns_of_decoders(AGREEMENT, LEFT_OUT),
     ),

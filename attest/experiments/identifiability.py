@@ -107,13 +107,13 @@ SPEC = Spec(
     f"to 1 {BEFORE}. A sink of a head gets 0.3 of the attention of the rows that may attend to it, and its value is at most "
     "half as long as the median of its text.",
     columns=(
-        Column("rank_<kind>", AT_LEAST_0, "rank of the matrix from attention to `<kind>`, the context or the prediction"),
-        Column("trivial_<kind>", SHARE, "whether only one attention gives the outcome", unit="0 or 1"),
+        Column("rank_<kind>", AT_LEAST_0, "rank of the matrix that maps attention to `<kind>`, the context or the prediction"),
+        Column("trivial_<kind>", SHARE, "whether only one attention gives this `<kind>`", unit="0 or 1"),
         *_between("_<kind>", ""),
-        Column("rank", AT_LEAST_0, "Transformers only: rank of the matrix from a head's attention to its output"),
-        Column("trivial", SHARE, "Transformers only: share of heads for which only one attention gives the output"),
+        Column("rank", AT_LEAST_0, "Transformers only: rank of the matrix that maps a head's attention to its output"),
+        Column("trivial", SHARE, "Transformers only: share of heads whose output only one attention gives"),
         *_between("", "Transformers only: "),
-        Column("sinks", SHARE, "Transformers only: share of heads that have a sink"),
+        Column("sinks", SHARE, "Transformers only: share of heads that give much attention to a sink"),
         Column("sinks_first", SHARE, "Transformers only: share of heads whose sink is the first token"),
         Column("sinks_special", SHARE, "Transformers only: share of heads whose sink is another special token"),
         Column("sinks_other", SHARE, "Transformers only: share of heads whose sink is another token"),

@@ -110,7 +110,7 @@ ENTROPY_GRADIENT = Measure(
 )
 
 ENTROPIES = (
-    Column("entropy_gradient", SHARE, "entropy of the gradient norms of inputs over log(length); 1: spread evenly"),
+    Column("entropy_gradient", SHARE, "normalised entropy of the gradient norms of inputs; 1: spread evenly"),
     Column("entropy_attention", SHARE, "normalised entropy of attention"),
     Column("entropy_leave_one_out", SHARE, "normalised entropy of leave-one-out of inputs"),
 )
@@ -125,7 +125,7 @@ SPEC = Spec(
     columns=(
         *ENTROPIES,
         *columns_of_decoders(ENTROPIES, LEFT_OUT),
-        Column("entropy_hidden", SHARE, "normalised entropy of the inputs' influence on sampled hidden states, their mean"),
+        Column("entropy_hidden", SHARE, "mean normalised entropy of the inputs' influence on sampled hidden states"),
     ),
     measures=(
         ENTROPY_GRADIENT,

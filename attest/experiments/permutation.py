@@ -99,13 +99,15 @@ FLIPPED_DECIDING = replace(
 
 PERMUTED = (
     Column("tvd_median", SHARE, "median TVD of the prediction over random permutations of attention"),
-    Column("tvd_max", SHARE, "largest TVD of the prediction over these permutations"),
+    Column("tvd_max", SHARE, "largest TVD of the prediction over random permutations of attention"),
     Column("flipped", SHARE, "share of permutations that change the decision"),
     Column("correct_permuted", SHARE, "Transformers only: share of permutations under which the decision is right"),
 )
 DECIDING = (
     Column("tvd_median_deciding", SHARE, "decoders only: median TVD if only the deciding token's row is permuted"),
-    Column("flipped_deciding", SHARE, "decoders only: share of permutations of that row that change the decision"),
+    Column(
+        "flipped_deciding", SHARE, "decoders only: share of permutations of the deciding token's row that change the decision"
+    ),
 )
 
 MOVED = tuple(moved(column) for column in (*PERMUTED, *DECIDING) if column.name.startswith("tvd_"))

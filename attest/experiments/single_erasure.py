@@ -78,7 +78,9 @@ def _answer(mean: Means) -> str | None:
 def _columns(suffix: str, where: str) -> tuple[Column, ...]:
     return (
         Column(f"js_top{suffix}", NATS, f"how far (JSD) the prediction moves without the top token{where}", unit="nats"),
-        Column(f"js_random{suffix}", NATS, f"how far (JSD) it moves without a random other token{where}", unit="nats"),
+        Column(
+            f"js_random{suffix}", NATS, f"how far (JSD) the prediction moves without a random other token{where}", unit="nats"
+        ),
         Column(f"delta_js{suffix}", (-LN2, LN2), f"`js_top{suffix}` minus `js_random{suffix}`", unit="nats"),
         Column(f"attention_gap{suffix}", SHARE, "weight of the top token minus weight of the other token"),
         Column(f"only_top{suffix}", SHARE, "whether only erasing the top token changes the decision", unit="0 or 1"),
@@ -98,8 +100,14 @@ SPEC = Spec(
     columns=(
         *_columns("", ""),
         *_columns("_support", "; the other token has attention"),
-        Column("js_top_bias", NATS, "as `js_top`; if no weight is left, the bias decides (Serrano & Smith)", unit="nats"),
-        Column("flips_top_bias", SHARE, "whether the decision changes in that variant", unit="0 or 1", type="bool"),
+        Column("js_top_bias", NATS, "`js_top` if the bias decides where no weight is left (Serrano & Smith)", unit="nats"),
+        Column(
+            "flips_top_bias",
+            SHARE,
+            "whether the decision changes without the top token, as in `js_top_bias`",
+            unit="0 or 1",
+            type="bool",
+        ),
     ),
     measures=(
         Measure(

@@ -214,11 +214,11 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
 
 
 FALLS = (
-    Column("comprehensiveness_<operator>", FALL, "AOPC: fall of the prediction without the top tokens, mean over sizes"),
-    Column("sufficiency_<operator>", FALL, "AOPC with the top tokens alone; a low value means that they suffice"),
-    Column("random_<either>_<operator>", FALL, "mean of comprehensiveness or sufficiency over random sets"),
-    Column("lowest_<either>", FALL, "the least value that any sets of these sizes reach under `attention`"),
-    Column("highest_<either>", FALL, "the greatest value that any sets of these sizes reach under `attention`"),
+    Column("comprehensiveness_<operator>", FALL, "AOPC: mean fall of the prediction without the top tokens"),
+    Column("sufficiency_<operator>", FALL, "AOPC if only the top tokens are left; a low value means that they suffice"),
+    Column("random_<either>_<operator>", FALL, "mean comprehensiveness or sufficiency of random sets of tokens"),
+    Column("lowest_<either>", FALL, "least value that sets of equally many tokens reach under `attention`"),
+    Column("highest_<either>", FALL, "greatest value that sets of equally many tokens reach under `attention`"),
 )
 
 SPEC = Spec(
@@ -232,15 +232,19 @@ SPEC = Spec(
     columns=(
         *FALLS[:3],
         Column("win_<either>_<operator>", SHARE, "share of random sets that the explanation beats; ties count half"),
-        Column("violation_<operator>", SHARE, "share of draws whose prediction rises without the top token"),
+        Column("violation_<operator>", SHARE, "share of draws in which the prediction rises without the top token"),
         *FALLS[3:],
-        Column("naopc_<either>", ANY, "place of the explanation between `lowest` (0) and `highest` (1)"),
-        Column("soft_<either>", ANY, "Zhao & Aletras' soft score: elements of embeddings are dropped; more is better"),
-        Column("soft_controlled_<either>", ANY, "mean soft score if every explanation keeps 10, 30, 50, 70 and 90 %"),
-        Column("soft_even_<either>", ANY, "soft score if all tokens are kept alike, to compare with"),
-        Column("eraser_<either>", FALL, "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %"),
-        Column("ferret_<either>", FALL, "as ferret counts: tokens deleted, every k up to the whole text"),
-        Column("tau_randomised_<part>", CORRELATION, "τ-b of the attention after this part and all above are made random"),
+        Column("naopc_<either>", ANY, "AOPC on a scale from `lowest_<either>` (0) to `highest_<either>` (1)"),
+        Column("soft_<either>", ANY, "soft score by Zhao & Aletras, who drop elements of embeddings; higher is better"),
+        Column("soft_controlled_<either>", ANY, "mean soft score if 10, 30, 50, 70 and 90 % of embedding elements are kept"),
+        Column("soft_even_<either>", ANY, "soft score if all tokens keep equally many elements, for comparison"),
+        Column("eraser_<either>", FALL, "score of the benchmark ERASER: 1, 5, 10, 20 and 50 % of tokens are deleted"),
+        Column("ferret_<either>", FALL, "score of the library ferret: mean after 1, 2, … or all tokens are deleted"),
+        Column(
+            "tau_randomised_<part>",
+            CORRELATION,
+            "τ-b with attention after parameters from the output down to this part are random",
+        ),
         *map(moved, FALLS),
         Column("token", AT_LEAST_0, "taggers only: position of the token whose tag is explained, from 0", type="int"),
     ),

@@ -183,10 +183,10 @@ def _caption(rows: pd.DataFrame) -> str:
 
 OF_SET = (
     ("drop_<by>", ANY, "fall of the logit difference without the set of heads `<by>`"),
-    ("flipped_<by>", SHARE, "whether the decision changes without the set"),
+    ("flipped_<by>", SHARE, "whether the decision changes without the set of heads `<by>`"),
     ("drop_random_<by>", ANY, "fall of the logit difference without random heads of the same layers, mean over draws"),
-    ("flipped_random_<by>", SHARE, "share of the random sets without which the decision changes"),
-    ("won_<by>", SHARE, "share of random sets whose fall is smaller; ties count half"),
+    ("flipped_random_<by>", SHARE, "share of random sets of heads without which the decision changes"),
+    ("won_<by>", SHARE, "share of random sets of heads with a smaller fall; ties count half"),
 )
 
 SPEC = Spec(
@@ -199,12 +199,12 @@ SPEC = Spec(
     about_columns="A head that is switched off returns its mean over all tokens of all texts. `<by>` is `look`, `write` or "
     "`chosen`, the heads of the setting `heads`. For a tagger the columns `flipped` are shares of tags.",
     columns=(
-        Column("look_layer<l>_head<h>", SHARE, "share of a head's attention on the tokens that matter, in deciding rows"),
-        Column("write_layer<l>_head<h>", ANY, "first-order estimate of `drop`, by a gradient", unit="logits"),
+        Column("look_layer<l>_head<h>", SHARE, "share of the head's attention on the tokens that matter"),
+        Column("write_layer<l>_head<h>", ANY, "estimate of `drop` from one gradient", unit="logits"),
         Column("drop_layer<l>_head<h>", ANY, "fall of the logit difference without the head", unit="logits"),
         Column("flipped_layer<l>_head<h>", SHARE, "whether the decision changes without the head"),
-        Column("tau_look", CORRELATION, "τ-b over heads of `look` and `drop`"),
-        Column("tau_write", CORRELATION, "τ-b over heads of `write` and `drop`"),
+        Column("tau_look", CORRELATION, "τ-b of `look` and `drop` over all heads"),
+        Column("tau_write", CORRELATION, "τ-b of `write` and `drop` over all heads"),
         *(Column(name, range, means, unit="logits" if range is ANY else "") for name, range, means in OF_SET),
         *(
             Column(f"flipped_{name}_<percent>", SHARE, f"whether the decision changes without this share of heads, {order}")

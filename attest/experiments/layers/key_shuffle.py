@@ -82,9 +82,9 @@ CORRECT_SHUFFLED = Measure(
 )
 
 SHUFFLED = (
-    Column("correct_shuffled", SHARE, "share of shuffles under which the decision is right"),
-    Column("tvd_shuffled", SHARE, "how far (TVD) the prediction moves, mean over shuffles"),
-    Column("jsd_shuffled", NATS, "how far (JSD) attention moves, mean over rows and shuffles", unit="nats"),
+    Column("correct_shuffled", SHARE, "share of shuffles of the keys after which the decision is right"),
+    Column("tvd_shuffled", SHARE, "how far (TVD) the prediction moves with shuffled keys, on average"),
+    Column("jsd_shuffled", NATS, "how far (JSD) attention moves with shuffled keys, on average", unit="nats"),
 )
 
 MOVED = moved(SHUFFLED[1])
@@ -109,7 +109,9 @@ SPEC = Spec(
     columns=(
         Column("correct", SHARE, "whether the model decides rightly", unit="0 or 1", type="bool"),
         *SHUFFLED,
-        Column("correct_shuffled_layer<l>", SHARE, "share of shuffles of one layer under which the decision is right"),
+        Column(
+            "correct_shuffled_layer<l>", SHARE, "share of shuffles of the keys of one layer after which the decision is right"
+        ),
         *columns_of_decoders(SHUFFLED, "while the keys of sinks stay in their places"),
         MOVED,
         *columns_of_decoders([MOVED], "while the keys of sinks stay in their places"),

@@ -171,11 +171,11 @@ def _answer(mean: Means) -> str | None:
 
 
 CUT = (
-    Column("drop", ANY, "fall of the logit difference without the edges to the set", unit="logits"),
-    Column("flipped", SHARE, "whether the decision changes without these edges", unit="0 or 1"),
-    Column("drop_random", ANY, "fall of the logit difference without random edges, mean over draws", unit="logits"),
-    Column("flipped_random", SHARE, "share of the random sets without which the decision changes"),
-    Column("won", SHARE, "share of random sets whose fall is smaller; ties count half"),
+    Column("drop", ANY, "fall of the logit difference without the attention edges to the set", unit="logits"),
+    Column("flipped", SHARE, "whether the decision changes without the attention edges to the set", unit="0 or 1"),
+    Column("drop_random", ANY, "mean fall of the logit difference without random attention edges", unit="logits"),
+    Column("flipped_random", SHARE, "share of random sets of edges without which the decision changes"),
+    Column("won", SHARE, "share of random sets of edges with a smaller fall; ties count half"),
     Column("drop_sink", ANY, "fall of the logit difference without the edge to the first token", unit="logits"),
     Column("flipped_sink", SHARE, "whether the decision changes without the edge to the first token", unit="0 or 1"),
 )
@@ -192,9 +192,9 @@ SPEC = Spec(
     about_columns="Only decoders have these columns. No set contains the first token, the deciding one or special ones. With "
     "`_layers<first>to<last>` at the end, columns from `drop` to `flipped_sink` are about a window of layers, from 1.",
     columns=(
-        Column("sink", SHARE, "attention of the deciding token on the first one, mean over layers and heads"),
-        Column("sink_layer<l>", SHARE, "attention of the deciding token on the first one in a layer, mean over heads"),
-        Column("sink_layer<l>_head<h>", SHARE, "attention of the deciding token on the first one in a head"),
+        Column("sink", SHARE, "mean attention of the deciding token on the first token"),
+        Column("sink_layer<l>", SHARE, "mean attention of the deciding token on the first token in a layer"),
+        Column("sink_layer<l>_head<h>", SHARE, "attention of the deciding token on the first token in a head"),
         *CUT,
         *MOVED,
         *(
@@ -228,7 +228,7 @@ SPEC = Spec(
             "sink",
             "attention on the first token",
             "Share of the deciding token's attention on the first token of the text, mean over layers and heads.",
-            "Many decoders put much of their attention there, whatever the first token says.",
+            "Many decoders give the first token much attention, whatever it says.",
             suspicious="high",
         ),
     ),

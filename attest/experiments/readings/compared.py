@@ -259,8 +259,13 @@ IN_PROBABILITY = (
     Column("comprehensiveness_<reading>", FALL, "AOPC if nothing attends to the top tokens"),
     Column("sufficiency_<reading>", FALL, "AOPC if only the top tokens get attention; a low value means that they suffice"),
     Column("deleted_<either>_<reading>", FALL, "comprehensiveness or sufficiency if tokens are deleted from the text"),
-    Column("gap_integrated_gradients", AT_LEAST_0, "error of the sum of integrated gradients, undefined beyond 0.01"),
-    Column("gap_lrp", AT_LEAST_0, "Transformers only: error of the sum of relevance: biases, positions, gates", unit="logits"),
+    Column("gap_integrated_gradients", AT_LEAST_0, "error of the sum of integrated gradients; above 0.01 they are undefined"),
+    Column(
+        "gap_lrp",
+        AT_LEAST_0,
+        "Transformers only: error of the sum of relevance, from biases, positions and gates",
+        unit="logits",
+    ),
 )
 
 SPEC = Spec(
@@ -273,21 +278,33 @@ SPEC = Spec(
     about_columns=NO_OTHERS,
     columns=(
         *IN_PROBABILITY[:3],
-        Column("win_<either>_<reading>", SHARE, "share of random sets of these sizes that the reading beats"),
+        Column("win_<either>_<reading>", SHARE, "share of random sets of equally many tokens that the reading beats"),
         Column("win_deleted_<either>_<reading>", SHARE, "share of random sets that the reading beats if tokens are deleted"),
-        Column("naopc_<either>_<reading>", ANY, "place of the reading between the exact limits"),
-        Column("tau_<reading>_and_<other>", CORRELATION, "τ-b of two readings, by magnitude"),
+        Column("naopc_<either>_<reading>", ANY, "AOPC of the reading on a scale between its exact limits (0 and 1)"),
+        Column("tau_<reading>_and_<other>", CORRELATION, "τ-b of the absolute values of two readings"),
         *IN_PROBABILITY[3:],
         *map(moved, IN_PROBABILITY),
         Column("hangs_on_truth", SHARE, "whether deleting the true tokens lowers the prediction the most", unit="0 or 1"),
-        Column("precision_<reading>", SHARE, "share of true tokens among as many ranked first, if `hangs_on_truth` is 1"),
-        Column("depth_<reading>", SHARE, "share of the text down to the last true token in the ranking"),
-        Column("auprc_<reading>", SHARE, "average precision of finding the true tokens"),
-        Column("plausible_f1_<reading>", SHARE, "marked texts only: token F1 of as many first words as people marked"),
-        Column("plausible_iou_precision_<reading>", SHARE, "marked texts only: share of first spans that match a marked span"),
-        Column("plausible_iou_recall_<reading>", SHARE, "marked texts only: matching first spans over marked spans"),
-        Column("plausible_auprc_<reading>", SHARE, "marked texts only: area under precision and recall of marked words"),
-        Column("kappa_human", CORRELATION, "marked texts only: Cohen's κ, mean over pairs of annotators"),
+        Column(
+            "precision_<reading>",
+            SHARE,
+            "share of true tokens among the first n, for n true tokens, if `hangs_on_truth` is 1",
+        ),
+        Column("depth_<reading>", SHARE, "place of the last true token in the ranking, as a share of the text"),
+        Column("auprc_<reading>", SHARE, "average precision in finding the true tokens"),
+        Column("plausible_f1_<reading>", SHARE, "marked texts only: token F1 of the first n words, if people marked n words"),
+        Column(
+            "plausible_iou_precision_<reading>",
+            SHARE,
+            "marked texts only: share of spans of the first words that match a marked span",
+        ),
+        Column(
+            "plausible_iou_recall_<reading>",
+            SHARE,
+            "marked texts only: matching spans of the first words, divided by marked spans",
+        ),
+        Column("plausible_auprc_<reading>", SHARE, "marked texts only: area under the precision-recall curve of marked words"),
+        Column("kappa_human", CORRELATION, "marked texts only: mean Cohen's κ of all pairs of annotators"),
     ),
     measures=(
         Measure(
@@ -315,7 +332,7 @@ SPEC = Spec(
         Measure(
             "tau_attention_and_integrated_gradients",
             "τ-b of attention and integrated gradients",
-            "Do attention and integrated gradients rank the tokens alike, by magnitude?",
+            "Do attention and the absolute values of integrated gradients rank the tokens alike?",
             "Agreement says that two readings are alike, not that one of them is right.",
             suspicious="low",
         ),
