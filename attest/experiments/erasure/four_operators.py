@@ -243,7 +243,7 @@ SPEC = Spec(
         Column(
             "tau_randomised_<part>",
             CORRELATION,
-            "τ-b with attention after parameters from the output down to this part are random",
+            "τ-b with the attention of a copy that has random parameters down to this part",
         ),
         *map(moved, FALLS),
         Column("token", AT_LEAST_0, "taggers only: position of the token whose tag is explained, from 0", type="int"),

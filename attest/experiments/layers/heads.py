@@ -186,7 +186,7 @@ OF_SET = (
     ("flipped_<by>", SHARE, "whether the decision changes without the set of heads `<by>`"),
     ("drop_random_<by>", ANY, "fall of the logit difference without random heads of the same layers, mean over draws"),
     ("flipped_random_<by>", SHARE, "share of random sets of heads without which the decision changes"),
-    ("won_<by>", SHARE, "share of random sets of heads with a smaller fall; ties count half"),
+    ("won_<by>", SHARE, "share of random sets of heads with a smaller fall (ties count half)"),
 )
 
 SPEC = Spec(

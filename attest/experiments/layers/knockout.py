@@ -175,7 +175,7 @@ CUT = (
     Column("flipped", SHARE, "whether the decision changes without the attention edges to the set", unit="0 or 1"),
     Column("drop_random", ANY, "mean fall of the logit difference without random attention edges", unit="logits"),
     Column("flipped_random", SHARE, "share of random sets of edges without which the decision changes"),
-    Column("won", SHARE, "share of random sets of edges with a smaller fall; ties count half"),
+    Column("won", SHARE, "share of random sets of edges with a smaller fall (ties count half)"),
     Column("drop_sink", ANY, "fall of the logit difference without the edge to the first token", unit="logits"),
     Column("flipped_sink", SHARE, "whether the decision changes without the edge to the first token", unit="0 or 1"),
 )
