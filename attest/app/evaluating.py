@@ -141,7 +141,7 @@ class _TrainedRun(ConfiguredRun):
         return [] if self.on_trial is None else [self.on_trial]
 
     def _require_same_configuration(self) -> None:
-        """Accept the configuration: it comes from the run itself, except for the experiments."""
+        """Do nothing, because the configuration comes from the run itself, except for the experiments."""
 
 
 class RunOnTrial(_TrainedRun):

@@ -1,3 +1,3 @@
-"""The report writes ``summary.json`` and the self-contained page ``report.html`` from a run folder and from nothing else;
+"""The report writes ``summary.json`` and the self-contained page ``report.html`` from the files in a run folder alone;
 start at ``page.py``.
 """

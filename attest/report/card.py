@@ -39,7 +39,7 @@ def section(folder: RunFolder) -> str:
 
 
 def put_into(card: str, folder: RunFolder) -> str:
-    """Return a model card with the section about a run or a trial, which replaces an earlier section or stands at the end."""
+    """Return a model card with the section about a run or a trial, which replaces an earlier section or comes last."""
     begins, ends = card.count(BEGIN), card.count(END)
     if (begins, ends) not in ((0, 0), (1, 1)) or card.find(BEGIN) > card.find(END):
         raise AttestError(

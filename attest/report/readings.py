@@ -32,7 +32,7 @@ EMPTY = "–"
 
 
 def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the rows of ``instances`` whose texts E1 read; all rows if E1 did not run or read none of these texts."""
+    """Return the rows of ``instances`` whose texts the experiment E1 read; all rows if E1 read none of them."""
     if importances is None or "id" not in instances:
         return instances
     read = instances[instances["id"].isin(importances["id"])]
@@ -392,7 +392,7 @@ class ReadingTable:
 
 
 def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> ReadingTable | None:
-    """Return the mean scores of each reading, the best first; None if there is no reading."""
+    """Return a table of the mean scores of attention and other explanations (readings), the best first; None without any."""
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
 
     def seconds_of(reading: str) -> str:
@@ -409,7 +409,7 @@ def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = No
 
 
 def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTable | None:
-    """Return the scores of each reading on one text, with its first tokens; None if the text has no such numbers."""
+    """Return a table of each reading's scores on one text and its top tokens; None if the text has no scores."""
     own = {name.removeprefix("E15/"): value for name, value in row.items() if name.startswith("E15/")}
     numbers = {name: float(value) for name, value in own.items() if isinstance(value, int | float) and SIGNED not in name}
     weights = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
@@ -431,7 +431,7 @@ def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTa
 
 
 def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTable | None:
-    """Return a table with a row for each reading, the best first; None if there is no reading."""
+    """Return a table with one row for each reading that has scores, the best first; None if no reading has any."""
     first = f"{SURVIVAL[0]}_"
     readings = [name.removeprefix(first) for name, value in values.items() if name.startswith(first) and not math.isnan(value)]
     if not readings:

@@ -87,7 +87,7 @@ def read_by(
     prompt: "Prompt | None" = None,
     texts: bool = True,
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None, Sequence[str]]:
-    """Return the network to put on trial, with the functions that encode texts and show tokens, and the names of the classes.
+    """Return the network to test, with the functions that encode texts and show tokens, and the names of the classes.
 
     Args:
         tokenizer: the tokenizer of the model; None if batches of token ids are given.
@@ -181,7 +181,7 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
 
 
 def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
-    """Return the tensors ``(B, T)`` that the tokenizer gives beside ids and mask, such as token types."""
+    """Return the tensors ``(B, T)`` that the tokenizer returns in addition to ids and mask, such as token types."""
     from attest.models.pretrained.texts import Encoder
 
     given = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """The numbers, tables, answers and report of one model on trial; a notebook shows them as a table."""
+    """The numbers, tables, answers and report about the attention of one model; a notebook shows them as a table."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
 
     @property
     def name(self) -> str:
-        """Return the name of the model on trial, as the report shows it."""
+        """Return the name of the tested model, as the report shows it."""
         raise NotImplementedError(f"{type(self).__name__} must say what it is called: define name.")
 
     @property

@@ -214,7 +214,7 @@ def _in_tokens(spans: Sequence[Span], begins: int, offsets: Sequence[Span]) -> l
 
 
 def _tokens_of(answer: str, asked: str, ids: torch.Tensor, tokenizer: Any) -> torch.Tensor:
-    """Return the tokens of an answer that follows a prompt and a blank, or white space of its own."""
+    """Return the tokens of an answer after a prompt; a blank is added before an answer without leading white space."""
     whole = tokenizer(asked + (answer if answer[:1].isspace() else f" {answer}"), verbose=False)["input_ids"]
     if not answer.strip() or len(whole) <= len(ids) or whole[: len(ids)] != ids.tolist():
         raise AttestError(

@@ -1,4 +1,4 @@
-"""The function ``attest.trial``, which puts any model on trial without training; it writes a folder of tables, numbers and
+"""The function ``attest.trial``, which tests the attention of any model without training; it returns tables, numbers and
 a report.
 """
 
@@ -69,7 +69,7 @@ ALL = "all"
 
 
 class Trial(Outcome):
-    """A model on trial: its numbers, tables and report. Its files are deleted with it; ``save`` keeps them."""
+    """The result of ``attest.trial``: numbers, tables and report. Its files are deleted with it; ``save`` keeps them."""
 
     def __init__(self, model: str) -> None:
         place = Path(tempfile.mkdtemp(prefix="attest-"))

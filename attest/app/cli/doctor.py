@@ -188,7 +188,7 @@ def machine() -> Iterator[Finding]:
 
 
 def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
-    """Yield a finding for each corpus: the local folder that holds it, or the public source from which it would be loaded."""
+    """Yield a finding for each corpus: the local folder with its files, or the public source from which it would be loaded."""
     folder = os.environ.get(DATA_VARIABLE)
     for name, source in CATALOGUE.items():
         where, there = _in_folder(Path(folder).expanduser(), name, source) if folder else _public(source)

@@ -29,7 +29,7 @@ def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
 
 
 def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the choices of other runs that a dependent run needs besides its base, which is at most one adversary."""
+    """Return the choices of the adversary that a dependent run needs besides its base; empty if it needs none."""
     if then["command"] != "controls" or then["GUIDE"] == "base":
         return []
     choices, lam = parse_adversary(then["GUIDE"])

@@ -1,4 +1,4 @@
-"""Write a reproduced table as Markdown: our numbers beside the published ones, what they mean, and which command, commits and
+"""Write a reproduced table as Markdown: our numbers and the published ones, what they mean, and which command, commits and
 versions they come from.
 """
 

@@ -134,7 +134,7 @@ def summary_of(folder: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=16)
 def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
-    """Return a table of evidence; None if it is missing."""
+    """Return the evidence table with this id; None if the run has no such table."""
     run, first = RunFolder(folder), RunFolder(folder.with_name("seed0"))
     if identity == SEEDS:
         there = all(each.evidence(INSTANCES).is_file() for each in (run, first))
