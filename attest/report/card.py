@@ -43,8 +43,8 @@ def put_into(card: str, folder: RunFolder) -> str:
     begins, ends = card.count(BEGIN), card.count(END)
     if (begins, ends) not in ((0, 0), (1, 1)) or card.find(BEGIN) > card.find(END):
         raise AttestError(
-            f"the card has {begins} lines {BEGIN} and {ends} lines {END}; expected one of each around the section, or none. "
-            "Remove them and what is between them."
+            f"the card contains {BEGIN} {begins} times and {END} {ends} times; expected each once, in this order, or neither. "
+            "Remove these lines and what is between them."
         )
     ending = "\r\n" if "\r\n" in card else "\n"
     written = section(folder).replace("\n", ending)

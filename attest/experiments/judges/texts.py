@@ -72,7 +72,7 @@ def _choice(seed: int, ids: Tensor, draw: int, options: int) -> Tensor:
 
 
 def _places(seed: int, ids: Tensor, count: int) -> Tensor:
-    """Draw the places of deciding words, ``(B, count)``, in different parts of a text and at no end of a part."""
+    """Draw the places of deciding words, ``(B, count)``: one inside each part of a text, never its first or last token."""
     stretches = torch.arange(SHORTEST // SPACING - 1)
     stretch = random_uniforms(seed, ids.unsqueeze(-1), torch.tensor(3), stretches).argsort(dim=-1)[:, :count]
     within = random_bits(seed, ids.unsqueeze(-1), torch.tensor(4), torch.arange(count)).remainder(SPACING - 2)

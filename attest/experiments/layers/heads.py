@@ -32,7 +32,7 @@ CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
 
 
 def passes_a_text(heads: int, layers: int, draws: int = 10) -> int:
-    """Estimate how many forward passes of one text E17 needs, without those of leave-one-out."""
+    """Estimate the number of forward passes for each text in E17 (heads), leave-one-out not counted."""
     sets = 2 * (1 + draws) + 3 * len(CURVE)
     return round(heads * (layers + 1) / (2 * layers)) + sets
 

@@ -199,7 +199,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @property
     def rows(self) -> int:
-        """Return the number of token ids."""
+        """Return the size of the vocabulary."""
         return len(self.embeddings.weight)
 
     def _plain(self, tokens: Tensor) -> Tensor:

@@ -73,7 +73,7 @@ def words_in(encoding: Any) -> list[int]:
 
 
 def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]:
-    """Return the word index of each token in an encoded text whose words spaces separate; -1 for special tokens.
+    """Return the index of the word of each token, -1 for special tokens; words are separated by spaces.
 
     A second text continues the count. A single text may begin at the character ``begins`` of the encoded string.
     """

@@ -171,7 +171,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
 
     @property
     def rows(self) -> int:
-        """Return the number of token ids."""
+        """Return the size of the vocabulary."""
         return self.network.rows
 
     @property
