@@ -36,7 +36,7 @@ Columns = dict[str, Tensor]
 
 
 class Evidence(Callback):
-    """A callback that runs an experiment on the whole test split, and on a part of the validation split after each epoch.
+    """A callback that runs an experiment on the whole test split, and on a part of each validation split.
 
     It works in any ``Trainer`` whose LightningModule offers ``observe(batch)``, which returns what
     ``attest.experiments.observe`` does; or, inside layers, has one model of transformers that classifies texts or tokens. A

@@ -161,7 +161,7 @@ class Forecast:
 
 
 class FirstBatches(Callback):
-    """A callback that prints the remaining time of training or evidence: once beside a bar, else every half minute."""
+    """A callback that prints the remaining time of a run: once if a progress bar is shown, else every half minute."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._forecast = Forecast(renewed=trainer.progress_bar_callback is None)

@@ -210,5 +210,5 @@ class Readout:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Copy the numbers ``(B, T, F)`` of tokens for each of T missing tokens, ``(B, T, T, F)``, as tokens do not interact."""
+    """Copy numbers ``(B, T, F)`` T times, to ``(B, T, T, F)``: without one token, the numbers of all others stay."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

@@ -74,7 +74,7 @@ class Defended(NamedTuple):
 
 
 def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration of the trial with the tests, and their settings, that were added later."""
+    """Return the configuration of the trial, including the tests and settings that were added later."""
     tests, settings = dict(stated["tests"]), dict(stated["settings"])
     for later in stated["added"].values():
         tests["pooled"] = tests["pooled"] | later["pooled"]

@@ -231,7 +231,7 @@ def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, lay
 
 
 def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
-    """Draw a random number for each attention row of each head, int64 ``(R N T,)``, as a seed for its draws."""
+    """Draw a random number for each attention row of each head, int64 ``(R N T,)``, which seeds the row's draws."""
     head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
     return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
 
