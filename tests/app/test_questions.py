@@ -39,7 +39,7 @@ def test_tables_hold_the_passages_and_their_questions(run):
 def test_its_page_shows_the_questions_and_says_how_often_attention_finds_the_supporting_statement(run):
     page = run.report.read_text()
     assert "Question or hypothesis: Where is " in page
-    assert "The words that decide are known in this corpus" in page
+    assert "This corpus marks the words that decide" in page
     assert "A line is under the tokens that decide the label." in page
 
 

@@ -102,7 +102,7 @@ def test_a_command_tries_words_with_a_tag_each(model, tokenizer, corpora, tmp_pa
     assert "Texts:      all 4 in data.jsonl" in said
     assert RunFolder(tmp_path / "out").evidence("tagged").is_file()
     assert main([*command[:-3], "other", "E1"]) == 2
-    assert "this model decides each token" in capsys.readouterr().err
+    assert "the model decides each token" in capsys.readouterr().err
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["doctor", "--model", "model"]) == 0
     assert "E1, E10: they ask what a whole text's decision rests on" in " ".join(capsys.readouterr().out.split())
