@@ -182,7 +182,7 @@ SPEC = Spec(
         Measure(
             "fraction_common_attention",
             "erased by attention until the flip",
-            "Share of weights that are erased, largest first, until the decision flips, in texts that flip in every order.",
+            "Share of weights that are erased, largest first, until the decision flips; texts that flip in all orders.",
             "Erased weights leave the hidden states unchanged: neighbours still contain what the tokens told them.",
             suspicious="high",
             beside=("in random order, on the same texts", "fraction_common_random"),
@@ -196,7 +196,7 @@ SPEC = Spec(
         Measure(
             "fraction_attention",
             "erased by attention, where that flips",
-            "Share of weights that are erased, largest first, until the decision flips, in texts that flip in this order.",
+            "Share of weights that are erased, largest first, until the decision flips; texts that flip in this order.",
             "Do not compare it with the share of another order, whose mean is over other texts.",
             suspicious="high",
             short=("erased", "Share of weights erased by attention until the decision flips (E12)."),

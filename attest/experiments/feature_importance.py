@@ -228,7 +228,7 @@ SPEC = Spec(
         Column("<importance>", AT_LEAST_0, "importance of each token", type="list of float"),
         *AGREEMENT,
         Column("significant_<importance>", SHARE, "whether `tau_<importance>` has p < 0.05", unit="0 or 1"),
-        Column("ceiling_<importance>", SHARE, "the largest |τ-b| that ties allow"),
+        Column("ceiling_<importance>", SHARE, "the largest absolute τ-b that ties allow"),
         Column("ratio_<importance>", CORRELATION, "τ-b divided by its ceiling"),
         Column("tau_support_<importance>", CORRELATION, "τ-b among the tokens that get attention"),
         Column(
@@ -282,7 +282,7 @@ SPEC = Spec(
         Measure(
             "concordant_gradient_inputs",
             "pairs that attention and gradient × input order alike",
-            "Share of token pairs that attention and gradient × input order alike, without ties; 0.5 by chance. Tokens "
+            "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Tokens "
             "without attention are tied, so few pairs count for sparse attention.",
             "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
             suspicious="low",
@@ -291,7 +291,7 @@ SPEC = Spec(
         Measure(
             "concordant_leave_one_out_inputs",
             "pairs that attention and leave-one-out order alike",
-            "Share of token pairs that attention and leave-one-out order alike, without ties; 0.5 by chance.",
+            "Share of token pairs that attention and leave-one-out rank alike, ties left out; 0.5 by chance.",
             "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
             suspicious="low",
             beside=CONCORDANT_BETWEEN,
@@ -312,8 +312,8 @@ SPEC = Spec(
         Measure(
             "ceiling_gradient_inputs",
             "ceiling of τ-b",
-            "The largest |τ-b| that ties allow. Sparse attention has many ties: do not compare its τ-b with that of dense "
-            "attention.",
+            "The largest absolute τ-b that ties allow. Sparse attention has many ties: do not compare its τ-b with that of "
+            "dense attention.",
             "The ceiling is the largest possible τ-b, not the τ-b that was found.",
         ),
         left_out(TAU_GRADIENT),

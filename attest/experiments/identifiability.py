@@ -17,7 +17,7 @@ COPIES = 6
 
 
 def identifiability(observation: Observation) -> dict[str, Tensor]:
-    """Measure how much of the attention is determined by the context, or by the prediction of a linear decoder.
+    """Measure how much of the attention the context determines, and how much the prediction of a linear decoder determines.
 
     Attention is multiplied with a matrix T. ``context``: T = H, the hidden states. ``prediction``: T = H wᵀ, for a linear
     decoder. ``…_strict``: [T, 1], for weights are known to sum to 1.
@@ -133,7 +133,7 @@ SPEC = Spec(
             "heads with a sink",
             "Share of heads that give much attention to a token with a short value, mean over texts. Attention on a sink "
             "adds little to the output.",
-            "Which value is short is a choice: at most half as long as the median of the text.",
+            "A value vector counts as short if its norm is at most half of the median norm in the text.",
             beside=("at the first token", "sinks_first"),
             about="layers",
         ),

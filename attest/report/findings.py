@@ -283,8 +283,8 @@ def _paired(pair: Pairing | None) -> str:
         return "But the two runs were tested on different texts, so these numbers cannot be compared."
     if pair is None or pair.test is None:
         return (
-            "Whether that is more than chance is not tested: it takes the decisions on single texts, and of these runs only "
-            "the summaries are there."
+            "Whether the difference is more than chance is not tested: a test needs the decisions on single texts, and these "
+            "runs have only summaries."
         )
     found, units = pair.test, "sentences" if pair.tagging else "texts"
     test = "McNemar's exact test"

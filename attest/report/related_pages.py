@@ -90,7 +90,7 @@ def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.D
 
 
 def guides_compared(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the names of the two controls whose accuracies show the use of the base's attention; None if one is missing."""
+    """Return the names of the two controls that show whether the base's attention is useful; None if one is missing."""
     uniform = next((name for name in (BY_UNIFORM, UNIFORM) if name in names), None)
     return (BY_BASE, uniform) if uniform is not None and BY_BASE in names else None
 
@@ -234,7 +234,7 @@ class LambdaSweep:
     base: float | None = None
 
     def conclusions(self) -> list[Conclusion]:
-        """Return conclusions that compare the smallest λ with the largest and adversaries with other seeds."""
+        """Return two conclusions: on the smallest λ and the largest, and on adversaries and models of other seeds."""
         moves = f"the adversaries' attention {FARTHER[self._change(self.gained)]} the base's"
         pay = FARTHER[self._change(self.cost)].replace("moves", "move").replace("comes", "come")
         return [

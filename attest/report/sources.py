@@ -31,7 +31,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources (parts of the context) of an answer, with their effect on the answer and their weights in each reading."""
+    """The sources (parts of the context) of an answer, with the effect and the explanations' weights of each."""
 
     question: str
     answer: str

@@ -20,5 +20,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, **content: Any) -> str:
-    """Return the page that a template of this folder gives with the content."""
+    """Return the text of a template in this folder, filled in with the content."""
     return _environment().get_template(template).render(version=__version__, **content)

@@ -35,7 +35,7 @@ def require_questions(texts: Sequence[Any], encode: Any) -> None:
 
 
 def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], encode: Any) -> list[Batch]:
-    """Return batches whose token ids also encode the passage and the answer that the model gives.
+    """Return batches in which each text is a question with its passage and with the answer that the model gives.
 
     Args:
         batches: of questions with their passages, with ``text_of_pair`` int64 ``(B, T)``.

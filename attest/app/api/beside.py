@@ -18,7 +18,7 @@ from attest.core.errors import AttestError
 from attest.datamodules.instances import FIRST, SECOND, TEXTS, TOKENS, first_of
 from attest.datamodules.notice import say, some
 
-UNITS = ("token", "token but the special ones", "word")
+UNITS = ("token", "token without special ones", "word")
 """What such a number may be of."""
 
 

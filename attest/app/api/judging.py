@@ -74,6 +74,6 @@ def test_of(metric: Metric, larger: str, of: str) -> dict[str, Any]:
 
 
 def stated_with(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the configuration of the judges, with the metrics added to the tests of both families of networks."""
+    """Return the configuration of ``make judges`` with the user's metrics among the tests."""
     stated = judging.with_added(yaml.safe_load(STATED.read_text(encoding="utf-8")))
     return stated | {"tests": {family: {**metrics, **tests} for family, tests in stated["tests"].items()}}

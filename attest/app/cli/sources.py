@@ -77,6 +77,8 @@ def _parser() -> CommandParser:
     )  # fmt: skip
     parser.add_argument("--device", help="the device of the model: cpu (the default), cuda or cuda:1")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random sets; by default 0")
-    parser.add_argument("--out", type=Path, default=Path("sources.html"), help="the file of the page; by default sources.html")
+    parser.add_argument(
+        "--out", type=Path, default=Path("sources.html"), help="write the page to this file; by default sources.html"
+    )
     parser.add_argument("--json", action="store_true", help="print only one line of JSON on standard output")
     return parser

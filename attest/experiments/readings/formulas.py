@@ -138,7 +138,7 @@ CAPACITY = 1_000_000
 
 
 def rollout(observation: Observation) -> Tensor:
-    """Compute attention rollout from the weights that pool down to the tokens (Abnar & Zuidema 2020), ``(B, T)``.
+    """Compute attention rollout (Abnar & Zuidema 2020) of each token for the prediction, ``(B, T)``.
 
     Of an encoder and a decoder it is the cross-attention of the deciding step, mean over heads and layers.
     """

@@ -184,7 +184,7 @@ NOTHING_PUBLISHED = {
 
 @dataclass(frozen=True)
 class NumberOverSeeds:
-    """One number of a table over the seeds of its runs, read from evidence now or stored earlier.
+    """The values of one cell of a table, one for each seed, read from evidence or stored earlier.
 
     Args:
         absent: the reason why there is no number; empty if there is one.

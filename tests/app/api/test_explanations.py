@@ -25,7 +25,7 @@ OF_WORDS = "one number a word, in equal shares to its subwords"
 WORDS = [[1.0, 2, 3], [1, 2, 3, 4], [5, 0, 0, 0, 1], [1, 4, 2], [1, 2, 3, 4, 5, 6]]
 """One number a word of ``TEXTS``; ``dully`` is read in two subwords."""
 PLAIN = [[1.0, 2, 3], [1, 2, 3, 4], [5, 0, 0, 0, 1], [1, 2, 2, 2], [1, 2, 3, 4, 5, 6]]
-"""One number a token but the special ones, the same."""
+"""One number a token without special ones, the same."""
 TOKENS = [[9, *numbers, 9] for numbers in PLAIN]
 FRAME = pd.DataFrame({"text": TEXTS, "shap": WORDS, "label": 0})
 
@@ -41,7 +41,7 @@ def held(encode, texts, explanations):
     ("explanations", "said"),
     [
         ({"shap": WORDS}, OF_WORDS),
-        ({"shap": [np.array(each) for each in PLAIN]}, "one number a token but the special ones"),
+        ({"shap": [np.array(each) for each in PLAIN]}, "one number a token without special ones"),
         ({"shap": lambda texts: [WORDS[TEXTS.index(text)] for text in texts]}, OF_WORDS),
         (FRAME.sample(frac=1.0, random_state=1), OF_WORDS),
     ],
