@@ -71,7 +71,7 @@ def _consecutive(order: np.ndarray, sizes: list[int]) -> list[list[int]]:
 
 
 def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> list[list[int]]:
-    """Return the batches of one process: every ``ranks``-th batch from number ``rank`` on, or one empty batch.
+    """Return the batches of one process: every ``ranks``-th batch from number ``rank`` on; one empty batch if there is none.
 
     A rank without any batch would leave evaluation early, and the others would wait for it.
 

@@ -132,7 +132,7 @@ def _split_into_words(table: pa.Table) -> Documents:
 
 
 def _named(documents: Documents, names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return all pairs of a passage and an entity that it contains, each once: rows and classes, int64 ``(M,)``, in order."""
+    """Return each pair of a passage and an entity in it once, sorted: passage rows and entity classes, int64 ``(M,)`` each."""
     passages = documents.table["tokens"].combine_chunks()
     classes = pc.index_in(pc.list_flatten(passages), value_set=names)
     row, found = (

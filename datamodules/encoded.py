@@ -169,7 +169,7 @@ def _starts(lengths: np.ndarray) -> Tensor:
 
 
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
-    """Read which tokens of each text in a split are erased; return bool ``(T,)`` by id of the text."""
+    """Read a table of erased tokens; return, for each text id of a split, which tokens are erased, bool ``(T,)``."""
     if not path.is_file():
         raise AttestError(f"data.init_args.erased: {path} does not exist; expected a table that `attest roar` wrote.")
     rows = pd.read_parquet(path)

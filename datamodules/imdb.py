@@ -91,7 +91,7 @@ class ImdbDataModule(StoredDataModule):
 
 
 def tokens_among(words: pa.Array, texts: pa.Array) -> pa.Array:
-    """Return the words of reviews that are among ``words``."""
+    """Tokenise reviews and keep only the tokens that are in ``words``."""
     tokens = review_tokens(texts)
     return keep_tokens(tokens, pc.is_in(pc.list_flatten(tokens), value_set=words))
 

@@ -168,7 +168,7 @@ class FileColumns:
 
 
 def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> FileColumns:
-    """Return the columns that the user names, else those that usual names or the lengths of the texts suggest."""
+    """Return the columns that the user names; guess the others from usual column names or from the lengths of the texts."""
     text, label, second = options.text_column, options.label_column, options.second_column
     names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
     for given in (text, label, second):
@@ -254,7 +254,7 @@ def _first_cell(rows: Sequence[FileRow], column: str) -> object:
 
 
 def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    """Return the column whose name comes first in ``known``, in any case; None if no column has such a name."""
+    """Return the column whose name comes first in ``known``, whether in capitals or not; None if there is no such column."""
     there = [name for name in names if name != other_than]
     by_name = {name.lower(): name for name in there} | {name: name for name in there}
     return next((by_name[name] for name in known if name in by_name), None)

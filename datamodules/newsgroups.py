@@ -124,7 +124,7 @@ def _with_empty_word(posts: Documents) -> pa.ChunkedArray:
 
 
 def _pooled_order(ids: np.ndarray, train_posts: int, test_posts: int) -> np.ndarray:
-    """Return the order that scikit-learn's ``subset="all"`` gives posts with these ascending ids: int64 rows of ``ids``."""
+    """Return the order in which scikit-learn's ``subset="all"`` lists posts with ascending ``ids``: int64 rows of ``ids``."""
     train, test = _shuffled(train_posts, LOADED_ORDER), _shuffled(test_posts, LOADED_ORDER) + train_posts
     pooled = np.concatenate([train, test])[_shuffled(train_posts + test_posts, POOLED_ORDER)]
     return np.searchsorted(ids, pooled[np.isin(pooled, ids)])

@@ -135,7 +135,7 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
 
 
 def compare(name: str, split: str, found: Fingerprint, known: Fingerprint) -> None:
-    """Print a sentence that says how a split differs from the split with the published counts, if it differs."""
+    """Print a sentence if the content of a split differs from the known content, which gives the published counts."""
     if difference := found.difference(known):
         source = f"the folder in {DATA_VARIABLE}" if os.environ.get(DATA_VARIABLE) else "the public source"
         say(

@@ -96,7 +96,7 @@ class StoredDataModule(TextDataModule):
         return self.documents(table["id"], table["text"].combine_chunks(), table["label"], tokeniser)
 
     def documents(self, ids: Any, texts: pa.Array, labels: Any, tokeniser: Tokeniser | None = None) -> Documents:
-        """Tokenise texts and return them as documents; the tokens are equal with and without ``sentences``."""
+        """Tokenise texts and return them as documents; ``sentences`` adds sentence lengths and does not change the tokens."""
         tokeniser = tokeniser or self.tokenise
         if not self.sentences:
             return Documents.of(ids, tokeniser(texts), label=labels)
@@ -124,7 +124,7 @@ def split_at_random(
 
 
 def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
-    """Return the texts longer than ``shortest`` and shorter than ``longest`` tokens; by default the longest are left out."""
+    """Return texts with more than ``shortest`` and fewer than ``longest`` tokens; the default ``longest`` is the maximum."""
     lengths = documents.lengths
     return documents.where((lengths > shortest) & (lengths < (longest or lengths.max())))
 

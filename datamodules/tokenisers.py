@@ -70,7 +70,7 @@ def newsgroup_tokens(texts: pa.Array) -> pa.Array:
 
 
 def masked_tokens(texts: pa.Array) -> pa.Array:
-    """Tokenise texts as Jain & Wallace do for AG News: spaCy, lower case, punctuation, ``qqq`` for tokens with a digit."""
+    """Tokenise texts as Jain & Wallace do for AG News: spaCy, lower case, punctuation kept, ``qqq`` for words with a digit."""
     return pa.array(_masked_words(texts.to_pylist()), TOKENS)
 
 

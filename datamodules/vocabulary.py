@@ -24,7 +24,7 @@ class Vocabulary:
 
     @classmethod
     def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":
-        """Return the vocabulary of words in at least ``min_df`` texts, or of the ``max_words`` among them in most texts."""
+        """Build the vocabulary of words in at least ``min_df`` texts, or of the ``max_words`` of them in the most texts."""
         words, texts_with = document_frequencies(texts)
         frequency = dict(zip(words, texts_with.tolist(), strict=True))
         known = sorted(word for word, count in frequency.items() if count >= min_df)

@@ -246,7 +246,7 @@ CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
 
 @torch.no_grad()
 def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor] | None = None) -> None:
-    """Refuse a network if its four steps and its own forward pass predict differently, or if padding changes a prediction.
+    """Refuse a network whose steps, ``forward`` and ``itself`` predict differently, or whose predictions padding changes.
 
     Args:
         network: with the four steps, in evaluation mode. What it does itself is its method ``itself(tokens, mask, **given)``,
@@ -271,7 +271,7 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
 
 
 def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
-    """Return the predictions ``(B, K)`` or ``(B, T, K)`` of a network; refuse it if its steps or ``forward`` give others."""
+    """Return a network's predictions, ``(B, K)`` or ``(B, T, K)``; refuse it if steps, ``forward`` and ``itself`` differ."""
     ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
     if offers_forward(network):
         ways["its forward"] = network(tokens, mask)

@@ -24,7 +24,7 @@ Scopes = dict[str, list[str]]
 
 
 class Resuming(Protocol):
-    """The optional method of a network whose forward pass can start at one of its layers.
+    """A network with ``resume``, the optional method by which a forward pass can start at one of its layers.
 
     A subclass that overrides ``forward`` has to override ``resume`` too.
     """
@@ -34,7 +34,7 @@ class Resuming(Protocol):
 
 
 class Skipping(Protocol):
-    """The optional members of a wrapped model whose forward pass can start at one of its layers."""
+    """A wrapped model with the optional members by which a forward pass can start at one of its layers."""
 
     blocks: Mapping[str, nn.Module]
     """The modules that get the hidden states ``(B, T, H)`` entering a layer, by name; empty if no pass can skip a layer."""
@@ -92,7 +92,7 @@ class LayerObservation:
         return {"": layers} | alone
 
     def under(self, *interventions: Intervention) -> "LayerObservation":
-        """Run the batch again while interventions change its attention; layers below the first changed one keep theirs."""
+        """Observe the batch again under interventions; layers below the first changed layer keep their attention."""
         with intervene(self.network, *interventions):
             logits, weights = _passed(self.network, self._forward(slice(None)), self.mask.device)
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
@@ -160,7 +160,7 @@ class LayerObservation:
         return self.mask if self.labels is None or self.labels.ndim == 1 else self.labels >= 0
 
     def correct(self, labels: Tensor) -> Tensor:
-        """Return whether each decision is right, ``(B,)``, NaN for labels below 0; for a tagger, the share of right tags."""
+        """Return whether each class is right, ``(B,)``, NaN if a label is below 0; for a tagger, the share of right tags."""
         return self.per_instance(self.predicted == labels if labels.ndim > 1 else rightly(self.predicted, labels))
 
     def moved_from(self, other: "LayerObservation") -> Tensor:
@@ -185,7 +185,7 @@ class LayerObservation:
         return self.mean_over_rows(lambda layer: self.attention[layer].amax(dim=-1), layers)
 
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
-        """Return the mean ``(B,)`` of ``measure(layer)``, ``(B, N, T)``, over layers, heads and real tokens, ignoring NaN."""
+        """Return the mean over layers, heads and real tokens of ``measure(layer)``, ``(B, N, T)``, ignoring NaN: ``(B,)``."""
         means = [
             measure(layer).masked_fill(~self.rows_that_count(self.attention[layer]), torch.nan).flatten(1).nanmean(dim=-1)
             for layer in layers
@@ -217,12 +217,12 @@ def weights_a_head(network: nn.Module, mask: Tensor) -> int:
 
 
 def _of_heads(side: Tensor, weights: Tensor) -> Tensor:
-    """Repeat a mask of G groups of heads, bool ``(B, G, T)``, for the heads in each group: ``(B, N, T)``."""
+    """Repeat the mask of each of G groups of heads, bool ``(B, G, T)``, for every head in the group: ``(B, N, T)``."""
     return side.repeat_interleave(weights.shape[1] // side.shape[1], dim=1)
 
 
 def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean of ``values (B, N, T)`` over heads and the real tokens of ``mask (B, T)``, ``(B,)``, ignoring NaN."""
+    """Return the mean ``(B,)`` of ``values (B, N, T)`` over heads and tokens where ``mask (B, T)`` is True, ignoring NaN."""
     return values.masked_fill(~mask.unsqueeze(1), torch.nan).flatten(1).nanmean(dim=-1)
 
 

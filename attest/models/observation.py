@@ -136,7 +136,7 @@ class Observation:
         return values.gather(-1, index).squeeze(-1)
 
     def left_of_prediction(self, outcomes: Tensor) -> Tensor:
-        """Return the probability that other outcomes give to each text's predicted class, ``(B, ..., K) -> (B, ...)``.
+        """Return the probability of each text's predicted class in other predictions, ``(B, ..., K) -> (B, ...)``.
 
         For a network that predicts one number, return minus the distance from its prediction.
         """
@@ -189,11 +189,11 @@ class Observation:
 
     @cached_property
     def predicted(self) -> Tensor:
-        """Return the predicted classes, int64 ``(B,)``; a tie goes to the lower class; 0 for a network of one number."""
+        """Return the predicted classes, int64 ``(B,)``, the lower one in a tie; all 0 if the network predicts one number."""
         return self.prediction.argmax(dim=-1)
 
     def part(self, rows: Tensor) -> "Observation":
-        """Return the observation of the texts in ``rows``, bool or int64, without autograd graph and surplus padding."""
+        """Return the observation of the texts in ``rows``, bool or int64; drop the autograd graph and unneeded padding."""
         size = int(self.lengths[rows].max())
 
         def cut(values: Tensor) -> Tensor:
@@ -430,7 +430,7 @@ def tables_of(network: Network) -> list[nn.Module]:
 
 
 def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
-    """Return the embedding layers that look up the token ids; a text that is alone is read twice to find them."""
+    """Return the embedding layers that look up token ids; for a single text, find them by a pass over two copies of it."""
     lookups = tables_of(network)
     if len(tokens) > 1 or len(lookups) < 2:
         return lookups

@@ -18,7 +18,7 @@ from attest.core.rounding import rounding
 
 @dataclass(frozen=True)
 class OneNumber:
-    """The scale of a predicted number, computed from the predictions for all texts before any experiment begins.
+    """The standard deviation and the largest absolute value of a network's predicted numbers, measured before any experiment.
 
     Args:
         deviation: the standard deviation of the predictions over the corpus; 1 as long as it is not known.
@@ -35,12 +35,12 @@ def says_number(network: Any) -> bool:
 
 
 def logits_of_classes(network: Any, logits: Tensor) -> Tensor:
-    """Return a logit for each class, ``(..., C) -> (..., K)``, or a predicted number in standard deviations, ``(..., 1)``."""
+    """Convert logits ``(..., C)`` to class logits ``(..., K)``, or divide one predicted number by its standard deviation."""
     return logits / network.number.deviation if says_number(network) else class_logits(logits)
 
 
 def predictions_of(network: Any, logits: Tensor) -> Tensor:
-    """Return the predictions that follow from a network's logits.
+    """Convert a network's logits to class probabilities, or to one predicted number in standard deviations.
 
     Args:
         logits: float ``(..., C)``.
@@ -52,13 +52,13 @@ def predictions_of(network: Any, logits: Tensor) -> Tensor:
 
 
 def lead(classes: Tensor, predicted: Tensor) -> Tensor:
-    """Return the logit of a class minus the largest of all other logits: ``(..., K)``, classes ``(...)`` -> ``(...)``."""
+    """Return the logit of the class ``predicted (...)`` minus the largest other logit in ``classes (..., K)``: ``(...)``."""
     own = predicted.expand(classes.shape[:-1]).unsqueeze(-1)
     return (classes.gather(-1, own) - classes.scatter(-1, own, -torch.inf).amax(dim=-1, keepdim=True)).squeeze(-1)
 
 
 def rounding_of(network: Any, dtype: torch.dtype) -> float:
-    """Return the largest difference between two equal predictions of a network that rounding can cause."""
+    """Return the largest difference between two predictions of a network that rounding alone can cause."""
     if not says_number(network):
         return rounding(dtype)
     return rounding(dtype) * max(1.0, network.number.largest / network.number.deviation)

@@ -85,7 +85,7 @@ class _Variants:
     in_place: bool
 
     def read(self) -> Tensor:
-        """Return the predictions ``(N, K)``; read whole variants if the reuse of unchanged tokens gives other predictions."""
+        """Return the predictions for all variants, ``(N, K)``; reuse unchanged first tokens only if predictions stay equal."""
         if not self.goes_on:
             return self._in_pieces(torch.zeros_like(self.lengths), self._whole)
         network: Any = self.observation.network
@@ -112,7 +112,7 @@ class _Variants:
         return 2 * len(network.calls) * self.observation.hidden.nbytes <= memory_budget()
 
     def _first_changes(self) -> Tensor:
-        """Return how many first tokens each variant has in common with its text, int64 ``(N,)``, at most all but one."""
+        """Return how many first tokens each variant shares with its text, int64 ``(N,)``, at most its own length minus 1."""
         tokens, mask = self.observation.tokens[self.texts], self.observation.mask[self.texts]
         same = (self.tokens == tokens) & (self.kept == mask)
         return torch.minimum(same.to(torch.uint8).cumprod(dim=-1).sum(dim=-1), self.lengths - 1)

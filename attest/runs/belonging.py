@@ -52,7 +52,7 @@ def checkpoint_digest(path: Path) -> str:
 
 
 def unreadable(path: Path) -> AttestError:
-    """Return the error for a file that is no checkpoint; for a file in a run folder, its advice is to train again."""
+    """Return the error for a file that cannot be read as a checkpoint; in a run folder, its message says to train again."""
     run = RunFolder(path.absolute().parent.parent)
     if path.absolute() in (run.best.absolute(), run.last.absolute()) and run.config.is_file():
         return AttestError(
@@ -70,7 +70,7 @@ def settings_digest(path: Path) -> str:
 
 
 def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that a checkpoint stores: the seed, the model and the network of a configuration.
+    """Return the part of a configuration that a checkpoint stores: the seed, the model and the network.
 
     The folder of a pretrained model is left out, because it may move; the weights are in the checkpoint.
     """

@@ -92,7 +92,7 @@ def take_words(arguments: Sequence[str], names: Container[str] | None = None) ->
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split arguments into those of the base and those of its dependent runs: ``FORCE=…`` and all after ``--``."""
+    """Split arguments into those of the base run and those of its dependent runs: ``FORCE=…`` and all after ``--``."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     forced = [argument for argument in arguments if argument.startswith("FORCE=")]
     base = [argument for argument in arguments[:at] if argument not in forced]

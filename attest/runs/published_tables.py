@@ -121,7 +121,7 @@ class PublishedColumn:
 
 @dataclass(frozen=True)
 class ParameterSweep:
-    """The values of one choice with which the run in a row of a table is repeated.
+    """The values of one choice; the run in a row of a published table is repeated with each of these values.
 
     The choice is one of the row's dependent run if the row has one, else one of its base run.
     """
@@ -143,7 +143,7 @@ class ParameterSweep:
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A row of a table: runs on one or more corpora that differ only in their seed, or in the value of a sweep.
+    """A row of a published table: runs on one or more corpora; runs on one corpus differ only in their seed or swept value.
 
     Args:
         then: ``command`` and choices of the run that depends on the base run; empty for none.

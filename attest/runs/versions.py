@@ -70,7 +70,7 @@ def _commit() -> str | None:
 
 
 def quieten() -> None:
-    """Silence Lightning's remarks on speed and its own deprecations; errors and our own sentences remain.
+    """Silence Lightning's remarks on speed and the deprecation warnings in its own code; errors and our own sentences remain.
 
     Lightning must have been imported before, because it sets its own level.
     """

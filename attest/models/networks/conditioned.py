@@ -87,7 +87,7 @@ class ConditionedClassifier(nn.Module):
         return torch.cat([passage[:, : -beside.shape[1]], beside], dim=1)
 
     def _noted(self, tokens: Tensor, mask: Tensor, question: Tensor) -> Tensor:
-        """Return K columns of hidden states, ``(B, K, H)``, that mark with 1 the classes that are possible answers, else 0."""
+        """Return K extra columns of hidden states, ``(B, K, H)``; the first C numbers are 1 for possible answers, others 0."""
         size = question.shape[-1]
         noted = question.new_zeros(len(tokens), self._columns * size)
         if self._columns:
@@ -126,7 +126,7 @@ class ConditionedClassifier(nn.Module):
 
 
 def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the questions from rows of token ids ``(B, T)``, int64 ``(B, Q)`` padded at the end, and their mask."""
+    """Cut the questions from rows of token ids ``(B, T)``; return them, int64 ``(B, Q)`` padded at the end, and their mask."""
     if mask[:, -1].any():
         raise AttestError(
             "the texts have no questions; expected one at the end of each row, outside the mask. Give each text a question."

@@ -47,7 +47,7 @@ class Hierarchical(nn.Module):
         self.output_size = self.sentence_gru.output_size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map word ids int64 ``(B, S, T)`` of S sentences and ``mask (B, S)``, True at real ones, to states ``(B, S, H)``.
+        """Map word ids int64 ``(B, S, T)`` and the mask of real sentences, ``(B, S)``, to sentence states ``(B, S, H)``.
 
         Raises:
             ValueError: a real sentence has no word.

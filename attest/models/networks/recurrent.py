@@ -37,7 +37,7 @@ class BiLSTM(nn.Module):
         return torch.cat(self._read(tokens, mask), dim=-1)[:, 1:-1]
 
     def summary(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the final hidden states of both directions, ``(B, 2 * hidden_size)``, after ``<EOS>`` and after ``<SOS>``."""
+        """Return the final hidden states, ``(B, 2 * hidden_size)``: forward after ``<EOS>``, then backward after ``<SOS>``."""
         onward_BSH, backward_BSH = self._read(tokens, mask)
         row_B = torch.arange(len(mask), device=mask.device)
         return torch.cat([onward_BSH[row_B, mask.sum(dim=-1) + 1], backward_BSH[:, 0]], dim=-1)

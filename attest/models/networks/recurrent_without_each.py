@@ -158,7 +158,7 @@ class _Path:
         return self.before[0][1:].transpose(0, 1)
 
     def read_variants(self, other_BTA: Tensor, weight: Tensor, readout: Readout) -> Tensor:
-        """Apply ``readout``, for each removed token, at the tokens that this direction reads later: ``(B, T, T, F)``.
+        """Remove each token in turn and apply ``readout`` at tokens that this direction reads after it: ``(B, T, T, F)``.
 
         Args:
             other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.

@@ -47,7 +47,7 @@ def reversal(lengths_B: Tensor, size: int) -> Tensor:
 
 
 def reverse(sequences_BSE: Tensor, reversal_BS: Tensor) -> Tensor:
-    """Reverse each row of ``sequences_BSE`` by the indices ``(B, S)`` of ``reversal``; its backward pass is a fast copy."""
+    """Reverse each row of ``sequences_BSE`` by the indices ``(B, S)`` of ``reversal``, with a fast backward pass."""
     return _Permutation.apply(sequences_BSE, reversal_BS)
 
 
@@ -71,7 +71,7 @@ def _rows(sequences_BSE: Tensor, index_BS: Tensor) -> Tensor:
 
 class _WithoutContext(nn.Module):
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Apply ``readout`` to hidden states that depend on one token each, and repeat the result: ``(B, T, T, F)``.
+        """Apply ``readout`` to the hidden states once and repeat the result for each removed token: ``(B, T, T, F)``.
 
         No hidden state changes if another token is removed.
         """

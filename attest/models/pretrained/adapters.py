@@ -115,7 +115,7 @@ class Adapter:
             raise AttestError(f"{self.name} names no model that it adapts; expected base_model_name_or_path in {SETTINGS}.")
 
     def configured(self, config: Any, kind: Any) -> Any:
-        """Return the configuration of the adapted model, made by ``kind``; its number of classes is that of the adapter."""
+        """Return a copy of a configuration for the model class that ``kind`` selects, with the adapter's number of classes."""
         config = copy.deepcopy(config)
         config.architectures = [kind._model_mapping[type(config)].__name__]
         shapes = []

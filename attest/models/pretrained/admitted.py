@@ -123,7 +123,7 @@ def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
-    """Return whether a token's state has a gradient to another token although each token attends only to itself."""
+    """Return whether a token's last state depends on another token even if attention is fixed to each token itself."""
     mask, middle = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
     itself = Intervention("weights", lambda weights, _mask: torch.eye(weights.shape[-1]).to(weights).expand_as(weights))
     look = _States(tokens.shape[-1]) if isinstance(network, PlainNetwork) else _states_of_base(network.model)
@@ -144,7 +144,7 @@ def _states_of_base(model: "PreTrainedModel") -> Iterator[list[torch.Tensor]]:
 
 
 class _States(TorchFunctionMode):
-    """A mode that lists the hidden states ``(T, H)`` of one text in a forward pass; their shape identifies them."""
+    """A mode that records each tensor of a forward pass that has the shape of one text's hidden states, as ``(T, H)``."""
 
     def __init__(self, tokens: int) -> None:
         super().__init__()

@@ -72,7 +72,7 @@ class _Look:
 
 
 class _LookAgain(_Look):
-    """A record of the attention computations in one pass, from which weights are computed again for a few rows at a time."""
+    """A record of the attention computations in one pass; each can be repeated later to get the weights of a few rows."""
 
     def __init__(self, chunks: Sequence[slice]) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class Answer:
 
     @torch.no_grad()
     def log_probability(self, kept: Tensor | None = None) -> float:
-        """Return the log-probability of the answer after the ``kept`` tokens of the prompt, bool ``(T,)``, by a whole pass."""
+        """Return the log-probability of the answer to the ``kept`` tokens of the prompt, bool ``(T,)``, from a full pass."""
         prompt = self.prompt if kept is None else self.prompt[kept]
         return float(self._of_last_rows(torch.cat([prompt, self.answer[:-1]])))
 

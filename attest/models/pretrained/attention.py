@@ -38,7 +38,7 @@ _RUNNING: ContextVar[Caller | None] = ContextVar("running", default=None)
 
 @contextmanager
 def attending_through(model: PreTrainedModel, caller: Caller) -> Iterator[None]:
-    """Pass the attention of a model through the hook points of a network while the ``with`` block runs."""
+    """Send every attention computation of a model through the hook points of ``caller`` inside the ``with`` block."""
     parts = [model, *(part for part in model.modules() if isinstance(part, PreTrainedModel))]
     stacks = {id(part.config): part for part in reversed(parts)}
     before, token = [(part, part.config._attn_implementation) for part in stacks.values()], _RUNNING.set(caller)

@@ -92,7 +92,7 @@ class AttentionCall(HookedModule):
         return output, weights
 
     def handed_on(self, outputs: Tensor, real: Tensor) -> Tensor:
-        """Join the outputs of all heads, ``(B, T, N D)``, and return them after the interventions on them."""
+        """Apply interventions to the joined outputs of all heads, ``(B, T, N D)``, and return them in the same shape."""
         assert self.heads is not None
         by_heads = outputs.unflatten(-1, (self.heads, -1)).transpose(1, 2)
         return self.hook("outputs", by_heads, real).transpose(1, 2).flatten(2)
@@ -151,7 +151,7 @@ class AttentionCall(HookedModule):
         self._written_out = True
 
     def _look(self, weights: Tensor, support: Tensor | None, real: Tensor) -> None:
-        """Record how many heads there are and whether all tokens may attend to all others; longer texts are checked again."""
+        """Record the number of heads, whether each token may attend to all others, and whether to none of the later ones."""
         longest = int(last_real(real).max()) + 1
         if self.heads is None or (self.everywhere and longest > self._seen):
             self.heads, self._seen = weights.shape[1], longest
@@ -194,7 +194,7 @@ def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
 
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
-    """Apply a projection to scores; a learned sink takes part as one more column, which the result does not contain."""
+    """Return weights by a projection of scores; a learned sink is added to the scores as a column and then removed."""
     allowed = allowed | ~allowed.any(dim=-1, keepdim=True)  # padding whose window holds nothing but padding
     sink = 1 - weights.sum(dim=-1, keepdim=True)
     if sink.max() <= within:

@@ -27,7 +27,7 @@ EXPECTED = "expected one whose decoder attends to its encoder through transforme
 
 
 class CrossCall(AttentionCall):
-    """The nth cross-attention of a forward pass; hook points reach only the row of the step that decides.
+    """The nth cross-attention of a forward pass; interventions change only the row of the decoder step that decides.
 
     Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, 1, T)``.
     """
@@ -152,7 +152,7 @@ class CrossingNetwork(PretrainedNetwork):
         return nn.functional.one_hot(last_real(mask), mask.shape[-1]).to(torch.get_default_dtype())
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return which rows of attention count (all do), bool ``(B, 1, 1)``, and which tokens are real, bool ``(B, 1, T)``."""
+        """Return which rows of attention count (all), bool ``(B, 1, 1)``, and which tokens are real, bool ``(B, 1, T)``."""
         return torch.ones_like(mask[:, :1]).unsqueeze(1), mask.unsqueeze(1)
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:

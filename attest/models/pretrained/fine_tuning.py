@@ -17,7 +17,7 @@ NAME_IT = 'make train DATA=sst MODEL=pretrained ARGS="--model.init_args.pretrain
 
 
 class FineTuned(PretrainedNetwork):
-    """A pretrained model for fine-tuning, which takes token ids of Attest's data and trains in bfloat16 on a GPU.
+    """A pretrained model for fine-tuning; it reads token ids as DataModules number them, and trains in bfloat16 on a GPU.
 
     Args:
         vocab_size: number of token ids of the data, which are cut into the model's own subwords.
@@ -83,7 +83,7 @@ class FineTuned(PretrainedNetwork):
 
 
 class FineTunedClassifier(FineTuned):
-    """A fine-tuned classifier of texts; for two classes, training uses one logit, their difference.
+    """A fine-tuned classifier of texts; for two classes, it trains on one logit: that of class 1 minus that of class 0.
 
     Args:
         vocab_size, outputs, pretrained, projection: as in ``FineTuned``.

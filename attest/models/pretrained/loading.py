@@ -123,7 +123,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def config_tried(name: str) -> Any:
-    """Return the configuration of a whole model, or of an adapter and its base together."""
+    """Return the configuration of a whole model, or of the model that an adapter and its base form together."""
     adapter = adapter_of(name)
     if adapter is None:
         return config_of(name)

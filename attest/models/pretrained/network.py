@@ -152,7 +152,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
 
     def _in_place_of_what_is_looked_up(self, hidden: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-        """Return a hook that makes the token embedding return ``hidden (B, T, H)`` once; GPT-2 calls this embedding twice."""
+        """Return a hook that replaces the first output of the token embedding by ``hidden (B, T, H)``; later outputs stay."""
         waiting = [hidden.clone()]  # which some scale in place
 
         def replace(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
@@ -194,7 +194,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self._asked(torch.cat(alone), tokens)
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Replace token ids by others, and keep the token types and labels that the old ids contain."""
+        """Replace token ids by ``others``, but keep the token type and the label that each old id also encodes."""
         return others + tokens - tokens % self.rows
 
     @property
@@ -210,7 +210,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.segments > 1 or self.labels > 0
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logit of one label ``(B, 1)``, the logits of classes or choices ``(B, C)``, or a number ``(B, 1)``."""
+        """Return the logit of a requested label ``(B, 1)``, of each class or choice ``(B, C)``, or a number ``(B, 1)``."""
         if not self.labels:
             return logits.sigmoid() if self._squashed else logits
         asked = (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True)
@@ -219,7 +219,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.choices.logits[asked[:, 0]].to(logits).scatter(-1, self.choices.made[asked], logits)
 
     def _one_of_many(self, told: dict[str, Any]) -> dict[str, Any]:
-        """Add a dimension for the choices to inputs, ``(B, T)`` -> ``(B, 1, T)``, if the model chooses between several."""
+        """Reshape inputs ``(B, T)`` to ``(B, 1, T)``, one choice for each text, if the model is a multiple-choice model."""
         lifted = {name: each.unsqueeze(1) for name, each in told.items() if isinstance(each, Tensor) and each.ndim == 2}
         return told | lifted if self.chooses else told
 
@@ -313,7 +313,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return remembered(self, tokens, mask)
 
     def going_on(self, memory: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits ``(N, C)`` of variants ``(N, T)`` that share ``begin`` first tokens with texts in ``memory``."""
+        """Return the logits ``(N, C)`` of variants ``(N, T)`` whose first ``begin`` tokens are cached in ``memory``."""
         return after_prefix(self, memory, texts, begin, tokens, mask)
 
     @contextmanager
@@ -326,7 +326,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             self._untouched = before
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return the model's logits for a mask, bool ``(B, T)``, and inputs such as token ids, by the model's input names."""
+        """Return the logits for inputs under the model's own names, such as ``input_ids``, and their mask, bool ``(B, T)``."""
         self.real, self.made = mask, 0
         tokens = inputs["input_ids"]
         inputs["input_ids"] = self._plain(tokens)
@@ -429,7 +429,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
 
     def _where_it_decides(self) -> str:
-        """Return whether the ``first``, the ``last`` or ``all`` tokens decide, by gradients of the last layer's weights."""
+        """Return which tokens decide, ``first``, ``last`` or ``all``, from gradients of the last layer's attention weights."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
         with in_evaluation_mode(self), _in_graph(self.embeddings), recorded(self, "weights") as weights:

@@ -22,7 +22,7 @@ MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask:
 
 
 class PlainNetwork(PretrainedNetwork):
-    """A wrapper of any module ``forward(tokens, mask)``, or of a module ``forward(tokens)`` with a token id for padding.
+    """A wrapper of any module that takes token ids and a mask, or takes only token ids and finds padding by its id.
 
     Args:
         model: maps token ids int64 ``(B, T)`` and, if one of its parameters has ``mask`` in its name, a mask ``(B, T)`` to

@@ -39,7 +39,7 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
 def beginning_at(
     network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
 ) -> Iterator[None]:
-    """Start every pass in the ``with`` block at a layer with input ``hidden (B, T, H)``; ``alone`` skips later layers, too."""
+    """Start each pass in the ``with`` block at a layer with input ``hidden (B, T, H)``; ``alone`` also skips later layers."""
     others = [*blocks[:layer], *(blocks[layer + 1 :] if alone else ())]
 
     def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -117,7 +117,7 @@ class Recalled:
         self.kept, self.rows, self.places = kept, rows, places
 
     def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return stored keys and values ``(R, G, T, D)`` with new ones at the last token, and this token's row of the mask."""
+        """Return stored keys and values ``(R, G, T, D)``, but new ones at the last token, and the mask row of that token."""
         return self._among(self.kept.keys, key), self._among(self.kept.values, value), self._row()
 
     def _among(self, kept: Tensor, own: Tensor) -> Tensor:
@@ -169,7 +169,7 @@ def remembered(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> An
 
 @torch.no_grad()
 def after_prefix(network: "PretrainedNetwork", cache: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Return the logits of variants that start like known texts; see ``PretrainedNetwork.going_on``."""
+    """Compute logits of variants from cached keys and values of their first tokens; see ``PretrainedNetwork.going_on``."""
     from transformers.cache_utils import DynamicCache
 
     shared = [(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in cache.layers]

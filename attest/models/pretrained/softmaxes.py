@@ -85,7 +85,7 @@ class Softmaxes(TorchFunctionMode):
         return functional.linear(input, *parameters, **named)
 
     def _by_heads(self, scores: Tensor) -> Tensor | None:
-        """Reshape scores to ``(B, N, T, T)``; return None if they do not contain one row over all tokens for each token."""
+        """Return scores ``(B N, T, T)`` or ``(B, N, T, T)`` as ``(B, N, T, T)``; return None for any other shape."""
         texts, tokens = self.network.real.shape
         if scores.ndim not in (3, 4) or scores.shape[-2:] != (tokens, tokens):
             return None

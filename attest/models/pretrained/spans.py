@@ -54,7 +54,7 @@ class SpanNetwork(PretrainedNetwork):
         return super().itself(tokens, mask, **given)
 
     def marked(self, tokens: Tensor, passage: Tensor, answer: Span) -> Tensor:
-        """Return token ids ``(B, T)`` in which the passage is marked, bool ``(B, T)``, and the answer in it."""
+        """Encode a passage, bool ``(B, T)``, and the span of its answer as marks in token ids ``(B, T)``; return the ids."""
         places = torch.arange(tokens.shape[-1], device=tokens.device)
         begins, ends = (places == each.unsqueeze(-1) for each in answer)
         marks = passage.long().masked_fill(begins, BEGINS).masked_fill(ends, ENDS).masked_fill(begins & ends, WHOLE)

@@ -92,7 +92,7 @@ def tags_of_subwords(
 
 
 def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int, int]) -> list[int]:
-    """Return the tags of words, with B- in place of I- if no earlier word of the chunk has a subword."""
+    """Return the tags of words, with B- instead of I- at a word if no earlier word of its chunk has a subword."""
     found, has_begun = list(tags), False
     for place, tag in enumerate(tags):
         goes_on = place > 0 and tag in begins and tags[place - 1] in (tag, begins[tag])
