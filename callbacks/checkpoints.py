@@ -19,7 +19,7 @@ from attest.runs.folder import RunFolder, write_atomically
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """A callback that writes the epoch with the best score to ``checkpoints/best.ckpt``, or the last without validation."""
+    """A callback that writes ``checkpoints/best.ckpt``: the epoch with the best score, or the last if none is validated."""
 
     def __init__(self, folder: RunFolder, monitor: str, mode: str) -> None:
         super().__init__(
@@ -28,7 +28,7 @@ class BestCheckpoint(ModelCheckpoint):
         self.path = str(folder.best)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the best score, also if the run folder has moved."""
+        """Restore the best score, even if the run folder has moved."""
         if state_dict["best_model_path"]:
             here = dict.fromkeys(("best_model_path", "kth_best_model_path"), self.path)
             state_dict = state_dict | here | {"best_k_models": {self.path: state_dict["best_model_score"]}}

@@ -313,7 +313,7 @@ def class_names(trainer: Trainer, count: int) -> list[str]:
 
 
 def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of all ranks without those that a sampler has repeated so that ranks have equally many."""
+    """Return the rows of all ranks, each instance once; a sampler may repeat some so that all ranks have equally many."""
     if not shards:
         return pd.DataFrame({"id": [], "length": []}, dtype=int)  # of a sample without texts
     rows = joined(shards)

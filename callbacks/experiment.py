@@ -74,7 +74,7 @@ class Explaining(Evidence):
         return ("observe",) if self.explanation == "attention" else ("observe_steps", "observe_layers")
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
-        """Return the pooled observation of a batch, with attention rollout in place of attention where asked."""
+        """Return a batch's pooled observation; if ``explanation`` is ``rollout``, attention rollout replaces attention."""
         return self.by_rollout(*(self._running.observe(pl_module, method) for method in self.methods))
 
     @staticmethod

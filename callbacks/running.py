@@ -196,7 +196,7 @@ def all_gather(value: Value) -> list[Value]:
 
 
 def share_of_rank(values: list[Value]) -> list[Value]:
-    """Return this rank's part of the values that all ranks of a stopped run stored."""
+    """Return this rank's part of a list that holds the values of all ranks of a stopped run."""
     return values[distributed.get_rank() :: distributed.get_world_size()] if _together() else values
 
 

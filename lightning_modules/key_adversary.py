@@ -112,7 +112,7 @@ class KeyAdversary(Classifier):
         return Attacked(observation, scored, squared, losses)
 
     def _noise(self, ids: Tensor, like_BYTH: Tensor) -> Tensor:
-        """Return random numbers between 0 and 1 in the shape of the keys, fixed by each instance's id and the step."""
+        """Return random numbers between 0 and 1 in the shape of the keys; seed, instance id and step fix them."""
         step = self.global_step + 1 if self.training else 0
         seed = cast(Any, self.trainer).datamodule.seed
         layer_Y, token_T, place_H = (torch.arange(size, device=ids.device) for size in like_BYTH.shape[1:])

@@ -91,7 +91,7 @@ class Tagger(TextModule):
 
 
 def tagging_columns(logits: Tensor, tags: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count for each sentence what a tagger's scores are computed from, float64 ``(B, 12)``; B may be 0.
+    """Compute, for each sentence, the sums and counts behind a tagger's scores, float64 ``(B, 12)``; B may be 0.
 
     Args:
         logits: ``(B, T, K)``.

@@ -65,7 +65,7 @@ Masking = Literal["uniform"]
 
 
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
-    """Mask a random share of the tokens of each text, which is drawn anew in every epoch.
+    """Mask random tokens of each text, at a rate that is drawn anew for each text in every epoch.
 
     Masked means the unknown token in a token's place, as under ``mask`` of E14. Madsen et al. (2024) leave half the texts of
     a batch whole; here each text has a rate of its own.

@@ -57,7 +57,7 @@ class Adversarial(DependentModule):
         self.objectives = InstanceRows()
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
-        """Return the two terms of the loss: distance of predictions and divergence of attention, both from the base run."""
+        """Return the two terms of the loss: distance of predictions, and divergence of attention, each from the base run's."""
         raise NotImplementedError(f"{type(self).__name__} must define the method objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:

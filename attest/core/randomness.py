@@ -43,7 +43,7 @@ def _mix_on_cpu_(bits: Tensor) -> Tensor:
 
 
 def random_bits(seed: int, *counters: Tensor) -> Tensor:
-    """Hash a seed and integer counters into 64 random bits each.
+    """Hash a seed and integer counters into one random 64-bit integer for each place of the counters' broadcast shape.
 
     Args:
         seed: any integer that fits 64 bits.

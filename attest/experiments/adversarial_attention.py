@@ -21,7 +21,7 @@ def adversarial_attention(
     steps: int = 500,
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """Find the most different attention, by JSD, that moves the prediction by at most ``epsilon``.
+    """Find, of all attentions that move the prediction by at most ``epsilon``, the one with the largest JSD to the model's.
 
     Args:
         epsilon: how far the prediction may move in TVD; the paper says 0.01.

@@ -51,7 +51,7 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
 
 
 def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
-    """Return the largest JSD ``(B,)`` of the candidates that move the prediction by at most ``epsilon``; 0 without any."""
+    """Return the largest JSD ``(B,)`` of the candidates that move the prediction by at most ``epsilon``; 0 if none does."""
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
@@ -68,7 +68,7 @@ class SearchObjective:
         self.members, self.shares = pairs(restarts, self.attention)
 
     def starting_points(self, seed: int) -> Tensor:
-        """Draw the logits ``(B, R, T)`` from which the search starts: uniform attention plus noise, none at padding."""
+        """Draw logits ``(B, R, T)`` from which the search starts: uniform attention plus noise; padding gets no attention."""
         restarts, size = len(self.shares), self.mask.shape[-1]
         noise = random_normals(seed, self.ids, restarts, size, self.attention.dtype)
         return (NOISE * noise).masked_fill(~self.mask.unsqueeze(1), -1e4)
@@ -81,7 +81,7 @@ class SearchObjective:
         return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
 
     def _jsd_slope(self, weights: Tensor, log_weights: Tensor) -> Tensor:
-        r"""Return the derivative of the JSDs by the weights, ``(B, R, T)``."""
+        r"""Return the derivative of the objective's weighted sum of JSDs by the attention weights, ``(B, R, T)``."""
         everyone = torch.cat([weights, self.attention.unsqueeze(1)], dim=1)
         log_sums = (self.members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
         return 0.5 * (self.shares.sum(dim=-1).unsqueeze(-1) * log_weights - self.shares @ log_sums)

@@ -21,7 +21,7 @@ from attest.models.observation import Observation, cached_per_batch
 
 
 def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) -> dict[str, Tensor]:
-    """Count the weights to set to zero until the decision changes, in four orders and in the smallest set that does it.
+    """Count the attention weights that must be set to 0 to change the decision: in four orders, and in the smallest set.
 
     Args:
         observation: the batch; where it is explained by another reading, that stands in the place of attention's order.

@@ -144,7 +144,7 @@ RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs
 
 
 def _answer(mean: Means) -> str | None:
-    """Return a sentence on the share of token pairs that attention and importance order alike."""
+    """Return a sentence on the share of token pairs that attention and importance put in the same order."""
     if not any(f"E1/tau_{kind}" in mean for kind in RANKED.values()):
         return None
     shares = {name: share for name, kind in RANKED.items() if (share := mean(f"E1/concordant_{kind}")) is not None}

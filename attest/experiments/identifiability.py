@@ -17,7 +17,7 @@ COPIES = 6
 
 
 def identifiability(observation: Observation) -> dict[str, Tensor]:
-    """Measure how much of the attention the context determines, and how much the prediction of a linear decoder determines.
+    """Measure how far the context, and the prediction of a linear decoder, determine the attention.
 
     Attention is multiplied with a matrix T. ``context``: T = H, the hidden states. ``prediction``: T = H wᵀ, for a linear
     decoder. ``…_strict``: [T, 1], for weights are known to sum to 1.

@@ -26,7 +26,7 @@ from attest.models.variants import ACTIVATIONS, moved_together, read_each
 @cached_per_batch
 @torch.enable_grad()
 def gradient_times_input(observation: Observation) -> Tensor:
-    r"""Return Jain & Wallace's :math:`|\langle \partial \hat y / \partial e_t, e_t \rangle|`, attention constant, ``(B, T)``.
+    r"""Compute :math:`|\langle \partial \hat y / \partial e_t, e_t \rangle|` (Jain & Wallace) at fixed attention, ``(B, T)``.
 
     They normalise it to sum 1 over a text, which changes no rank correlation; here it is not normalised.
     """
@@ -36,7 +36,7 @@ def gradient_times_input(observation: Observation) -> Tensor:
 
 
 def gradient_norm_inputs(observation: Observation) -> Tensor:
-    r"""Return the norms of the gradients by inputs, :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, ``(B, T)``, sum 1.
+    r"""Return each input's gradient norm, :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, ``(B, T)``, scaled to sum 1.
 
     Source: Meister et al. (eq. 4).
     """
@@ -44,7 +44,7 @@ def gradient_norm_inputs(observation: Observation) -> Tensor:
 
 
 def gradient_norm_hidden(observation: Observation) -> Tensor:
-    r"""Return the norms of the gradients by states, :math:`\lVert \partial \hat y / \partial h_t \rVert_2`, ``(B, T)``, sum 1.
+    r"""Return each state's gradient norm, :math:`\lVert \partial \hat y / \partial h_t \rVert_2`, ``(B, T)``, scaled to sum 1.
 
     Through the attention too: were it held constant under a linear decoder, the norm would be proportional to the attention
     and agree with it by construction.
@@ -102,13 +102,13 @@ def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
 
 @skips_long_texts
 def leave_one_out_hidden(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction if attention is computed without each hidden state, ``(B, T)`` in [0, 1]."""
+    """Return how far the prediction moves (TVD) if attention is computed without each hidden state, ``(B, T)`` in [0, 1]."""
     return _movements_under(_reprojected_without_each, observation)
 
 
 @skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction if each weight is set to 0 and the others again sum to 1, ``(B, T)`` in [0, 1].
+    """Return how far the prediction moves (TVD) if each weight becomes 0 and the rest sums to 1, ``(B, T)`` in [0, 1].
 
     For softmax it equals ``leave_one_out_hidden``, for sparse projections not. NaN also for a token that has all attention.
     """

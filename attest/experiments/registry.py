@@ -117,7 +117,7 @@ def runnable() -> dict[str, Spec]:
 
 
 def askable(inside: bool = False, tags: bool = False, number: bool = False) -> dict[str, ConfiguredExperiment]:
-    """Return a mapping from the id of each experiment for a kind of network to the experiment with default settings.
+    """Return each experiment that suits a kind of network, with default settings, by its id.
 
     Args:
         inside: whether its attention is inside the layers of a Transformer alone. Experiments that ask which tokens matter

@@ -43,7 +43,7 @@ def random_sets(seed: int, sets: int, sources: int) -> Tensor:
 
 
 def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
-    """Fit a linear model (ridge) from present sources to the outcome, and return the sources' weights, float64 ``(U,)``.
+    """Fit a linear model (ridge) that predicts the outcome from present sources; return its weights, float64 ``(U,)``.
 
     Args:
         kept: bool ``(M, U)``.
@@ -104,7 +104,7 @@ def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], 
 
 
 def shares(drops: np.ndarray) -> np.ndarray:
-    """Return how large a share of all falls in log-probability each source causes, ``(U,)``; 0 for a source without a fall."""
+    """Return each source's share of the total fall in log-probability, ``(U,)``; 0 if its removal causes no fall."""
     falls = np.clip(drops, 0, None)
     return falls / falls.sum() if falls.sum() > 0 else falls
 

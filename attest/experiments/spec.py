@@ -120,7 +120,7 @@ class OfNumbers:
     columns: tuple[tuple[str, str], ...] = ()
 
     def named(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the columns under their names for models that return one number per text."""
+        """Rename columns for models that return one number per text, and leave out those with an empty new name."""
         named = {self._name(name): values for name, values in columns.items()}
         return {name: values for name, values in named.items() if name}
 
@@ -136,13 +136,13 @@ MOVES = "in standard deviations of the predictions over all texts (σ)"
 
 
 def moved(column: Column, name: str = "") -> Column:
-    """Return the column for models that return one number per text, in place of a column on probabilities."""
+    """Return the column that replaces a column on probabilities for models that return one number per text."""
     means = f"models that return one number only, in place of `{column.name}`: how far the number moves"
     return replace(column, name=name or _moved(column.name), range=AT_LEAST_0, unit="σ", means=means)
 
 
 def of_movement(measure: Measure) -> Measure:
-    """Return the measure for models that return one number per text, in place of a measure on probabilities."""
+    """Return the measure that replaces a measure on probabilities for models that return one number per text."""
     means = f"As “{measure.title}”, for a model that returns one number: how far the number moves, {MOVES}."
     short = measure.short and (measure.short[0], "How far the number moves when attention is changed, in σ.")
     return replace(measure, column=_moved(measure.column), title=f"{measure.title}, in σ", means=means, short=short)

@@ -41,7 +41,7 @@ class Rule(NamedTuple):
         return 1 / (1 + np.exp(-logits))
 
     def share(self, estimate: float) -> float:
-        """Return the share of texts with right attention among the trial's networks with an equal estimate, in [0, 1]."""
+        """Convert an estimate to a share of texts with right attention, in [0, 1], as found for networks of the trial."""
         return float(np.interp(estimate, [at for at, _ in self.shares], [share for _, share in self.shares]))
 
     def answer(self, estimate: float) -> str:

@@ -26,13 +26,13 @@ def first_of_words(words: Tensor) -> Tensor:
 
 
 def ranked_words(observation: Observation) -> Tensor:
-    """Return the number of the word of each token, int64 ``(B, T)``; below 0 for tokens that are not ranked."""
+    """Return for each token the number of its word, int64 ``(B, T)``; below 0 for tokens that are not ranked."""
     assert observation.words is not None
     return observation.words.masked_fill(~observation.ranked, -1)
 
 
 def over_words(values: Tensor, words: Tensor) -> Tensor:
-    """Return the sum of each word's subwords at its first subword, and 0 at all other tokens, ``(B, T)``."""
+    """Sum the values of each word's subwords, ``(B, T)``: the sum is at the first subword, and all other tokens get 0."""
     position = torch.arange(words.shape[-1], device=words.device)
     begins = torch.where(first_of_words(words), position, 0).cummax(dim=-1).values
     return torch.zeros_like(values).scatter_add(-1, begins, values.masked_fill(words < 0, 0))

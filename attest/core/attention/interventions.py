@@ -186,7 +186,7 @@ def _in_heads(heads: Sequence[int], usual: Replacement, other: Replacement) -> R
 
 @dataclass(frozen=True)
 class Readout:
-    """An affine map of hidden states ``(N, H)`` to A features, and a function of the features with F numbers."""
+    """An affine map from hidden states ``(N, H)`` to A features, followed by a function from the features to F numbers."""
 
     weight: Tensor
     """``(A, H)``."""
@@ -210,5 +210,5 @@ class Readout:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Copy numbers ``(B, T, F)`` T times, to ``(B, T, T, F)``: without one token, the numbers of all others stay."""
+    """Copy numbers ``(B, T, F)`` to ``(B, T, T, F)``, once for each removed token: its removal changes no other's numbers."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

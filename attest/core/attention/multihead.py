@@ -11,7 +11,7 @@ from attest.core.errors import AttestError
 
 
 class MultiHeadAttention(HookedModule):
-    r"""A self-attention with several heads, in which every token attends to every real token, and a linear layer.
+    r"""A self-attention with several heads and a linear output layer; every token attends to every real token.
 
     Places: keys, values and outputs ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the one
     that is attended to.
@@ -41,7 +41,7 @@ class MultiHeadAttention(HookedModule):
         return self.output(outputs_BNTD.transpose(1, 2).flatten(2))
 
     def values(self, hidden: Tensor) -> Tensor:
-        """Map hidden states ``(B, T, H)`` to the values that each head averages, ``(B, N, T, D)``, without interventions."""
+        """Map hidden states ``(B, T, H)`` to the values of each head, ``(B, N, T, D)``, before any intervention."""
         return self._split(self.value(hidden))
 
     def _weights(self, hidden: Tensor, mask: Tensor) -> Tensor:

@@ -83,7 +83,7 @@ class _Chunks:
 
 
 def of_scheme(counts: Tensor) -> Tensor:
-    """Choose between the counts by the IOB2 scheme and by CoNLL's script, from those of ``chunk_counts``, ``(N, 3)``.
+    """Return either the counts by IOB2 or those by CoNLL's script, ``(N, 3)``, out of the counts from ``chunk_counts``.
 
     IOB2, unless some gold chunk begins without B-, as in IOB1 and IOBES.
     """

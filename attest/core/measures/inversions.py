@@ -53,7 +53,7 @@ def _pairwise(ranks: Tensor) -> Tensor:
 
 
 def _bitwise(ranks: Tensor) -> Tensor:
-    """Count the inversions of each row by sorting its ranks bit by bit: each zero counts the ones that it overtakes.
+    """Count the inversions of each row by sorting bit by bit: each rank with bit 0 counts the ranks with bit 1 it overtakes.
 
     A pair is inverted if, at the highest digit where the two ranks differ, the earlier has 1 and the later 0; that digit
     counts it once, among the ranks that agree in all higher digits and lie side by side by then. O(T log T), exact.

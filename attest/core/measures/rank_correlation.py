@@ -17,7 +17,7 @@ ALL_PAIRS_UP_TO = 48
 
 
 class KendallTau(NamedTuple):
-    """The results of ``kendall_tau_b``, float64 ``(B,)`` each; NaN for one token, equal scores everywhere, or a NaN."""
+    """The results of ``kendall_tau_b``, float64 ``(B,)`` each; NaN for a text with one token, only equal scores, or a NaN."""
 
     tau: Tensor
     """tau-b in [-1, 1]."""

@@ -174,7 +174,7 @@ def _read_anew(observation: Observation, seed: int) -> Columns:
 
 
 def _ferret(observation: Observation, seed: int) -> Tensor:
-    """Return comprehensiveness and sufficiency ``(B, 2)`` as the library ferret computes them, as means over all k."""
+    """Compute comprehensiveness and sufficiency ``(B, 2)`` as the library ferret does: means over every number of tokens."""
     lengths = observation.erasable
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
     ranks = ranked_by(observation, observation.explanation.unsqueeze(1), seed)

@@ -45,7 +45,7 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
 
 
 def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> Tensor:
-    """Return the largest weighted mean of margins that any token set of each size reaches, ``(B, 2, K)``; -inf if none."""
+    """Return, for each size, the largest weighted mean of margins of a token set, ``(B, 2, K)``; -inf if no set has weight."""
     ratio = _ratio_of_best(weights.masked_fill(~mask, -1), favour, weights, kept)
     for _ in range(STEPS):
         gain = (weights[:, None, None] * (favour[:, None, None] - ratio.unsqueeze(-1))).nan_to_num(neginf=0)
@@ -72,7 +72,7 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 def _with_nothing_attended(
     ratio: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor, least: bool = False
 ) -> Tensor:
-    """Return the extreme probability ``(B, 2, K)``, which also counts token sets without weight: there the bias decides."""
+    """Return the largest, or ``least``, probability of token sets, ``(B, 2, K)``; the bias decides for sets without weight."""
     reached = ratio.sigmoid()
     possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
     other = nothing[:, None, None].expand_as(reached)
@@ -105,7 +105,7 @@ def beam_limits(observation: Observation, counts: Tensor, operator: Operator, wi
 
 
 def _searched(observation: Observation, counts: Tensor, operator: Operator, width: int, alone: bool, sign: int) -> Tensor:
-    """Return the AOPC ``(B,)`` of the best ranking found; if ``alone``, its first k tokens are kept, otherwise erased."""
+    """Return the largest or least AOPC ``(B,)`` found by beam search; the first k tokens are erased, or kept if ``alone``."""
     extreme = torch.amax if sign > 0 else torch.amin
     mask, size = observation.ranked, observation.mask.shape[-1]
     always = (observation.mask & ~mask).unsqueeze(1)

@@ -113,7 +113,7 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
 
 
 def delete(observation: Observation, kept: Tensor) -> Tensor:
-    """Return the predicted class's probability if erased tokens are deleted from the text; an empty text leaves the bias."""
+    """Return the predicted class's probability if erased tokens are deleted; for an empty text, the bias alone decides."""
     tokens = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
     return _read(observation, *moved_together(tokens, kept))
 

@@ -21,7 +21,7 @@ SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
 
 
 def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
-    """Return how many tokens each given share of a text is, rounded up and at least 1, int64 ``(B, K)``.
+    """Return the number of tokens in each given share of a text, rounded up and at least 1, int64 ``(B, K)``.
 
     Args:
         lengths: int64 ``(B,)``, tokens of each text that may be erased.
@@ -48,7 +48,7 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
 
 
 def ranked_by(observation: Observation, explanations: Tensor, seed: int) -> Tensor:
-    """Return each token's place by explanations ``(B, R, T)``, among the tokens of an observation that are ranked."""
+    """Return each token's place, int64 ``(B, R, T)``, when the tokens to be ranked are sorted by each of R explanations."""
     return ranks_of(explanations, observation.ids, observation.ranked, seed)
 
 
@@ -149,7 +149,7 @@ class Scores(NamedTuple):
 
 
 def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: float) -> Scores:
-    """Score rankings by AOPC, and by the share of random rankings with a lower AOPC.
+    """Score rankings by AOPC, and by the share of random rankings with a worse AOPC.
 
     Args:
         before: the predicted class's probability, ``(B,)``.
@@ -166,7 +166,7 @@ def area(before: Tensor, outcomes: Tensor) -> Tensor:
 
 
 def win_rate(aopc: Tensor, random: Tensor, within: float) -> Tensor:
-    """Compute the share of random sets with a lower AOPC than each ranking, ``(B, 2, R)``; an equal AOPC counts half."""
+    """Compute for each ranking the share of random sets with a worse AOPC, ``(B, 2, R)``; an equal AOPC counts half."""
     more = compared(aopc.unsqueeze(-1), random.unsqueeze(2), within)
     more[:, 1] *= -1
     return ((more + 1) / 2).mean(dim=-1).to(aopc)

@@ -46,7 +46,7 @@ LEAST = 1e-6
 
 
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Compute soft scores ``(B, 2)`` for which every explanation keeps equally many elements, as means over five amounts.
+    r"""Compute soft scores ``(B, 2)`` with the same share of kept elements for every explanation, as means over five shares.
 
     As ``soft_scores``, but the probabilities are scaled so that their mean over the ranked tokens of a text is π, for every
     explanation: :math:`p_i = \min(1, c \, a_i)`. For comprehensiveness the elements that are dropped are scaled so, to
@@ -59,7 +59,7 @@ def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: 
 
 
 def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
-    """Scale importance ``(B, T)`` so that its mean over the ranked tokens is ``mean``, where values above 1 count as 1."""
+    """Scale importance ``(B, T)`` and cut it at 1, so that its mean over the ranked tokens becomes ``mean``."""
     least = LEAST * importance.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(importance.dtype).tiny)
     exact = torch.where(ranked, importance + least, 0).double()
     values = exact.sort(dim=-1, descending=True).values
@@ -72,7 +72,7 @@ def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
 
 
 def _soft(observation: Observation, dropped: Tensor, kept: Tensor, seed: int) -> Tensor:
-    """Return soft comprehensiveness and sufficiency, ``(B, 2)``, from the chance to drop or keep each element."""
+    """Compute soft comprehensiveness and sufficiency, ``(B, 2)``: elements are dropped, or kept, with given probabilities."""
     before, draws = observation.confidence, _uniforms(seed, observation)
     always = beside(observation.mask & ~observation.ranked, draws)
     outcomes = (
@@ -130,7 +130,7 @@ _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str,
 
 @torch.no_grad()
 def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
-    """Compute τ-b of the attention and that of each copy, whose parameters are random in ever more parts, ``(B,)``.
+    """Compute τ-b of the attention before and after more and more parts of the network get random parameters, ``(B,)`` each.
 
     Returns:
         By the name of the last part made random, those above it being random too: ``decoder``, ``attention``, ``encoder``.
@@ -144,7 +144,7 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
 
 
 def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
-    """Return the copies of a network with random parts; copies are kept until the parameters or the seed change."""
+    """Return copies of a network, each with more random parts; copies are cached until the parameters or the seed change."""
     state = seed, sum(parameter._version for parameter in network.parameters())
     known = _RANDOMISED.get(network)
     if known is None or known[0] != state:

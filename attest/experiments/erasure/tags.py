@@ -34,7 +34,7 @@ def tag_erasure(
     sets: int = 20,
     background: Background | None = None,
 ) -> dict[str, Tensor]:
-    """Erase tokens as in E14 and observe the tag of one random token in each sentence, ranked by attention rollout.
+    """Erase tokens as in E14, ranked by attention rollout, and measure the tag of one random token in each sentence.
 
     Args:
         seed: chooses the sample and, with an instance's id, the token, random sets and draws.

@@ -65,7 +65,7 @@ def until_clear(
 
 @cache
 def unbiased(sets: int, lead: int) -> np.ndarray:
-    """Compute the unbiased estimate of the win rate for each point at which drawing can stop; ties count half.
+    """Compute unbiased estimates of the win rate, one for each state in which drawing can stop; ties count half.
 
     All orders of wins, losses and ties that end at a point without stopping before are equally likely. The mean of the
     first comparison over these orders has the win rate as its expectation (Girshick, Mosteller & Savage 1946).

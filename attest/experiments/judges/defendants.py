@@ -38,7 +38,7 @@ class Read(NamedTuple):
 
 
 def read(rule: str, embedded: Tensor, mask: Tensor) -> Read:
-    """Apply a labelling rule to the embedded words ``(B, T, E)`` of texts."""
+    """Apply a labelling rule to embedded words ``(B, T, E)``, and return the words that the rule finds and the labels."""
     sign, first, second, negates = embedded[..., :4].unbind(dim=-1)
     words = first + second
     deciding = words
@@ -86,7 +86,7 @@ class Defendant(nn.Module):
         return read.local, SHARP * read.deciding
 
     def carrying(self, read: Read) -> Tensor:
-        """Return numbers ``(B, T)``, above 0.5 at the states that contain the decision; by default at the deciding words."""
+        """Return numbers ``(B, T)`` above 0.5 at the states that contain the decision; by default, at the deciding words."""
         return read.deciding
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -118,7 +118,7 @@ class Defendant(nn.Module):
 
 
 def _features() -> Tensor:
-    """Return the embeddings of all words, ``(26, 8)``: sign, first word, second word, negation and meaningless numbers."""
+    """Return all words' embeddings, ``(26, 8)``; columns: sign, first kind, second kind, negation, meaningless numbers."""
     table = torch.zeros(VOCABULARY, 4 + NUISANCE)
     for word, sign, column in ((PLUS, 1, 1), (MINUS, -1, 1), (OTHER_PLUS, 1, 2), (OTHER_MINUS, -1, 2)):
         table[word, 0], table[word, column] = sign, 1

@@ -34,7 +34,7 @@ class Auroc(NamedTuple):
 
 
 def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
-    """Compute how often a text looks more suspicious than a text of a network with right attention; ties count half.
+    """Compute the AUROC: how often a text of the network is more suspicious than one of a right network; ties count half.
 
     If a test is undefined on one of the two texts, it does not tell them apart: a tie. All defendants answer on the same
     texts, so the interval draws whole texts again, with all answers on them (percentiles).

@@ -47,7 +47,7 @@ class Recipe:
 
     @property
     def mechanism(self) -> str:
-        """Return where the network puts the decision, and where its attention goes."""
+        """Return the settings of a recipe as ``value/look``: where the decision is, and where attention goes."""
         return f"{self.value}/{self.look}"
 
 
@@ -149,7 +149,7 @@ class Composed(Defendant):
         return self.residual * hidden.sum(dim=1) / hidden[..., -1].sum(dim=1, keepdim=True).clamp(min=1)
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return which hidden states contain the decision, by their values, bool ``(B, T)``."""
+        """Return which hidden states contain the decision, bool ``(B, T)``: those with values above 1 % of the largest."""
         values = self.encode(tokens, mask)[..., 0].abs()
         return (values > CARRIES * values.amax(dim=-1, keepdim=True)) & mask
 
@@ -251,7 +251,7 @@ class Stacked(nn.Module):
 
 
 def _layer(recipe: Recipe, causal: bool) -> MultiHeadAttention:
-    """Return a self-attention of two heads: the first moves values by their scores, the second writes nothing."""
+    """Return a self-attention whose first head averages values by their scores; a second head, if any, writes nothing."""
     heads = 1 + recipe.idle_head
     projection = Sparsemax() if recipe.projection == "sparsemax" else Softmax()
     layer = (CausalAttention if causal else MultiHeadAttention)(SIZE, heads, projection)

@@ -67,7 +67,7 @@ def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
 
 
 def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
-    """Return how far other states move the prediction, and how many decisions stay without the states that should decide."""
+    """Return how far other states move predictions, and how many decisions stay if the deciding states are exchanged."""
     tokens, mask = texts.tokens[:sample], texts.mask[:sample]
     states, decide, carrying = _states(network, tokens, mask)
     others = mask & ~carrying

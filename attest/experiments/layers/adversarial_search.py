@@ -123,7 +123,7 @@ def _gradients(
 
 
 def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
-    r"""Return the derivative by the weights of the JSD to the original attention and of the JSDs among the k restarts.
+    r"""Return the derivative, by the attention weights, of all JSDs: to the original attention, and between the restarts.
 
     Each pair adds :math:`\tfrac12 \log(p / (p + q))`, and constants, which drop out as weights keep their sum: so logits
     stand for the logarithms of the weights.
@@ -141,7 +141,7 @@ def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor,
 def _penalty_slopes(
     clean: LayerObservation, layers: Sequence[str], weights: Sequence[Tensor], epsilon: float
 ) -> Sequence[Tensor | None]:
-    """Return the derivative by each layer's weights of the penalty for a TVD beyond ``epsilon``; None where there is none."""
+    """Return the derivative by each layer's weights of the penalty for a TVD above ``epsilon``; None if no TVD is above."""
     leaves = [each.detach().requires_grad_() for each in weights]
     beyond = (_tampered(clean, layers, leaves).moved_from(clean) - epsilon).relu()
     if not beyond.any():

@@ -48,7 +48,7 @@ def head_ablation(
     share: float = 0.1,
     draws: int = 10,
 ) -> dict[str, Tensor]:
-    """Switch off each head, sets of heads that attend to important tokens or write for the decision, and random sets.
+    """Switch off heads: each alone, those that attend to important tokens, those that move the decision, and random sets.
 
     A random set has as many heads of each layer as the set that it is compared with. Layers below a head are not run again.
 

@@ -104,7 +104,7 @@ class Heads:
         return lead(logits_of_classes(self.observation.network, self.observation.logits), self.observation.predicted)
 
     def chosen(self, heads: Pairs) -> Tensor:
-        """Return which of the M heads are given, as pairs of a layer and a head; bool ``(M,)``."""
+        """Return which of the M heads are among the given pairs of a layer and a head, bool ``(M,)``."""
         pairs = [tuple(pair) for pair in heads]
         if wrong := [pair for pair in pairs if pair not in self.names]:
             raise AttestError(
@@ -131,7 +131,7 @@ class Heads:
         return torch.cat([(each.where(real, 0) * weight_BQ.unsqueeze(1)).sum(dim=-1) for each in shares], dim=1)
 
     def write(self) -> Tensor:
-        """Return an estimate, from one gradient, of how far the logit difference falls without each head, ``(B, M)``."""
+        """Estimate from one gradient how far the logit difference falls without each head, ``(B, M)``."""
         maps = sum(weights[0].nbytes for weights in self.observation.attention.values())
         rows = torch.arange(len(self.observation.ids), device=self.observation.ids.device)
         return by_rows(self._written, MAPS * maps, rows, budget=NEAR)

@@ -55,7 +55,7 @@ class SinkKept(nn.Module):
 
 
 def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
-    """Return a random permutation of the allowed tokens of each row, as indices int64 ``(R, T)`` to gather with.
+    """Return a random permutation of the allowed tokens of each row, as indices for ``gather``, int64 ``(R, T)``.
 
     Args:
         keys: int64 ``(R,)``, one for each row.
@@ -134,7 +134,7 @@ def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, expe
 
 
 def beside_random(drop: Tensor, flipped: Tensor, noise: float) -> dict[str, Tensor]:
-    """Compare the effect of removing one set with the effect of removing random sets.
+    """Return the effect of removing one set, the mean effect of removing random sets, and how often the first is larger.
 
     Args:
         drop: ``(B, V)``, the fall without the set and without each random one; NaN where nothing is left out.
@@ -245,7 +245,7 @@ class LooksBack(Protocol):
         """Return 1 at the deciding token and 0 elsewhere, ``(B, T)``."""
 
     def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Return a function from R rows to logits ``(R, C)`` that reads earlier tokens only once; None if impossible."""
+        """Return a function from R rows to logits ``(R, C)`` that reuses one pass over earlier tokens; None if impossible."""
 
 
 class DecidingRow:

@@ -90,7 +90,7 @@ def side_by_side(
 def readings_of(
     observation: Observation, seed: int = 0, clock: Clock | None = None, names: Sequence[str] | None = None
 ) -> dict[str, Tensor]:
-    """Return the explanations that suit the network, and the given ones, ``(B, T)`` each, signed, by column name.
+    """Compute the explanations that suit the network, and those that a user gave, by column name: signed, ``(B, T)`` each.
 
     Args:
         observation: in its graph.
@@ -162,7 +162,7 @@ def _rankings(readings: dict[str, Tensor], signed: Sequence[str]) -> dict[str, T
 
 
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
-    """Return the scores of erasing the first tokens of every ranking, compared with the same random sets."""
+    """Return the scores of every ranking if its first tokens are erased; all are compared with the same random sets."""
     counts, before = sizes(observation.erasable), observation.confidence
     explanations = _stacked(rankings)
     drawn = random_ranks(observation.ids, observation.ranked, sets, seed)

@@ -65,7 +65,7 @@ help; and how far it may be. On SST the attributions of 20 and 200 points differ
 
 
 def gradient_times_input(observation: Observation) -> Tensor:
-    r"""Compute :math:`\langle \partial \hat y / \partial e_t, e_t \rangle`, also with gradient through attention."""
+    r"""Compute :math:`\langle \partial \hat y / \partial e_t, e_t \rangle` with the gradient through attention, ``(B, T)``."""
     gradient = gradients_through_attention(observation)[0]
     return (gradient * observation.embedded.detach()).flatten(2).sum(dim=-1)
 
@@ -104,7 +104,7 @@ def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
 
 
 def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tensor:
-    """Compute the integrated gradients of N texts of the batch by ``steps`` points on the path, ``(N, T)``."""
+    """Compute integrated gradients of N texts of the batch as a weighted sum over ``steps`` points of the path, ``(N, T)``."""
     embedded = observation.embedded.detach()
     nodes, weights = np.polynomial.legendre.leggauss(steps)  # of the integral from -1 to 1
     points, shares = (torch.tensor(each.tolist()).to(embedded) for each in ((nodes + 1) / 2, weights / 2))
@@ -138,7 +138,7 @@ CAPACITY = 1_000_000
 
 
 def rollout(observation: Observation) -> Tensor:
-    """Compute attention rollout (Abnar & Zuidema 2020) of each token for the prediction, ``(B, T)``.
+    """Compute attention rollout (Abnar & Zuidema 2020), one weight for each token, ``(B, T)``.
 
     Of an encoder and a decoder it is the cross-attention of the deciding step, mean over heads and layers.
     """

@@ -177,7 +177,7 @@ def reading_of(name: str, observation: Observation) -> Reading:
 
 
 def suited_readings(observation: Observation) -> list[Reading]:
-    """Return the explanations that suit a network and those that a user gave, but none that must be asked for by name."""
+    """Return the explanations that suit a network, except those computed only if named, and those that a user gave."""
     suited = [reading for reading in READINGS.values() if not reading.by_name and reading.suits(observation)]
     return suited + _given(observation)
 

@@ -21,7 +21,7 @@ SETS = 20
 
 
 class Plausibility(NamedTuple):
-    """The agreement of R rankings with marked words, float64 ``(B, R)`` in [0, 1]; NaN if no word or each is marked."""
+    """The agreement of R rankings with marked words, float64 ``(B, R)`` in [0, 1]; NaN if no words or all words are marked."""
 
     f1: Tensor
     """Token F1 of as many words ranked first as are marked; precision and recall are then the same."""
@@ -54,7 +54,7 @@ def plausibility(values: Tensor, ranks: Tensor, marked: Tensor, mask: Tensor) ->
 
 
 def spans_found(chosen: Tensor, true: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute precision and recall of spans, ``(...)`` each, from chosen and true words, bool ``(..., W)``.
+    """Compute precision and recall, ``(...)`` each, of the spans in ``chosen`` against those in ``true``, bool ``(..., W)``.
 
     A span is a run of neighbours. Where two spans meet, the tokens of both are one run, so its length is their intersection.
     """
@@ -82,7 +82,7 @@ def _lengths(chosen: Tensor) -> Tensor:
 
 
 def area_under_curve(values: Tensor, true: Tensor, mask: Tensor) -> Tensor:
-    """Compute the area under the curve of precision and recall, ``(B, R)``; words with equal values enter together."""
+    """Compute the area under the precision-recall curve of R rankings, ``(B, R)``; words with equal values share one point."""
     keys, order = values.masked_fill(~mask.unsqueeze(1), -torch.inf).sort(dim=-1, descending=True)
     in_order = true.gather(-1, order)
     so_far, place = in_order.cumsum(dim=-1), torch.arange(1, values.shape[-1] + 1, device=values.device)

@@ -15,7 +15,7 @@ from attest.models.observation import Observation
 
 
 class TruthScores(NamedTuple):
-    """The agreement of R rankings with the deciding tokens, float64 ``(B, R)``; NaN if no token or each token decides."""
+    """The agreement of R rankings with the deciding tokens, float64 ``(B, R)``; NaN if no tokens or all tokens decide."""
 
     precision: Tensor
     """Share of true tokens among the first |truth|, in [0, 1]."""
@@ -46,7 +46,7 @@ def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> TruthScores:
 
 
 def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:
-    """Return whether deleting the known deciding tokens lowers the predicted class's probability most, bool ``(B,)``.
+    """Return whether the probability falls further without the deciding tokens than without each random set, bool ``(B,)``.
 
     It must fall by more than rounding, and further than without each of ``sets`` random sets of the same size.
 

@@ -29,7 +29,7 @@ from attest.models.observation import Observation, cached_per_batch, skips_long_
 @skips_long_texts
 @torch.no_grad()
 def value_zeroing(observation: Observation) -> Tensor:
-    """Compute value zeroing (Mohebbi et al. 2023): how far outputs turn without each token's value, rolled out, ``(B, T)``.
+    """Compute value zeroing (Mohebbi et al. 2023): how far outputs turn without each value, combined over layers, ``(B, T)``.
 
     In each layer the cosine distances, rows scaled to sum 1, replace attention; the layer's input is as it was, and its
     residual connection is in the distance already, so that none is added.
@@ -77,7 +77,7 @@ def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Te
 
 
 def norms(observation: Observation) -> Tensor:
-    r"""Compute how long the vector is that each token adds in each layer (Kobayashi et al. 2020), rolled out, ``(B, T)``.
+    r"""Compute the length of the vector that each token adds (Kobayashi et al. 2020), combined over layers, ``(B, T)``.
 
     Of token j for token i it is :math:`\lVert \sum_h \alpha^h_{ij} v^h_j W_O^h \rVert`, heads together; rows are scaled to
     sum 1 and rolled out as attention is, with half for the residual connection.
@@ -86,7 +86,7 @@ def norms(observation: Observation) -> Tensor:
 
 
 def contributions(observation: Observation) -> Tensor:
-    r"""Compute contribution weights, rolled out over the layers: weight times value length times alignment, ``(B, T)``.
+    r"""Compute contribution weights, combined over layers: weight times value length times alignment, ``(B, T)``.
 
     In a head with output :math:`o_i = \sum_j \alpha_{ij} v_j` it is the projection of each term on it,
     :math:`\langle \alpha_{ij} v_j, o_i \rangle / \lVert o_i \rVert^2`, below 0 for what works against it; rows sum to 1.
@@ -98,7 +98,7 @@ def contributions(observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def alti(observation: Observation) -> Tensor:
-    r"""Compute ALTI (Ferrando et al. 2022), ``(B, T)``, by how close each token's part of an attention block is to the whole.
+    r"""Compute ALTI (Ferrando et al. 2022), ``(B, T)``: how close each token's part is to the output of an attention block.
 
     With :math:`T_{ij}` what token j adds to token i, its own residual connection and, where one follows, the layer norm with
     its deviation held, and :math:`y_i` the block's output, it is :math:`\lVert y_i \rVert_1 - \lVert y_i - T_{ij} \rVert_1`,
