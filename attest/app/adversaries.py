@@ -201,7 +201,7 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
-    """Return the description of a run whose model takes its attention from the base, or from its adversary ``reads``."""
+    """Return the description of a run whose model uses the attention of the base or, if given, of the adversary ``reads``."""
     kind = str(predicts(base.settings))
     network = _contextless_network() if kind == "label" else None
     return Dependent(GUIDES, name, overlay(GUIDE_OVERLAYS[kind]), {"E6": partial(write_comparison, "E6")}, reads, network)

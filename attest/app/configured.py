@@ -85,7 +85,7 @@ WHOLE = (
 
 
 def write_whole_numbers(settings: Any) -> None:
-    """Replace a float such as 2.0 by 2 in Trainer options that take a count or a share; a value of at most 1.0 is a share.
+    """Replace floats such as 2.0 by whole numbers in Trainer options in which values above 1.0 are counts, others shares.
 
     Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
     ``float | int`` before; the name of a run must not depend on which modules were imported.
@@ -140,7 +140,7 @@ class ConfiguredRun(LightningCLI):
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Lock the run's folder inside the block; set the seed; make data, model and Trainer for an incomplete run."""
+        """Prepare the run for the block: lock its folder, set the seed, and make data, model and Trainer if needed."""
         with ExitStack() as self._held:
             require_bounds({"seed": self.config[self.subcommand].seed_everything}, lambda _: "the seed")
             super()._set_seed()
@@ -224,7 +224,7 @@ class ConfiguredRun(LightningCLI):
         return not (self.record and self.record.touched())
 
     def _believed(self) -> list[RunFolder]:
-        """Return the folders whose files must be unchanged; the first folder's record says which data the run must have."""
+        """Return the folders whose files must be unchanged; the run's data must match the record in the first folder."""
         return [] if self.run.force else [self.folder]
 
     def _wandb_id(self) -> str:
@@ -233,7 +233,7 @@ class ConfiguredRun(LightningCLI):
         return secrets.token_hex(4)
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
-        """Return the configuration as plain values, without options of the subcommand alone."""
+        """Return the configuration as plain values, without options that only the subcommand uses, such as ``ckpt_path``."""
         dumped = yaml.load(self.parser.dump(config, skip_unset=False, skip_validation=True), YAML)
         settings = dumped[self.subcommand] if self.subcommand else dumped
         write_whole_numbers(settings)  # which writing them may have turned back

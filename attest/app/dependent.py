@@ -109,7 +109,7 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
 
 
 def _laid_over(settings: Settings, changes: Settings) -> Settings:
-    """Return the settings with the changes merged in; a replaced class passes its arguments on to the new class."""
+    """Return the settings with the changes merged in; arguments of a class remain even if a change names another class."""
     both = dict(settings)
     for name, value in changes.items():
         ours = both.get(name)

@@ -62,7 +62,7 @@ def evaluate(run: "RunOnTrial") -> None:
 
 @dataclass(frozen=True)
 class Apart:
-    """The choice of a folder for evidence on a checkpoint that lies outside the folder of its run.
+    """A separate folder, outside the folder of the run, for evidence on a checkpoint.
 
     Args:
         out: the folder that the user typed; None for a folder beside the checkpoint, whose name holds a hash.
@@ -96,7 +96,7 @@ class Apart:
 
 
 def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list[str]:
-    """Return the configuration of the run as an argument, with all experiments that suit its model; ``[]`` without a run.
+    """Return the run's configuration, with all experiments that suit its model, as one argument; ``[]`` without a run.
 
     Args:
         run: the run, which may come from a stranger: of its Trainer only numbers and words are used. None for a checkpoint
@@ -141,7 +141,7 @@ class _TrainedRun(ConfiguredRun):
         return [] if self.on_trial is None else [self.on_trial]
 
     def _require_same_configuration(self) -> None:
-        """Do nothing, because the configuration comes from the run itself, except for the experiments."""
+        """Do nothing, because all settings except the experiments come from the trained run and cannot differ from it."""
 
 
 class RunOnTrial(_TrainedRun):
@@ -314,7 +314,7 @@ IDENTITY = re.compile(r"[\w-]+")
 
 
 def strange_class(settings: Any, trusted: Iterable[str] = ()) -> str | None:
-    """Return the first untrusted class that the settings name, because its import could run foreign code, or None."""
+    """Return the first class named in the settings that is not trusted and could run foreign code; None without one."""
     known = (*KNOWN, *(f"{module}." if module else "" for module in trusted))
     return next((path for path in _importable(settings) if not path.startswith(known)), None)
 

@@ -93,7 +93,7 @@ def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:
 
 
 def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step) -> Tensor:
-    """Return which tokens are erased after a step, bool ``(B, T)``: those erased before, and the highest ranked others."""
+    """Return which tokens are erased after a step, bool ``(B, T)``: those erased before, then the highest ranked others."""
     if step.reading == EVERYTHING:
         spared = spared_by(run.model.network, batch["mask"], batch["word"] < 0 if "word" in batch else None)
         return batch["mask"] if spared is None else batch["mask"] & ~spared

@@ -13,7 +13,7 @@ POINTS = {"tokens": "the words that decide", "states": "the hidden states that d
 
 
 def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | None) -> dict[str, Verdict]:
-    """Return the verdicts about tokens and about states that the evidence allows, by what they are about.
+    """Return each verdict that the evidence allows, under the key ``tokens`` or ``states``.
 
     Args:
         tables: one row a text, by experiment.
@@ -96,12 +96,12 @@ def unanswerable(there: Collection[str], explanation: str | None, learned: bool 
 
 
 def needing(experiments: Sequence[str]) -> str:
-    """Return a sentence on what evidence a verdict needs that is not there."""
+    """Return a sentence that names the experiments without whose evidence there is no verdict."""
     return f"No answer. An answer needs the evidence of {_experiments(experiments)}."
 
 
 def error(wrong: Sequence[float] | None) -> str:
-    """Return a sentence on how often such answers are wrong; empty if that was not counted.
+    """Return a sentence on how often this answer is wrong on networks whose truth is known; empty if not counted.
 
     Args:
         wrong: the rate and the ends of its 95 % interval, each in [0, 1].
@@ -115,7 +115,7 @@ def error(wrong: Sequence[float] | None) -> str:
 
 
 def error_and_estimate(found: Verdict) -> str | None:
-    """Return ``error`` with the largest usual distance of the estimated share from the truth; None if there is no answer."""
+    """Return sentences on the error rate of a verdict and on the error of its estimated share; None without an error rate."""
     if found.wrong is None:
         return None
     return (
@@ -149,7 +149,7 @@ def reasons(found: Verdict) -> list[str]:
 
 
 def told(verdicts: Mapping[str, Verdict], inside: bool, labelled: bool) -> dict[str, Any]:
-    """Return verdicts as ``summary.json`` holds them, by what they are about."""
+    """Return verdicts as plain values for ``summary.json``, under the keys ``tokens`` and ``states``."""
     return {
         about: {
             "answer": each.answer,

@@ -30,7 +30,7 @@ Named = TypeVar("Named")
 
 
 def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named]:
-    """Return the items in their order, but sort the items of each sweep by the number in their names.
+    """Return the items with each sweep sorted by the numbers in its names; all other items keep their places.
 
     Items whose names differ only in numbers are a sweep. They are sorted among their own places; all other items
     keep their places.
@@ -118,7 +118,7 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
-    """Return the first ``of_each`` keys of each experiment, and the first ``of_each`` keys of scores."""
+    """Return at most ``of_each`` keys, the first ones, of each experiment and of the scores."""
     place: Counter[str] = Counter()
     kept = []
     for key in keys:
@@ -178,7 +178,7 @@ def within(key: str, low: float, high: float) -> tuple[float, float]:
 
 
 def whiskers(shares: pd.Series) -> tuple[float, float]:
-    """Return the distances from the mean of shares, in [0, 1], to both bounds of its interval; 0 if all shares are NaN."""
+    """Return how far the lower and upper bound of the interval lie from the mean of shares; 0 and 0 if all are NaN."""
     known = shares.dropna().to_numpy(dtype=float)
     if not len(known):
         return 0.0, 0.0
@@ -226,7 +226,7 @@ def _differ(first: Tested, second: Tested) -> bool:
 
 
 def other_orders(keys: Sequence[str]) -> str | None:
-    """Return a warning if the orders of erasure were measured on different texts, as in older runs; None if on equal texts."""
+    """Return a warning if several numbers are means over different texts, as in older runs (orders of erasure); else None."""
     older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
@@ -297,7 +297,7 @@ def paired(first: Decided, second: Decided) -> Pairing:
 
 
 def rightly(run: RunFolder) -> pd.Series:
-    """Return by text id 1 for a right and 0 for a wrong decision, or a tagger's share of right tokens."""
+    """Return for each text, by id, whether its decision is right; for a tagger, the share of its tokens with the right tag."""
     path = table_of(run)
     if path is None:
         return pd.Series(dtype=bool)

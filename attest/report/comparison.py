@@ -75,7 +75,7 @@ def choices_apart(settings: Sequence[Setting]) -> Differing:
 
 
 def named_by_choices(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings, each named by those of its choices that other settings lack (``bilstm · sparsemax``)."""
+    """Return the settings, named by the choices in which they differ (``bilstm · sparsemax``) if such a name is unique."""
     apart = choices_apart(settings)
     chosen = [[value for name, value in _choices(each).items() if name in apart] for each in settings]
     names = [" · ".join(value for value in values if value not in ("no", NOT_SET)) or "base" for values in chosen]
@@ -246,7 +246,7 @@ def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
 
 
 def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
-    """Yield the conclusions on which decisions differ; p-values are multiplied by the number of tests (Bonferroni)."""
+    """Yield one conclusion about differences in decisions; p-values are multiplied by the number of tests (Bonferroni)."""
     tested = [(each, each.found.test) for each in decided if each.found.test is not None]
     if not tested:
         return
@@ -345,7 +345,7 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
 
 
 def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return the difference of each number between every two settings, divided by its standard deviation over seeds."""
+    """Return for each number, with its label, the difference between every two settings in standard deviations over seeds."""
     rows = []
     for key in keys:
         known = [each.over_seeds(key) or OverSeeds.of([]) for each in settings]

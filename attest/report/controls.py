@@ -209,7 +209,7 @@ class Controls:
         """The distances of the base to its other seeds, ``E5/…``; empty if ``make controls`` has not compared them."""
 
     def of(self, key: str) -> list[ControlNumber]:
-        """Return all controls of one number: a constant answer, chance within the run, uniform attention and other seeds."""
+        """Return the known controls of one number: constant answer, chance in the same run, uniform attention, other seeds."""
         beside = (self._constant(key), self._within_run(key), self._of_uniform(key), self._of_seeds(key))
         return [control for control in beside if control is not None]
 

@@ -240,7 +240,7 @@ def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Serrano & Smith's scatter (the survey's Figure 4) of the top token against a random one: JS divergence and weight.
+    """Draw ΔJS (top minus random token) against the same difference in attention (Serrano & Smith; the survey's Figure 4).
 
     The columns are ``attention_gap`` and ``delta_js``. The corner of each panel has the share of texts whose decision flips
     without the top token only, a random one only, either, or neither: ``only_top``, ``only_random``, ``both``, ``neither``.
@@ -348,7 +348,7 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
 
 def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], random: str) -> Figure:
-    """Draw the accuracy of models against the share of erased tokens, one line for each reading."""
+    """Draw the test accuracy of models against the share of erased tokens, one line for each explanation that ranks tokens."""
     figure, axes = _one_panel(8, 3.6, "share of tokens erased", "test accuracy")
     for title, values in scores.items():
         colour, style = ("#999999", "--") if title == random else (None, "-")
@@ -529,7 +529,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the share of random token sets that each reading's first tokens beat, for two ways to erase, best reading first.
+    """Draw for each explanation (reading) the share of random token sets that its top tokens beat, for two ways to erase.
 
     The columns are ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``. The readings are in
     the order of the table of readings, by the mean of both operators.
@@ -558,7 +558,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
 
 def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the mean τ-b between every two readings as a matrix of numbers."""
+    """Draw a matrix with the mean τ-b over texts between every two explanations (readings)."""
     readings = (re.escape(column_of(name)) for name in READINGS)
     pair = re.compile("tau_({0})_and_({0})".format("|".join(readings)))
     pairs = {found.groups(): rows[name].mean() for name in rows if (found := pair.fullmatch(name))}

@@ -155,7 +155,7 @@ def _digits(value: float) -> str:
 
 
 def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:
-    """Return the explanations of one text; attention under the projection that the model was trained with occurs once."""
+    """Return the explanations of one text, attention first, without those that say nothing new about this text."""
     found = []
     if _is_list(row.get(ATTENTION)):
         weights = np.asarray(row[ATTENTION], dtype=float)
@@ -275,7 +275,7 @@ class ExplainedText:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any], class_names: Sequence[str]) -> "ExplainedText":
-        """Create an explained text from a row of ``joined``, which numbers the classes, and from the class names in order."""
+        """Create an explained text from a row of ``joined``; ``class_names`` are in the order of the class numbers."""
         named = {
             "title": f"text {row['id']}",
             "tokens": list(row["tokens"]),

@@ -64,7 +64,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of the at most ``PANELS`` most predicted classes, with these numbered from 0, and their names."""
+    """Return the rows of the ``PANELS`` most predicted classes, with classes numbered anew from 0, and the class names."""
     if len(names) <= PANELS:
         return rows, list(names)
     often = np.bincount(rows["predicted"].astype(int), minlength=len(names))

@@ -122,7 +122,7 @@ class Findings:
 
     @cached_property
     def answered(self) -> dict[str, Verdict]:
-        """Return the verdicts about tokens and about states, by what they are about; empty if the evidence allows none."""
+        """Return each verdict that the evidence allows, under the key ``tokens`` or ``states``; empty if it allows none."""
         tables = {name: rows for name in self.experiments if name in EXPERIMENTS and (rows := self.table(name)) is not None}
         if self.instances is None or {"prediction", "answer"} & {*self.instances} or self.explanation not in CALIBRATED:
             return {}
@@ -203,7 +203,7 @@ class Findings:
 
     @cached_property
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
-        """Return link, question and drawn lines of each section at the top of the page, deciding tokens first if marked."""
+        """Return link, question and lines of each section at the top of the page; deciding tokens, if marked, come first."""
         known = truth_lines(self.instances, self.table("E1"))
         drawn = [("truth", "In how many texts does the top token decide?", known)] if known else []
         for group in self.measured:
@@ -220,7 +220,7 @@ class Findings:
 
     @cached_property
     def judged(self) -> dict[str, str]:
-        """Return what the trial of the judges found about each experiment, by id; empty if the attention does not pool."""
+        """Return by experiment id a sentence on its errors on networks with known truth; empty if attention does not pool."""
         if not pools(self.settings):
             return {}
         return {name: said for name in self.experiments if (said := sentence_about(name))}
@@ -246,7 +246,7 @@ def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:
 
 
 def pools(settings: dict[str, Any]) -> bool:
-    """Return whether the attention on trial pools tokens; if not, rollout stands for the attention inside layers."""
+    """Return whether the tested attention pools tokens; otherwise an explanation such as rollout stands for the attention."""
     if TRIAL in settings:
         return "explanation" not in settings[TRIAL]
     evidence = (settings.get("experiments") or {}).get(INSTANCES) or {}

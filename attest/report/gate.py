@@ -208,7 +208,7 @@ class Sample:
     texts: int
 
     def interval(self) -> tuple[float, float]:
-        """Return both bounds of the mean over all such texts; each is wrong with a probability of at most ``ERROR``."""
+        """Return an interval for the mean over all texts like those read; each bound is wrong with probability ≤ ``ERROR``."""
         step = (self.high - self.low) / STEPS
         sequence = MeanByBetting(
             np.array([self.low]), np.array([self.high]), ALL_LIKE_THEM, step, 2 * ERROR, planned=max(self.planned, 1)

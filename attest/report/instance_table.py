@@ -163,7 +163,7 @@ def _measured_by(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
 
 
 def _named(row: Mapping[str, Any]) -> Sequence[str]:
-    """Return the words of a text as one string; the label comes first if the model decides each label by itself."""
+    """Return the words of a text without special tokens, after the label if the model decides about each label separately."""
     words = [word.text for word in words_of(row) if not word.special]
     return [f"{row['asked']}:", *words] if "asked" in row else words
 
@@ -180,7 +180,7 @@ def _rounded(value: float) -> float | int | None:
 
 
 def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return whole texts by id, taken at even distances from the rows, as many as the page has room for."""
+    """Return by id as many whole texts as fit on the page, chosen at equal distances among the rows."""
     sample = [whole(row) for row in evenly(rows, 20).to_dict("records")]
     bytes_per_text = sum(len(as_script_data(text)) for text in sample) / len(sample)
     part = evenly(rows, max(1, int(TEXT_BYTES / bytes_per_text)))

@@ -35,7 +35,7 @@ class Published:
 
 
 def published(data: str, name: str) -> dict[str, Published]:
-    """Return the published numbers for a run, by summary key without ``/mean`` and the like; empty if there are none.
+    """Return the published numbers for a run, by summary key without the ending ``/mean``; empty if there are none.
 
     If several numbers are published, a comparable one is preferred, then one of the same recipe.
     """
@@ -105,7 +105,7 @@ class Line:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """Return the start and the width of the interval, in percent of the scale's length; None if it lies outside."""
+        """Return start and width of the visible part of the interval, in percent of the scale's length; None without one."""
         if self.bounds is None:
             return None
         low, high = self.scale

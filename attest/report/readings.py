@@ -151,7 +151,7 @@ class FirstTokens:
     legend: str
 
     def lines(self, k: int = DRAWN) -> list[Line]:
-        """Return one line for each importance: the share of attention's ``k`` first tokens that it also ranks first."""
+        """Return a line for each importance: the share of ``k`` first tokens that it and attention have in common."""
         return [line for name, title in IMPORTANCES.items() if (line := self._line(name, title, k)) is not None]
 
     @property
@@ -259,7 +259,7 @@ ABOUT_SURVIVAL = "Share of random token sets that the reading's first tokens bea
 
 
 def survival_sentence(rows: pd.DataFrame) -> str | None:
-    """Return a sentence that names the reading whose first tokens beat most random sets; None if nothing is compared.
+    """Return a sentence that names the explanation (reading) whose top tokens beat the most random sets; None without scores.
 
     The score of a text is the mean share of random sets beaten under both operators. The best reading is chosen on the same
     texts that test it, so its p-value is multiplied by the number of readings that it was chosen from.
@@ -286,7 +286,7 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
 
 
 def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return for each reading its mean lead over attention and the p-values of a paired test over texts.
+    """Return for each reading the mean difference between its score and attention's, and p-values of a paired test over texts.
 
     The score of a text is the mean share of random sets beaten under both operators.
 
@@ -309,7 +309,7 @@ def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def survival_lines(rows: pd.DataFrame) -> list[Line]:
-    """Return lines that show how attention, and the best reading if it is another one, survive erasure."""
+    """Return lines for attention and, if it is another, the best reading: the share of random token sets that each beats."""
     scores, base = _scores(rows)
     if base is None:
         return []
@@ -322,7 +322,7 @@ def survival_lines(rows: pd.DataFrame) -> list[Line]:
 
 
 def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
-    """Return the erasure scores of all readings on the texts that all can score, and the column of attention if it has one."""
+    """Return the readings' erasure scores, a row for each text with all scores, and attention's column or None."""
     first, second = SURVIVAL
     names = [name.removeprefix(f"{first}_") for name in rows if name.startswith(f"{first}_")]
     kept = [name for name in names if name not in APART and rows[f"{first}_{name}"].count() == rows[f"{first}_random"].count()]
@@ -384,7 +384,7 @@ ABOUT_MARKS = (
 
 @dataclass(frozen=True)
 class ReadingTable:
-    """A table whose cells are texts, with a legend that explains its columns and rows."""
+    """A table whose cells are strings, with a legend that explains its columns and rows."""
 
     header: list[str]
     rows: list[list[str]]

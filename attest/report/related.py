@@ -58,7 +58,7 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class LinkedRow:
-    """A table row whose cells are texts, and whose first cell may link to a page."""
+    """A table row whose cells are strings, and whose first cell may link to a page."""
 
     cells: list[str]
     link: str | None

@@ -80,7 +80,7 @@ def _publish(page: Page, path: Path, kind: str) -> None:
 
 
 def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Join the comparisons of one experiment into one table; for other seeds (E5) add a row of means over seeds."""
+    """Join the comparisons of one experiment into one table; for other seeds (E5), add columns with the mean over seeds."""
     tables = [*compared.values()]
     joined = tables[0][[column for column in PER_INSTANCE if column in tables[0]]]
     columns = [column for column in DISTANCES if column in tables[0]]
@@ -154,7 +154,7 @@ def _accuracies(rows: Rows, experiment: str) -> dict[str, float]:
 
 
 def _distance(row: Mapping[str, Any]) -> float:
-    """Return the JSD between the attention of a run and of its base; a tagger's heads are each compared with their match."""
+    """Return the JSD between the attention of a run and of its base; a tagger's heads are compared with matching heads."""
     return float(row.get("jsd_matched", row.get("jsd")))
 
 

@@ -66,7 +66,7 @@ def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE
 
 
 def _tables(settings: Sequence[Setting], keys: Sequence[str], width: int) -> tuple[list[Columns], list[str]]:
-    """Return tables whose rows are settings or measures, whichever have fewer lines, and names of numbered settings."""
+    """Return tables whose rows are settings or measures, whichever has fewer lines, and a legend if settings are numbered."""
     names = [one_line(each.name) for each in settings]
     seeds = [", ".join(map(str, sorted(each.runs))) for each in settings]
     measures = [one_line(label_of(key)) for key in keys]

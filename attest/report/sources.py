@@ -31,7 +31,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources (parts of the context) of an answer, with the effect and the explanations' weights of each."""
+    """The sources (parts of the context) of an answer, each with its effect on the answer and its weight by explanation."""
 
     question: str
     answer: str
@@ -52,7 +52,7 @@ class Sources:
     """Whether falls are an approximation: most sources were left out in groups only, and share the fall of theirs."""
 
     def learning_from(self, others: Sequence["Sources"]) -> "Sources":
-        """Return these sources with one more reading, ``learned heads``, whose weights of heads are fitted to other answers.
+        """Return these sources with the reading ``learned heads``: a sum of heads with weights fitted to ``others``.
 
         Args:
             others: of the same model, about other contexts or answers.
@@ -86,7 +86,7 @@ class Sources:
         )
 
     def write_page(self, path: str | Path) -> None:
-        """Write a self-contained page that shows each source, its share and its weight in every reading."""
+        """Write a self-contained page that shows for each source its share and its weight in every explanation (reading)."""
         readings = [name for name in self.scores.index if name in self.table]
         largest = {name: self.table[name].clip(lower=0).max() or 1.0 for name in readings}
         rows = [

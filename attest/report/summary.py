@@ -41,7 +41,7 @@ def summarise_run(
 
 
 def summarise_tables(folder: RunFolder, expected_tables: Iterable[str]) -> dict[str, float]:
-    """Return the statistics of all tables by ``<id>/<column>/<statistic>``, and the number of texts if it stopped early."""
+    """Return statistics of tables by ``<id>/<column>/<statistic>``, and numbers stored when experiments stopped early."""
     summary: dict[str, float] = {}
     stopped = folder.stopped_evidence()
     for experiment in sorted({*expected_tables} - {INSTANCES}):
@@ -140,6 +140,6 @@ def label_of(key: str) -> str:
 
 @cache
 def newer() -> dict[str, str]:
-    """Return the key that replaces each number that only older runs have, by the key of the older number."""
+    """Return, for the key of each number that only older runs have, the key of the number that replaces it."""
     replaced = {key: measure.replaced_by for key, measure in measures().items() if measure.replaced_by}
     return {key: f"{key.split('/')[0]}/{column}" for key, column in replaced.items()}

@@ -99,7 +99,7 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
 
 
 def text_of(identity: int, **of_tokens: Tensor) -> Batch:
-    """Return one text as a row of a batch: its id ``()``, a mask ``(T,)`` of its T tokens, and the given tensors ``(T,)``."""
+    """Return a batch row for one text of T tokens: its id ``()``, its mask ``(T,)`` and the given tensors, each ``(T,)``."""
     real = torch.ones(len(of_tokens["token_ids"]), dtype=torch.bool)
     return {"id": torch.tensor(identity), "mask": real} | of_tokens
 
@@ -110,13 +110,13 @@ def texts_of(batch: Batch) -> list[Batch]:
 
 
 def in_batches(texts: Iterable[Batch], batch_size: int) -> list[Batch]:
-    """Return the texts that ``texts_of`` returned as batches of similar length, the shortest texts first."""
+    """Group texts, each a dictionary from ``texts_of``, into batches of similar length, the shortest texts first."""
     ordered = sorted(texts, key=lambda text: int(text["mask"].sum()))
     return [batch_of(ordered[start : start + batch_size]) for start in range(0, len(ordered), batch_size)]
 
 
 def batch_of(texts: Sequence[Batch]) -> Batch:
-    """Return the texts that ``texts_of`` returned as one batch, padded to the length of the longest text."""
+    """Join texts, each a dictionary from ``texts_of``, into one batch, padded to the length of the longest text."""
     longest = max(int(text["mask"].nonzero().max()) + 1 for text in texts)
 
     def together(name: str) -> Any:

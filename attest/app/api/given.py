@@ -66,7 +66,7 @@ class Given:
         return any(isinstance(each, Mapping) and "types" in each for each in self.items)
 
     def labels_for(self, names: Sequence[str]) -> Any:
-        """Return the labels; as names if both the data set and the model name their classes, else unchanged."""
+        """Return the labels, as class names if the data set and the model both name their classes, else unchanged."""
         unnamed = not names or all(name == f"LABEL_{number}" for number, name in enumerate(names))
         if self.labels is None or not self.classes or unnamed:
             return self.labels
@@ -85,7 +85,7 @@ class Given:
 
 
 def given(data: Any, labels: Any = None, columns: Columns = Columns()) -> Given:
-    """Return what a user gives as texts or as batches, with labels.
+    """Return the texts or the batches that a user gives in any accepted form, together with their labels.
 
     Args:
         data: texts, pairs of texts, lists of words; a DataFrame, a ``datasets.Dataset``, or rows or columns as dictionaries;
@@ -119,7 +119,7 @@ def _given_without_columns(listed: list[Any], labels: Any) -> Given:
 
 
 def _pairs_and_words(listed: list[Any]) -> list[Any]:
-    """Return the texts with each pair as a tuple and each text in words as a list."""
+    """Return the texts; lists of strings become pairs (tuples) if all have two strings, else lists of words."""
     listed = [each.tolist() if isinstance(each, np.ndarray) else each for each in listed]
     several = [isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in listed]
     if not all(several):

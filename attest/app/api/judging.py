@@ -69,7 +69,7 @@ def _is_chosen(name: str, test: Mapping[str, Any], beside: Collection[str]) -> b
 
 
 def test_of(metric: Metric, larger: str, of: str) -> dict[str, Any]:
-    """Return a test made of a metric, with the sign for which a larger value means more suspicious attention."""
+    """Return a test made from a metric; its sign is -1 if larger values mean right attention, else 1."""
     return {"metric": metric, "sign": -1 if larger == "right" else 1, "of": of}
 
 

@@ -124,7 +124,7 @@ WEIGHTS_HELD = 14 * 4
 
 
 class Measuring:
-    """The run of all experiments of a trial; the network reads each batch once, and every experiment measures that result.
+    """A runner of all experiments of a trial; the network reads each batch once, and every experiment measures the result.
 
     Args:
         network: the network, in evaluation mode.
@@ -201,7 +201,7 @@ class Measuring:
             self._parts[name] = [table.rows]
 
     def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
-        """Read all texts once for the mean output of each head, and print how many passes E17 needs to switch off heads."""
+        """Return the mean output of each head over all texts, and print how many passes E17 needs for switching off heads."""
         device = device_of(self.network)
         texts = ((batch["token_ids"].to(device), attended(batch).to(device)) for batch in self._within_budget(batches, 1))
         means = head_means(self.network, texts)
@@ -462,7 +462,7 @@ def tagged_batches(
 
 
 class TaggedMeasuring(Measuring):
-    """The run of all experiments on the attention layers of a tagger, which predicts a tag for each word."""
+    """A runner of all experiments on the attention layers of a tagger, which predicts a tag for each word."""
 
     first = TAGGED
 

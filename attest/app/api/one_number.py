@@ -67,7 +67,7 @@ def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
 
 
 class NumberMeasuring(Measuring):
-    """The run of all experiments on a model that returns one number, which tables call ``prediction``."""
+    """A runner of all experiments on a model that returns one number, which tables call ``prediction``."""
 
     def _require_names(self, classes: int) -> None:
         """Do nothing: a single predicted number has no class name."""

@@ -127,7 +127,7 @@ def _is_text(row: Any) -> bool:
 
 
 def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndarray:
-    """Return marks made from spans, which count words or, if words are not known, tokens that are not special.
+    """Return a mark, 1 inside a span and else 0, for each word, or for each token that is not special if words are not known.
 
     Places in a pair go on from the first text to the second, unless a span says by ``docid`` in which it lies, as ERASER's do.
     """

@@ -115,7 +115,7 @@ def sources(
 def _measured(
     said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int], grouped: bool
 ) -> dict[str, Any]:
-    """Return the answer's log-probability, the table of sources, the scores of readings, and each head's attention."""
+    """Return the answer's log-probability, the table of sources, the scores of explanations, and each head's attention."""
     log_probability = said.log_probability()
     if grouped:
         say(f"{len(parts)} sources in {len(said.tokens)} tokens are left out by groups; falls are approximate.")

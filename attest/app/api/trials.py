@@ -79,7 +79,7 @@ class Trial(Outcome):
 
     @property
     def name(self) -> str:
-        """Return a title with the model's class name, the number of tested texts and, for multi-label models, of labels."""
+        """Return a title: model class, number of tested texts and, for a multi-label model, number of tested labels."""
         path = table_of(self.folder)
         if path is None:
             return f"{self._model} on 0 texts"
@@ -113,7 +113,7 @@ class Trial(Outcome):
             return self.write_into(folder)
 
     def write_into(self, folder: RunFolder) -> Run:
-        """Write all files of the trial into a folder reserved for it; after an interruption it can be written again."""
+        """Write all files of the trial into a reserved folder, over files of an interrupted call, and return it as a run."""
         write_text(folder.path / UNFINISHED, "")
         shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
         write_report(folder)
@@ -381,7 +381,7 @@ def network_of(model: Any) -> nn.Module:
 def _asked_for(
     experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module, reading: str | None
 ) -> Experiments:
-    """Return the experiments that the user typed, else those that accept the reading, else those that the verdict needs."""
+    """Return the typed experiments, else those that can test the given reading, else those that the verdict needs."""
     if experiments is not None and experiments != ALL:
         return experiments
     suited_ones = _suited_experiments(batches, network)
@@ -397,7 +397,7 @@ def _asked_for(
 def _with_readings(
     experiments: Experiments, compared: bool, readings: Sequence[str] | None
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return the settings of each experiment, with E15 added if the user gave explanations or marks that it compares."""
+    """Return the settings of each experiment by id; E15 is added if the user gave explanations or marks to compare."""
     names = [experiments] if isinstance(experiments, str) else [*experiments]
     settings = {name: dict(experiments[name]) if isinstance(experiments, Mapping) else {} for name in names}
     if compared:
@@ -410,7 +410,7 @@ def _with_readings(
 
 
 def _require_reading(reading: str | None, explanations: Sequence[str], measures: Collection[str], tags: bool) -> None:
-    """Refuse a reading with an unknown name, and experiments that can test attention only."""
+    """Refuse an unknown reading (explanation to test), and experiments that can only test attention if a reading is given."""
     if reading is None:
         return
     if reading not in (*READINGS, *explanations) or tags:

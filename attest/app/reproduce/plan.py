@@ -29,7 +29,7 @@ def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
 
 
 def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the choices of the adversary that a dependent run needs besides its base; empty if it needs none."""
+    """Return the choices of an adversary that must be trained before a dependent run; empty if it needs none."""
     if then["command"] != "controls" or then["GUIDE"] == "base":
         return []
     choices, lam = parse_adversary(then["GUIDE"])

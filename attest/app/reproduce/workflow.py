@@ -37,7 +37,7 @@ class Watched:
 
 
 class Progress:
-    """The jobs of a workflow that have not ended yet."""
+    """The state of a workflow: the jobs that have not begun, and the jobs that have begun but not ended."""
 
     def __init__(self, jobs: Sequence[Watched]) -> None:
         self._total = len(jobs)

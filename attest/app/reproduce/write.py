@@ -70,7 +70,7 @@ def finished(places: list[list[Any]]) -> Folders:
 
 
 def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
-    """Return by key the entries to store for numbers and claims that were computed from evidence, now or earlier."""
+    """Return by key what to store of numbers and claims; those that were never computed from evidence are left out."""
     entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
     return {key: entry for key, entry in entries.items() if entry is not None}
 

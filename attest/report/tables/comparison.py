@@ -115,7 +115,7 @@ def judge_number(ours: OverSeeds, published: float, column: PublishedColumn) -> 
 
 
 def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float) -> str:
-    """Judge a claim by ``RULES.claims``.
+    """Return the verdict that ``RULES.claims`` gives on a claim, from the difference over seeds and the p-values over texts.
 
     Args:
         p_values: the one-sided p over texts of each seed with evidence; empty if texts cannot be paired.

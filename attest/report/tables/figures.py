@@ -82,7 +82,7 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
 
 
 def against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Yield figures of quantities against the values of a sweep, with one panel for each corpus and row of the table."""
+    """Yield one figure of quantities against the values of a sweep, with one panel for each corpus and row of the table."""
     label = next(row.sweep.label for row in table.rows.values() if row.sweep is not None)
     panels = list(numbers.dropna(subset="at").groupby(["data", "row"], sort=False))
     figure = Figure(figsize=(max(5.0, 4.2 * len(panels)), 3.2), layout="constrained")

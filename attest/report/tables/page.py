@@ -23,7 +23,7 @@ from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publicatio
 
 
 def stamp(table: PublishedTable) -> str:
-    """Return the date of the rules, and 12 hex digits that change if anything but the runs changes a table's verdicts."""
+    """Return an HTML comment with the date of the rules and a hash of all that decides a table's verdicts, except its runs."""
     decides = [asdict(RULES), LEVEL, SHARE, asdict(table)]
     digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
     return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
@@ -234,7 +234,7 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
 
 
 def run_seconds(run: RunFolder) -> float | None:
-    """Return the seconds that a finished run took, multiplied by its number of processes; None if unknown.
+    """Return the process-seconds of a finished run: the seconds of each part times its processes, summed; None if unknown.
 
     A run that was stopped and resumed has only the seconds since its last stop, so its seconds are not known.
     """

@@ -96,7 +96,7 @@ def measured(folder: Path, column: PublishedColumn) -> float | None:
 
 
 def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
-    """Return one float for each instance, by id, whose mean is the number of a column; None if there are none.
+    """Return the values, by instance id, whose mean is the number of a column; None if the number is no mean over instances.
 
     The result is empty if the table of evidence is missing, as in a folder that was kept without evidence.
     """
@@ -108,7 +108,7 @@ def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
 
 
 def _as_average(column: PublishedColumn) -> PublishedColumn | None:
-    """Return an equal column that averages a table of evidence; None if the column's number is no mean over instances."""
+    """Return a column rewritten as the mean over a table of evidence; None if its number is no mean over instances."""
     if column.table:
         return column if column.statistic == "mean" else None
     if column.key == "test/accuracy":
@@ -372,7 +372,7 @@ def _compared(
 
 
 def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.DataFrame | None:
-    """Return both numbers that a claim compares for each text of one seed; None if one of them is no mean over texts."""
+    """Return, for each text of one seed, the two values that a claim compares; None if one column is no mean over texts."""
     left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
     return None if left is None or right is None else in_pairs(left, right)
 

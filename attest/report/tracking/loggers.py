@@ -161,7 +161,7 @@ IN_EACH = "/validation/"
 
 
 def is_headline(name: str) -> bool:
-    """Return whether W&B draws a logged number against steps or epochs.
+    """Return whether W&B draws a logged number as a curve (against steps or epochs).
 
     Such numbers are losses, learning rate and gradient norm of the training, the scores on validation, and the first
     measures of each experiment in its spec; for an experiment that the registry does not know, all numbers.
@@ -182,7 +182,7 @@ class HeadlineWandbLogger(WandbLogger):
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Log headline numbers, tables and pictures by epoch, and other defined numbers into the summary of the W&B run."""
+        """Log headline numbers, tables and pictures into the history of the W&B run, and other numbers into its summary."""
         from wandb.sdk.data_types.base_types.wb_value import WBValue  # this class is also imported without W&B
 
         metrics = {name: each for name, each in metrics.items() if isinstance(each, WBValue) or not isnan(each)}
