@@ -74,7 +74,7 @@ class Explaining(Evidence):
         return ("observe",) if self.explanation == "attention" else ("observe_steps", "observe_layers")
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
-        """Return a batch's pooled observation; if ``explanation`` is ``rollout``, attention rollout replaces attention."""
+        """Return what the model computes for a batch; with ``explanation="rollout"``, rollout stands for attention."""
         return self.by_rollout(*(self._running.observe(pl_module, method) for method in self.methods))
 
     @staticmethod

@@ -37,7 +37,7 @@ def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
 
 
 def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
-    """Raise an error if no adversary with the typed variant and divergence can be trained against the base."""
+    """Raise an error if no adversary with the user's VARIANT and DIVERGENCE can be trained against the base."""
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
     if kind == "label" and not declared(network, "pools_by_attention"):
         raise AttestError(

@@ -109,7 +109,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class OfNumbers:
-    """What an experiment means for models that return one number per text, such as regressions and rerankers.
+    """The part of an experiment's description for models that return one number per text, such as regressions.
 
     Args:
         means: what it means there, in a sentence.

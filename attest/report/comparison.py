@@ -83,7 +83,7 @@ def named_by_choices(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def settings_apart(settings: Sequence[Setting]) -> Differing:
-    """Return the options, by dotted name, that differ between settings whose choices are the same."""
+    """Return the options, by dotted name, in which runs with the same choices differ."""
     alike: dict[tuple[str, ...], list[Setting]] = {}
     for setting in settings:
         alike.setdefault(tuple(_choices(setting).values()), []).append(setting)
@@ -317,7 +317,7 @@ def _mean(setting: Setting, key: str) -> str:
 
 
 def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
-    """Draw every seed of every setting as a mark, with one line for each number and one panel for each scale."""
+    """Draw a dot plot: a panel for each scale, in it a row for each measure and a mark for each seed of each setting."""
     panels: dict[tuple[float, float], list[str]] = {}
     for key in keys:
         panels.setdefault(scale_of(key), []).append(key)

@@ -283,5 +283,5 @@ class DecidingRow:
 
 
 def row_among(deciding: Tensor, passing: Tensor) -> Tensor:
-    """Return the place of the deciding row among the attention rows of a forward pass; 0 if there is only one row."""
+    """Return the index of the row of attention from which the model decides; 0 if a pass has only one row."""
     return deciding if passing.shape[-2] > 1 else torch.zeros_like(deciding)

@@ -64,7 +64,7 @@ class PoolingClassifier(nn.Module):
 
     @property
     def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
-        """Return a function that maps the input ``(B, T, H)`` of an encoder layer, counted from 0, to logits ``(B, C)``.
+        """Return the rest of the network as a function: from the input ``(B, T, H)`` of an encoder layer to logits ``(B, C)``.
 
         Raises:
             AttributeError: the encoder has no layers to go on from.
