@@ -214,7 +214,7 @@ REFUSED = {
     ),
     "pairs": (
         {"window": 12, "data": [("a film", "fine")]},
-        "texts are read in windows where each is one string and a",
+        "windows need texts that are single strings, and a",
     ),
 }
 
