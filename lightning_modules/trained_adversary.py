@@ -100,7 +100,11 @@ class Adversarial(DependentModule):
         super().on_validation_epoch_end()
         rows = self.objectives.compute()
         found = Objective(rows[:, 1], rows[:, 2])
-        means = vars(found) | {"objective": found.losses(self.lam, self.convention)}
+        means = {
+            "objective": found.losses(self.lam, self.convention),
+            "distance": found.distance,
+            "divergence": found.divergence,
+        }
         self.log_dict({f"validation/{name}": each.mean().float() for name, each in means.items()})
         self.objectives.reset()
 

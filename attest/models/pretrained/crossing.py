@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
+from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, Eager, last_real
 from attest.models.pretrained.network import PretrainedNetwork, embeddings_of
 
@@ -102,12 +103,15 @@ class CrossingNetwork(PretrainedNetwork):
     shows_outputs = False
     crosses = True
 
-    def __init__(self, model: Any, padding: int = 0, *settings: Any, answers: Sequence[int] = (), **named: Any) -> None:
+    def __init__(
+        self, model: Any, padding: int = 0, masked: int | None = None, segments: int = 1, labels: int = 0,
+        number: OneNumber | None = None, squashed: bool = False, answers: Sequence[int] = (),
+    ) -> None:  # fmt: skip
         self._answers = list(answers)
         self._begin = _begin_of(model) if answers else []
         self._places: list[int | None] = []
         """Of every attention of a pass, which cross-attention it is; None if it is none."""
-        super().__init__(model, padding, *settings, **named)
+        super().__init__(model, padding, masked, segments, labels, number, squashed)
         self.tags = False
 
     @property
