@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -32,8 +31,7 @@ Named = TypeVar("Named")
 def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named]:
     """Return the items with each sweep sorted by the numbers in its names; all other items keep their places.
 
-    Items whose names differ only in numbers are a sweep. They are sorted among their own places; all other items
-    keep their places.
+    Items whose names differ only in numbers are a sweep.
     """
     names = [VARIANT.sub("", name(item)) for item in items]
     sweeps: dict[str, list[int]] = {}
@@ -119,12 +117,10 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
     """Return at most ``of_each`` keys, the first ones, of each experiment and of the scores."""
-    place: Counter[str] = Counter()
-    kept = []
+    kept: list[str] = []
     for key in keys:
         experiment = key.partition("/")[0]
-        place[experiment] += 1
-        if place[experiment] <= of_each:
+        if sum(other.partition("/")[0] == experiment for other in kept) < of_each:
             kept.append(key)
     return kept
 
@@ -193,10 +189,6 @@ def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
     return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
 
 
-Tested = dict[int, TextsOfRun]
-"""The texts that each seed of a setting was tested on."""
-
-
 def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
     """Return the warnings that a reader needs before comparing the settings; empty if no warning is needed."""
     return [note for note in (other_texts(settings), other_orders(keys)) if note]
@@ -204,7 +196,7 @@ def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
 
 def other_texts(settings: Sequence[Setting]) -> str | None:
     """Return a warning that names the settings that were tested on different texts; None if no difference is known."""
-    groups: list[tuple[Tested, list[str]]] = []
+    groups: list[tuple[dict[int, TextsOfRun], list[str]]] = []
     for setting in settings:
         tested = {seed: texts_of(run) for seed, run in setting.runs.items()}
         names = next((names for first, names in groups if not _differ(first, tested)), None)
@@ -217,7 +209,7 @@ def other_texts(settings: Sequence[Setting]) -> str | None:
     return f"Not all settings were tested on the same texts: {told}. Numbers of different groups cannot be compared."
 
 
-def _differ(first: Tested, second: Tested) -> bool:
+def _differ(first: dict[int, TextsOfRun], second: dict[int, TextsOfRun]) -> bool:
     """Return whether two settings were tested on different texts, compared seed by seed if they share seeds."""
     shared = first.keys() & second.keys()
     pairs = [(first[seed], second[seed]) for seed in shared] or list(product(first.values(), second.values()))
@@ -270,43 +262,31 @@ class Decided:
     """The decisions of one run and its test texts, which are read once for all comparisons."""
 
     texts: TextsOfRun
-    rightly: pd.Series | None
-    """The result of the function ``rightly``; None if the run has kept no table."""
+    rightly: np.ndarray | None
+    """Whether each text is decided rightly; of a tagger the share of right tags; None if the run has kept no table."""
     tagging: bool
 
     @classmethod
     def by(cls, run: RunFolder) -> "Decided":
         """Return the decisions and the texts of one run, read from its folder."""
-        path = table_of(run)
-        return cls(texts_of(run), None if path is None else rightly(run), path is not None and path.stem == TAGGED)
-
-
-def pairing(first: RunFolder, second: RunFolder) -> Pairing:
-    """Compare two runs' decisions by McNemar's exact test on texts, or by Wilcoxon's test on the sentences of taggers."""
-    return paired(Decided.by(first), Decided.by(second))
+        path, texts = table_of(run), texts_of(run)
+        if path is None:
+            return cls(texts, None, tagging=False)
+        if path.stem == TAGGED:
+            gold, predicted, tagged = tagged_tokens(read_table(path, ["tags", "predicted_tags"]))
+            return cls(texts, mean_of_each(gold == predicted, tagged), tagging=True)
+        rows = read_table(path, ["label", "predicted"])
+        return cls(texts, (rows["label"] == rows["predicted"]).to_numpy(), tagging=False)
 
 
 def paired(first: Decided, second: Decided) -> Pairing:
-    """Compare two runs by decisions that are already in memory."""
+    """Compare two runs' decisions by McNemar's exact test on texts, or by Wilcoxon's test on the sentences of taggers."""
     same = first.texts.same_as(second.texts)
     if not same or first.rightly is None or second.rightly is None:
         return Pairing(same)
     tagging = first.tagging or second.tagging
     test = signed_rank if tagging else mcnemar
-    return Pairing(same, len(first.rightly), tagging, test(first.rightly.to_numpy(), second.rightly.to_numpy()))
-
-
-def rightly(run: RunFolder) -> pd.Series:
-    """Return for each text, by id, whether its decision is right; for a tagger, the share of its tokens with the right tag."""
-    path = table_of(run)
-    if path is None:
-        return pd.Series(dtype=bool)
-    if path.stem != TAGGED:
-        rows = read_table(path, ["id", "label", "predicted"]).set_index("id")
-        return rows["label"] == rows["predicted"]
-    rows = read_table(path, ["id", "tags", "predicted_tags"])
-    gold, predicted, tagged = tagged_tokens(rows)
-    return pd.Series(mean_of_each(gold == predicted, tagged), rows["id"])
+    return Pairing(same, len(first.rightly), tagging, test(first.rightly, second.rightly))
 
 
 def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations, islice
+from itertools import combinations, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,9 @@ def settings_apart(settings: Sequence[Setting]) -> Differing:
         alike.setdefault(tuple(_choices(setting).values()), []).append(setting)
     found: Differing = {}
     for several in alike.values():
-        for name, values in _differing([_options(setting) for setting in several]).items():
+        configured = [setting.any_run.settings() for setting in several]
+        options = [identity(each) | {"experiments": each.get("experiments"), "run": {}} for each in configured]
+        for name, values in _differing([dict(_flat(each)) for each in options]).items():
             if not (name.startswith(MEASURED) and NOT_SET in values):
                 found[name] = list(dict.fromkeys([*found.get(name, []), *values]))
     return found
@@ -99,13 +101,6 @@ def _choices(setting: Setting) -> dict[str, str]:
     run = setting.any_run.settings().get("run") or {}
     depends = identity_of(setting.any_run).dependent
     return {word: str(run.get(name, NOT_SET)) for name, word in CHOICES.items()} | {DEPENDS: depends or "no"}
-
-
-def _options(setting: Setting) -> dict[str, str]:
-    settings = setting.any_run.settings()
-    rest = identity(settings) | {"experiments": settings.get("experiments")}
-    rest.pop("run", None)  # the choices compare it
-    return dict(_flat(rest))
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -160,29 +155,21 @@ def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[DifferingNum
 
 
 def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
-    found = {setting.name: interval_of(setting, key, len(settings)) for setting in settings}
+    """Return the interval over seeds by setting, or over texts if a setting has one seed; wider if there are more settings."""
+    found = {}
+    for setting in settings:
+        if len(setting.summaries) == 1:
+            (summary,) = setting.summaries.values()
+            found[setting.name] = over_texts(summary, key, len(settings))
+        elif (over := setting.over_seeds(key)) is not None:
+            found[setting.name] = over_seeds(over, len(settings))
     return {name: interval for name, interval in found.items() if interval is not None}
-
-
-def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
-    """Return a number's interval over seeds, or over texts if there is one seed; wider if more settings are compared."""
-    if len(setting.summaries) == 1:
-        return over_texts(next(iter(setting.summaries.values())), key, compared)
-    over = setting.over_seeds(key)
-    return None if over is None else over_seeds(over, compared)
 
 
 def conclusions(
     settings: Sequence[Setting], keys: Sequence[str], decided: Sequence[Decision], same_texts: bool
 ) -> list[Conclusion]:
-    """Return the conclusions on settings, numbers and decisions.
-
-    Args:
-        settings: the result of ``settings_of``.
-        keys: the keys of the numbers.
-        decided: the result of ``decisions``.
-        same_texts: whether all settings were tested on the same texts, as far as is known; if not, no numbers are compared.
-    """
+    """Return the conclusions on settings, on numbers unless they are over different texts, and on decisions."""
     if len(settings) == 1:
         return [Conclusion(f"This is one setting with {len(settings[0].runs)} seeds.", "Nothing but the seed differs.")]
     return [
@@ -300,14 +287,9 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
 
 def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:
     groups = []
-    for experiment in dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)]):
-        rows = [
-            {"name": described()[key].title, "cells": [_mean(each, key) for each in settings]}
-            for key in keys
-            if key.split("/")[0] == experiment
-        ]
-        if rows:
-            groups.append({"experiment": experiment, "question": QUESTIONS.get(experiment, ""), "rows": rows})
+    for experiment, several in groupby(keys, lambda key: key.split("/")[0]):
+        rows = [{"name": described()[key].title, "cells": [_mean(each, key) for each in settings]} for key in several]
+        groups.append({"experiment": experiment, "question": QUESTIONS[experiment], "rows": rows})
     return groups
 
 

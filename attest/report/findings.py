@@ -17,7 +17,7 @@ from attest.experiments.spec import Means
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, Verdict, needed
 from attest.report.answer import answered, error, error_and_estimate, needing, reasons, told, unanswerable
 from attest.report.answer import sentence as sentence_of
-from attest.report.collection import Pairing, pairing
+from attest.report.collection import Decided, Pairing, paired
 from attest.report.controls import Baseline, Controls, baseline, sentence
 from attest.report.measured import Group, Line, measured
 from attest.report.readings import (
@@ -229,7 +229,7 @@ class Findings:
     def answers(self) -> dict[str, str]:
         """Return one sentence for each experiment that ran, by id."""
         twin = self.controls.uniform_run
-        pair = None if twin is None else pairing(self.folder, twin)
+        pair = None if twin is None else paired(Decided.by(self.folder), Decided.by(twin))
         said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
         readings = self.table("E15")
         survived = None if readings is None else survival_sentence(readings)

@@ -57,24 +57,14 @@ class Conclusion:
 
 
 @dataclass(frozen=True)
-class LinkedRow:
-    """A table row whose cells are strings, and whose first cell may link to a page."""
-
-    cells: list[str]
-    link: str | None
-
-
-@dataclass(frozen=True)
 class LinkedTable:
-    """A table with a header and groups of rows; a group may be headed by an experiment and its question."""
+    """A table with a header and groups of rows.
+
+    A group has an experiment and its question, which may be empty, and rows. A row has cells, and a link of its first cell.
+    """
 
     header: list[str]
-    groups: list[tuple[str, str, list[LinkedRow]]]
-
-    @property
-    def is_long(self) -> bool:
-        """Return whether the table is so long that it scrolls within the page."""
-        return sum(len(rows) for _, _, rows in self.groups) > LONG
+    groups: list[tuple[str, str, list[tuple[list[str], str | None]]]]
 
 
 @dataclass(frozen=True)
@@ -90,9 +80,7 @@ class Page:
         """Write the page into a file, and return its conclusions and tables as text for a terminal."""
         tables = {name: related_table(rows, path) for name, rows in self.tables.items() if len(rows)}
         figures = embedded(as_svg(self.figures))
-        write_text(
-            path, render("related.html", title=self.title, tables=tables, figures=figures, conclusions=self.conclusions)
-        )
+        write_text(path, render("related.html", page=self, tables=tables, figures=figures, long=LONG))
         return as_text(tables, self.conclusions, shutil.get_terminal_size((PAGE, 1)).columns)
 
 
@@ -106,7 +94,7 @@ def related_table(rows: pd.DataFrame, page: Path) -> LinkedTable:
     experiments = rows[EXPERIMENT] if EXPERIMENT in rows else [""] * len(rows)
     reports = rows[REPORT] if REPORT in rows else [None] * len(rows)
     cells = ([_cell(str(name), row[place]) for place, name in enumerate(shown)] for row in shown.itertuples(index=False))
-    linked = [LinkedRow(each, link_between(page, report)) for each, report in zip(cells, reports, strict=True)]
+    linked = [(each, link_between(page, report)) for each, report in zip(cells, reports, strict=True)]
     groups = groupby(zip(experiments, linked, strict=True), key=lambda pair: pair[0])
     named = [(name, QUESTIONS.get(name, ""), [row for _, row in pairs]) for name, pairs in groups]
     return LinkedTable([HEADINGS.get(str(name), str(name)) for name in shown], named)
@@ -154,7 +142,7 @@ def as_text(tables: Mapping[str, LinkedTable], conclusions: Sequence[Conclusion]
 
 
 def _lines(name: str, table: LinkedTable) -> Iterator[str]:
-    cells = [row.cells for _, _, rows in table.groups for row in rows]
+    cells = [row for _, _, rows in table.groups for row, _ in rows]
     longest = [max(map(len, column)) for column in zip(*cells, strict=True)]
     heads = [
         textwrap.wrap(head, max(NARROW, size), break_long_words=False)
@@ -173,7 +161,7 @@ def _lines(name: str, table: LinkedTable) -> Iterator[str]:
     for experiment, question, rows in table.groups:
         if question:
             yield f"{experiment}{GAP}{question}"
-        yield from (line(row.cells) for row in rows)
+        yield from (line(row) for row, _ in rows)
 
 
 def scores_of(run: RunFolder) -> dict[str, float]:

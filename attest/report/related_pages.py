@@ -2,7 +2,7 @@
 ROAR.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -54,18 +54,16 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
     write_json(folder.summary, {"version": 1, "rows": rows} | measured)
 
     decided, ours = {name: Decided.by(run) for _, name, run in found}, Decided.by(base)
-    guides = guides_compared([*decided])
+    guides = guides_compared(decided)
     of_use = None if guides is None else paired(*(decided[name] for name in guides))
-    figures = []
-    if "E5" in evidence:
-        figure = Illustration(
-            "E5/jsd_by_max_attention",
-            "E5  How far apart are seeds?",
-            "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
-            "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
-            partial(divergence_violins, evidence["E5"], Findings(base).class_names),
-        )
-        figures.append(figure)
+    figure = Illustration(
+        "E5/jsd_by_max_attention",
+        "E5  How far apart are seeds?",
+        "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
+        "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
+        lambda: divergence_violins(evidence["E5"], Findings(base).class_names),
+    )
+    figures = [figure] if "E5" in evidence else []
     reports = [run.report for run in (base, *(run for _, _, run in found))]
     tables = {"Scores, and distance to the base": pd.DataFrame(rows).assign(**{REPORT: reports})}
     said = conclusions(rows, {name: paired(ours, theirs) for name, theirs in decided.items()}, of_use)
@@ -89,7 +87,7 @@ def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.D
     return joined.assign(**{f"{column}/{name}": rows[column] for name, rows in compared.items() for column in columns})
 
 
-def guides_compared(names: Sequence[str]) -> tuple[str, str] | None:
+def guides_compared(names: Collection[str]) -> tuple[str, str] | None:
     """Return the names of the two controls that show whether the base's attention is useful; None if one is missing."""
     uniform = next((name for name in (BY_UNIFORM, UNIFORM) if name in names), None)
     return (BY_BASE, uniform) if uniform is not None and BY_BASE in names else None
@@ -237,11 +235,9 @@ class LambdaSweep:
         """Return two conclusions: on the smallest λ and the largest, and on adversaries and models of other seeds."""
         moves = f"the adversaries' attention {FARTHER[self._change(self.gained)]} the base's"
         pay = FARTHER[self._change(self.cost)].replace("moves", "move").replace("comes", "come")
+        grows = f"As λ grows from {plain(self._lambdas[0])} to {plain(self._lambdas[-1])}"
         return [
-            Conclusion(
-                f"As λ grows from {plain(self._lambdas[0])} to {plain(self._lambdas[-1])}, {moves}.",
-                f"{self._from_to(self.gained)}.",
-            ),
+            Conclusion(f"{grows}, {moves}.", f"{self._from_to(self.gained)}."),
             Conclusion(f"Their predictions {pay} the base's.", f"{self._from_to(self.cost)}{self._accuracy()}."),
             *self._beyond_seeds(),
             self._bend(),

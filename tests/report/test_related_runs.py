@@ -54,7 +54,7 @@ def test_rows_stand_under_their_question_and_lead_to_their_reports(tmp_path):
         ("", "", 1),
         ("E5", "How far apart is attention when only the seed differs?", 2),
     ]
-    assert [row.link for _, _, rows in table.groups for row in rows] == ["../runs/report.html", None, None]
+    assert [link for _, _, rows in table.groups for _, link in rows] == ["../runs/report.html", None, None]
 
 
 def test_columns_without_any_value_are_left_out(tmp_path):
