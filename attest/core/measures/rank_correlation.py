@@ -10,10 +10,7 @@ import torch
 from torch import Tensor
 
 from attest.core.measures.inversions import dense_ranks, dense_ranks_of_sorted, inversions
-from attest.core.memory import CACHE, PIECE, by_rows, sort_rows
-
-ALL_PAIRS_UP_TO = 48
-"""Longest texts whose pairs are all compared; on a CPU Knight's method takes over in speed at about this length."""
+from attest.core.memory import by_rows, sort_rows
 
 
 class KendallTau(NamedTuple):
@@ -67,18 +64,7 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
     Returns:
         float64 ``(B, K)``.
     """
-    if mask.shape[-1] > ALL_PAIRS_UP_TO:
-        return torch.stack([kendall_tau_b(x, y, mask).tau for y in others.unbind(dim=1)], dim=-1)
-
-    def correlate(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-        signs = _signs(torch.cat([x.unsqueeze(1), others], dim=1), mask.unsqueeze(1)).flatten(-2)
-        balance = (signs @ signs.mT).double()
-        untied = balance.diagonal(dim1=-2, dim2=-1)
-        return balance[:, 0, 1:] / (untied[:, :1] * untied[:, 1:]).sqrt()  # constant scores divide by zero: NaN
-
-    row = 4 * x.element_size() * len(others[0]) * mask.shape[-1] ** 2
-    undefined = ((x.unsqueeze(1).isnan() | others.isnan()) & mask.unsqueeze(1)).any(dim=-1)
-    return by_rows(correlate, row, x, others, mask, budget=CACHE).clamp(-1, 1).masked_fill(undefined, torch.nan)
+    return torch.stack([kendall_tau_b(x, y, mask).tau for y in others.unbind(dim=1)], dim=-1)
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:
@@ -127,52 +113,22 @@ class _Pairs(NamedTuple):
 
 
 def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
-    pairwise = mask.shape[-1] <= ALL_PAIRS_UP_TO
-
-    def count(x: Tensor, y: Tensor, mask: Tensor) -> Tensor:
-        scores_2BT = torch.stack([x, y])
-        untied, balance, ties_2BT = (_all_pairs if pairwise else _knight)(scores_2BT, mask)
-        n = mask.sum(dim=-1).double()
-        tied_x, tied_y = ties_2BT.sum(dim=-1) / 2
-        return torch.stack([n * (n - 1) / 2, tied_x, tied_y, untied, balance, _null_variance(n, ties_2BT)], dim=-1)
-
-    row = 6 * x.element_size() * mask.shape[-1] ** (2 if pairwise else 1)
-    return _Pairs(*by_rows(count, row, x, y, mask, budget=CACHE if pairwise else PIECE).unbind(dim=-1))
+    return _Pairs(*by_rows(_count, 6 * x.element_size() * mask.shape[-1], x, y, mask).unbind(dim=-1))
 
 
-def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Count the token pairs by comparing all of them, which is fastest for short texts.
-
-    Returns:
-        The pairs tied in neither score, and concordant minus discordant pairs, float64 ``(B,)``; how many other tokens share
-        each token's score (0 outside the mask), float64 ``(2, B, T)``.
-    """
-    sign_2BTT = _signs(scores_2BT, mask)
-    agree_BTT = sign_2BTT[0] * sign_2BTT[1]
-    balance, untied = (each.flatten(1).sum(dim=-1).double() / 2 for each in (agree_BTT, agree_BTT.abs()))
-    others = mask.sum(dim=-1, keepdim=True) - 1 - sign_2BTT.abs_().sum(dim=-1)
-    return untied, balance, (others * mask).double()
-
-
-def _signs(scores: Tensor, mask: Tensor) -> Tensor:
-    """Return whether each token's score is above (1) or below (-1) the score of each other token, ``(..., T, T)``."""
-    ranked = scores.masked_fill(~mask, torch.nan)
-    return (ranked.unsqueeze(-1) - ranked.unsqueeze(-2)).sign_()  # NaN, of padding and of equal infinities, has the sign 0
-
-
-def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Count the token pairs by Knight's method (1966): sort by x, then count the inversions of y."""
-    size = mask.shape[-1]
-    ranks_x, ranks_y = (_ranks(scores, mask) for scores in scores_2BT)
+def _count(x: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+    """Count the token pairs by Knight's method (1966), ``(B, 6)`` as in ``_Pairs``: sort by x, then count inversions of y."""
+    size, n = mask.shape[-1], mask.sum(dim=-1)
+    ranks_x, ranks_y = (_ranks(scores, mask) for scores in (x, y))
     joint = sort_rows(ranks_x * size + ranks_y)
-    n = mask.sum(dim=-1)
     first_n = torch.arange(size, device=mask.device) < n.unsqueeze(-1)
     ties_2BT = torch.stack([_others(ranks_x, mask), _others(ranks_y, mask)])
     tied_x, tied_y = ties_2BT.sum(dim=-1) / 2
     tied_both = _others(dense_ranks_of_sorted(joint), first_n).sum(dim=-1) / 2
-    discordant = inversions(joint % size).double()
-    untied = n * (n - 1) / 2 - tied_x - tied_y + tied_both
-    return untied, untied - 2 * discordant, ties_2BT
+    pairs = n.double() * (n - 1) / 2
+    untied = pairs - tied_x - tied_y + tied_both
+    balance = untied - 2 * inversions(joint % size).double()
+    return torch.stack([pairs, tied_x, tied_y, untied, balance, _null_variance(n.double(), ties_2BT)], dim=-1)
 
 
 def _ranks(scores: Tensor, mask: Tensor) -> Tensor:

@@ -12,10 +12,9 @@ from scipy import stats
 
 from attest.core.measures import critical_tau, kendall_tau_b, kendall_top_k, tau_b
 from attest.core.measures.inversions import PAIRWISE_UP_TO, _bitwise, _pairwise, dense_ranks, inversions
-from attest.core.measures.rank_correlation import ALL_PAIRS_UP_TO, _all_pairs, _knight
 
-SHORT = (1, 3, 4, 7, 20, ALL_PAIRS_UP_TO)  # scipy divides by zero at 2
-LONG = (*SHORT, ALL_PAIRS_UP_TO + 1, 150, PAIRWISE_UP_TO)
+SHORT = (1, 3, 4, 7, 20, 48)  # scipy divides by zero at 2
+LONG = (*SHORT, 49, 150, PAIRWISE_UP_TO)
 LONGEST = (*LONG, PAIRWISE_UP_TO + 1)
 
 
@@ -62,7 +61,7 @@ def share_in_the_same_order(x, y):
     return sum(alike) / len(alike) if alike else np.nan
 
 
-@pytest.mark.parametrize("lengths", [SHORT, (*SHORT, ALL_PAIRS_UP_TO + 1, 90)])
+@pytest.mark.parametrize("lengths", [SHORT, (*SHORT, 49, 90)])
 @pytest.mark.parametrize("levels", [1, 2, 5, 1000])
 def test_the_concordant_share_equals_a_plain_loop(levels, lengths):
     generator = np.random.default_rng(levels)
@@ -98,16 +97,6 @@ def test_any_mask_selects_the_tokens_to_rank():
     for row in range(4):
         theirs = stats.kendalltau(x[row][mask[row]], y[row][mask[row]]).statistic
         np.testing.assert_allclose(taus[row], theirs, atol=1e-12)
-
-
-def test_all_pairs_and_knight_count_alike():
-    """Ties, infinities of both signs and tokens outside the mask included."""
-    generator = torch.Generator().manual_seed(1)
-    scores = torch.randn(2, 40, ALL_PAIRS_UP_TO, generator=generator).round(decimals=1)
-    scores = torch.where(scores.abs() > 1.5, scores.sign() * torch.inf, scores)
-    mask = torch.rand(40, ALL_PAIRS_UP_TO, generator=generator) < 0.7
-    for ours, knights in zip(_all_pairs(scores, mask), _knight(scores, mask), strict=True):
-        assert torch.equal(ours, knights)
 
 
 def test_undefined_is_nan():
