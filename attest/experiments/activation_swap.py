@@ -8,21 +8,7 @@ from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.numbers import number, percent
 from attest.experiments.sink import SPARED, columns_of_decoders, spared
-from attest.experiments.spec import (
-    MOVES,
-    NATS,
-    NO_DECISION,
-    SHARE,
-    TVD_MOVES,
-    Column,
-    Means,
-    Measure,
-    OfNumbers,
-    Row,
-    Spec,
-    TokenWeights,
-    moved,
-)
+from attest.experiments.spec import MOVES, Column, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, rightly
 
 SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
@@ -118,11 +104,11 @@ def _movement(name: str, label: str) -> Measure:
 
 
 SWAPPED = (
-    Column("correct_<projection>", SHARE, "whether the decision under this projection is right", unit="0 or 1", type="bool"),
-    Column("tvd_<projection>", SHARE, "how far (TVD) the prediction moves under this projection"),
+    Column.yes_or_no("correct_<projection>", "whether the decision under this projection is right", type="bool"),
+    Column.share("tvd_<projection>", "how far (TVD) the prediction moves under this projection"),
 )
 
-MOVED = (moved(SWAPPED[1]),)
+MOVED = (SWAPPED[1].moved(),)
 
 SPEC = Spec(
     id="E8",
@@ -134,15 +120,15 @@ SPEC = Spec(
     about_columns="If texts have no labels, `kept_<projection>`, whether the decision stays, replaces `correct` and "
     "`correct_<projection>`.",
     columns=(
-        Column("correct", SHARE, "whether the model with its own projection decides rightly", unit="0 or 1", type="bool"),
-        Column("support", SHARE, "share of tokens with a weight above 0"),
+        Column.yes_or_no("correct", "whether the model with its own projection decides rightly", type="bool"),
+        Column.share("support", "share of tokens with a weight above 0"),
         *SWAPPED,
         *columns_of_decoders(SWAPPED, SPARED),
         *MOVED,
         *columns_of_decoders(MOVED, SPARED),
-        Column("jsd_<projection>", NATS, "how far (JSD) attention moves under this projection", unit="nats"),
-        Column("support_<projection>", SHARE, "share of tokens with a weight above 0 under this projection"),
-        Column("attention_<projection>", SHARE, "attention under this projection", unit="sums to 1", type="list of float"),
+        Column.nats("jsd_<projection>", "how far (JSD) attention moves under this projection"),
+        Column.share("support_<projection>", "share of tokens with a weight above 0 under this projection"),
+        Column.share("attention_<projection>", "attention under this projection", unit="sums to 1", type="list of float"),
     ),
     measures=(
         *(_accuracy(name, label) for name, label in NAMES.items()),
@@ -168,5 +154,5 @@ SPEC = Spec(
     answer=_answer,
     weights=tuple(_swapped(name, label) for name, label in NAMES.items()),
     run=activation_swap,
-    of_numbers=OfNumbers(f"columns say how far the number moves, {MOVES}, and nothing is decided", (TVD_MOVES, NO_DECISION)),
+    of_numbers=OfNumbers.moves("and nothing is decided"),
 )

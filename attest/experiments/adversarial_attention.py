@@ -9,7 +9,7 @@ from attest.core.measures import probabilities, total_variation
 from attest.core.measures.numbers import number, percent
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
-from attest.experiments.spec import LN2, NATS, SHARE, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
+from attest.experiments.spec import LN2, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, skips_long_texts
 
 
@@ -91,42 +91,34 @@ SPEC = Spec(
     about="states",
     cost="quadratic in T for the exact answer; 500 gradient steps for the search",
     columns=(
-        Column("jsd_search", NATS, "largest JSD to attention that the search found with TVD ≤ 0.01", unit="nats"),
-        Column(
-            "jsd_search_filter",
-            NATS,
-            "largest JSD that the search found with TVD ≤ 0.05, as in the published code",
-            unit="nats",
-        ),
-        Column("jsd_exact", NATS, "two classes and a linear decoder only: largest JSD with TVD ≤ 0.01, exactly", unit="nats"),
-        Column("jsd_exact_filter", NATS, "largest JSD with TVD ≤ 0.05, exactly", unit="nats"),
-        Column("tvd_exact", SHARE, "how far the prediction moves under `adversary`"),
-        Column("adversary", SHARE, "the attention whose JSD is `jsd_exact`", unit="sums to 1", type="list of float"),
-        Column("max_attention", SHARE, "the largest weight"),
+        Column.nats("jsd_search", "largest JSD to attention that the search found with TVD ≤ 0.01"),
+        Column.nats("jsd_search_filter", "largest JSD that the search found with TVD ≤ 0.05, as in the published code"),
+        Column.nats("jsd_exact", "two classes and a linear decoder only: largest JSD with TVD ≤ 0.01, exactly"),
+        Column.nats("jsd_exact_filter", "largest JSD with TVD ≤ 0.05, exactly"),
+        Column.share("tvd_exact", "how far the prediction moves under `adversary`"),
+        Column.share("adversary", "the attention whose JSD is `jsd_exact`", unit="sums to 1", type="list of float"),
+        Column.share("max_attention", "the largest weight"),
     ),
     measures=(
-        Measure(
+        Measure.high(
             "jsd_exact",
             "ε-max JSD, exact",
             "The largest Jensen-Shannon divergence of an attention that moves the prediction by at most 0.01, from 0 to "
             "ln 2 = 0.693. Large: the prediction does not determine the attention.",
             "Training may never find the other attention, and the model's attention may still be right.",
-            suspicious="high",
             short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
         ),
-        Measure(
+        Measure.high(
             "jsd_search",
             "ε-max JSD, by search",
             "The largest divergence that a gradient search with five starts finds; the exact answer is never smaller.",
             "A small value may mean that the search failed, not that there is no such attention.",
-            suspicious="high",
         ),
-        Measure(
+        Measure.high(
             "jsd_search_filter",
             "ε-max JSD, found by search with ε = 0.05",
             "The largest divergence that the search finds if the prediction may move by 0.05, as in the published code.",
             "The limit of 0.05 is looser than 0.01, so the value may exceed the exact answer.",
-            suspicious="high",
         ),
     ),
     answer=_answer,

@@ -7,12 +7,10 @@ has the loss of E7. (Wiegreffe & Pinter 2019; Meister et al. 2021; Yang.)
 
 from dataclasses import replace
 
-from attest.experiments.spec import AT_LEAST_0, NATS, SHARE, Column, Measure, Spec
+from attest.experiments.spec import Column, Measure, Spec
 
-TVD = Column("tvd", SHARE, "TVD of the run's prediction from the base's")
-SAME = Column(
-    "same", SHARE, "whether run and base decide alike; for taggers the share of such tokens", unit="0 or 1", type="bool"
-)
+TVD = Column.share("tvd", "TVD of the run's prediction from the base's")
+SAME = Column.yes_or_no("same", "whether run and base decide alike; for taggers the share of such tokens", type="bool")
 DECISIONS = Measure(
     "same",
     "decisions as the base's",
@@ -45,23 +43,21 @@ SEEDS = Spec(
         "and their means over seeds, such as `jsd`."
     ),
     columns=(
-        Column("jsd", NATS, "JSD between the attention of this seed and of other seeds", unit="nats"),
-        Column("jsd_matched", NATS, "taggers only: JSD with each head compared with its match in the other seed", unit="nats"),
+        Column.nats("jsd", "JSD between the attention of this seed and of other seeds"),
+        Column.nats("jsd_matched", "taggers only: JSD with each head compared with its match in the other seed"),
     ),
     measures=(
-        Measure(
+        Measure.high(
             "jsd",
             "JSD between seeds",
             "How far apart (JSD) attention is when only the seed differs: the noise in every other difference.",
             ONLY_STABLE,
-            suspicious="high",
         ),
-        Measure(
+        Measure.high(
             "jsd_matched",
             "JSD between seeds, heads matched",
             "The same JSD, with each head compared with its match in the other seed: heads of a layer have no order.",
             ONLY_STABLE,
-            suspicious="high",
         ),
     ),
 )
@@ -102,33 +98,30 @@ ADVERSARIES = Spec(
     columns=(
         TVD,
         SAME,
-        Column("jsd", NATS, "JSD between the run's attention and the base's", unit="nats"),
-        Column("kl", AT_LEAST_0, "KL from the run's attention to the base's; undefined where the base's is 0", unit="nats"),
-        Column("max_attention", SHARE, "the base's largest weight"),
-        Column("jsd_matched", NATS, "taggers only: JSD with each head compared with its match in the base", unit="nats"),
-        Column("nll", AT_LEAST_0, "taggers only: negative log-likelihood of the tags that the base predicts", unit="nats"),
+        Column.nats("jsd", "JSD between the run's attention and the base's"),
+        Column.at_least_0("kl", "KL from the run's attention to the base's; undefined where the base's is 0", unit="nats"),
+        Column.share("max_attention", "the base's largest weight"),
+        Column.nats("jsd_matched", "taggers only: JSD with each head compared with its match in the base"),
+        Column.at_least_0("nll", "taggers only: negative log-likelihood of the tags that the base predicts", unit="nats"),
     ),
     measures=(
-        Measure(
+        Measure.high(
             "jsd",
             "JSD to the base's attention",
             "How differently (JSD) the adversary attends, although it is trained to predict as its base does; at most ln 2.",
             "Another seed has a JSD too (E5): only what exceeds that JSD is due to the adversary.",
-            suspicious="high",
         ),
-        Measure(
+        Measure.high(
             "jsd_matched",
             "JSD to the base's attention, heads matched",
             "The same JSD, with each head compared with its match in the base.",
             "The plain JSD grows if two heads change places, although the model then computes the same.",
-            suspicious="high",
         ),
-        Measure(
+        Measure.high(
             "kl",
             "KL to the base's attention",
             "The Kullback-Leibler divergence of attention from the adversary to the base.",
             "KL has no upper bound, and single tokens without attention dominate it.",
-            suspicious="high",
         ),
         Measure(
             "tvd",

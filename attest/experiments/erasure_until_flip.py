@@ -16,7 +16,7 @@ from attest.core.measures import probabilities
 from attest.core.measures.numbers import percent
 from attest.core.randomness import random_order
 from attest.experiments.erasure.outcomes import left_after_each
-from attest.experiments.spec import AT_LEAST_0, SHARE, Column, Drawing, Means, Measure, Spec
+from attest.experiments.spec import Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation, cached_per_batch
 
 
@@ -161,15 +161,12 @@ SPEC = Spec(
     about="states",
     cost="T log T if the decoder is linear, else one decoding for each weight",
     columns=(
-        Column("fraction_<order>", SHARE, "weights set to zero until the decision flips, as a share of the tokens"),
-        Column("fraction_common_<order>", SHARE, "`fraction_<order>` only for texts whose decision flips in every order"),
-        Column("flips_in_every_order", SHARE, "whether the decision flips in every order, also the random one", unit="0 or 1"),
-        Column("fraction_support_<order>", SHARE, "non-zero weights set to zero, as a share of all non-zero weights"),
-        Column(
-            "excess_<order>",
-            AT_LEAST_0,
-            "non-zero weights set to zero, minus those in the smallest set that flips",
-            unit="tokens",
+        Column.share("fraction_<order>", "weights set to zero until the decision flips, as a share of the tokens"),
+        Column.share("fraction_common_<order>", "`fraction_<order>` only for texts whose decision flips in every order"),
+        Column.yes_or_no("flips_in_every_order", "whether the decision flips in every order, also the random one"),
+        Column.share("fraction_support_<order>", "non-zero weights set to zero, as a share of all non-zero weights"),
+        Column.at_least_0(
+            "excess_<order>", "non-zero weights set to zero, minus those in the smallest set that flips", unit="tokens"
         ),
     ),
     measures=(
@@ -179,12 +176,11 @@ SPEC = Spec(
             "Share of texts whose decision flips in every order of erasure. The next two rows are means over these texts.",
             "The model is surest of texts that never flip, and the next rows leave these texts out.",
         ),
-        Measure(
+        Measure.high(
             "fraction_common_attention",
             "erased by attention until the flip",
             "Share of weights that are erased, largest first, until the decision flips; texts that flip in all orders.",
             "Erased weights leave the hidden states unchanged: neighbours still contain what the tokens told them.",
-            suspicious="high",
             beside=("in random order, on the same texts", "fraction_common_random"),
         ),
         Measure(
@@ -193,12 +189,11 @@ SPEC = Spec(
             "Share of the weights in the smallest set that flips the decision, exactly, over texts that flip in every order.",
             "The smallest set is enough to change the decision; it need not be what the model used.",
         ),
-        Measure(
+        Measure.high(
             "fraction_attention",
             "erased by attention, where that flips",
             "Share of weights that are erased, largest first, until the decision flips; texts that flip in this order.",
             "Do not compare it with the share of another order, whose mean is over other texts.",
-            suspicious="high",
             short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
             replaced_by="fraction_common_attention",
         ),

@@ -14,29 +14,8 @@ from attest.experiments.importance import (
     leave_one_out_hidden_renormalised,
     leave_one_out_inputs,
 )
-from attest.experiments.sink import (
-    LEFT_OUT,
-    WITHOUT,
-    columns_of_decoders,
-    left_out,
-    parks_attention,
-    shows_sinks,
-    tokens_that_are_sinks,
-)
-from attest.experiments.spec import (
-    AT_LEAST_0,
-    CORRELATION,
-    MOVES,
-    SHARE,
-    Column,
-    Drawing,
-    Means,
-    Measure,
-    OfNumbers,
-    Row,
-    Spec,
-    TokenWeights,
-)
+from attest.experiments.sink import LEFT_OUT, WITHOUT, columns_of_decoders, has_sinks, left_out, tokens_that_are_sinks
+from attest.experiments.spec import MOVES, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words
 from attest.models.observation import Observation
 
@@ -85,7 +64,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
     if leave_one_out:
         between = {"gradient_and_leave_one_out": (ranked["gradient_inputs"], ranked["leave_one_out_inputs"])}
     columns |= _agreement(between, observation.ranked)
-    if parks_attention(observation.network) and shows_sinks(observation.network):
+    if has_sinks(observation.network):
         columns |= _agreement(pairs | between, observation.ranked & ~tokens_that_are_sinks(observation), WITHOUT)
     if observation.words is None:
         return columns
@@ -182,35 +161,31 @@ def _importance(name: str, title: str, in_detail: bool = False) -> TokenWeights:
 
 BETWEEN = ("gradient × input with leave-one-out", "tau_gradient_and_leave_one_out")
 CONCORDANT_BETWEEN = (BETWEEN[0], "concordant_gradient_and_leave_one_out")
-TAU_GRADIENT = Measure(
+TAU_GRADIENT = Measure.low(
     "tau_gradient_inputs",
     "τ-b of attention and gradient × input",
     "Do attention and |⟨∂ŷ/∂e, e⟩|, with attention held constant, rank the tokens alike? 1: the same ranking; 0: no "
     "relation. A high value supports reading attention as importance; a low value alone does not refute it.",
     "Gradients are one measure of importance, not the truth.",
-    suspicious="low",
     beside=BETWEEN,
     short=("τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
 )
 
-TAU_LEAVE_ONE_OUT = Measure(
+TAU_LEAVE_ONE_OUT = Measure.low(
     "tau_leave_one_out_inputs",
     "τ-b of attention and leave-one-out",
     "Do attention and leave-one-out, how far the prediction moves without each token, rank the tokens alike?",
     "The model was not trained on shortened texts; of two equal tokens each can hide the other.",
-    suspicious="low",
     beside=BETWEEN,
     short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
 )
 
 AGREEMENT = (
-    Column("tau_<importance>", CORRELATION, "Kendall's τ-b of attention and this importance"),
-    Column("concordant_<importance>", SHARE, "share of token pairs without ties that both order alike; 0.5 by chance"),
-    Column("tau_gradient_and_leave_one_out", CORRELATION, "τ-b of gradient × input and leave-one-out of inputs"),
-    Column(
-        "concordant_gradient_and_leave_one_out",
-        SHARE,
-        "share of token pairs without ties that both kinds of importance order alike",
+    Column.correlation("tau_<importance>", "Kendall's τ-b of attention and this importance"),
+    Column.share("concordant_<importance>", "share of token pairs without ties that both order alike; 0.5 by chance"),
+    Column.correlation("tau_gradient_and_leave_one_out", "τ-b of gradient × input and leave-one-out of inputs"),
+    Column.share(
+        "concordant_gradient_and_leave_one_out", "share of token pairs without ties that both kinds of importance order alike"
     ),
 )
 
@@ -225,52 +200,48 @@ SPEC = Spec(
     "attention and gradients are summed over the subwords of a word, and `leave_one_out_words` removes the whole word. No "
     "column ranks special tokens or the token at which a Transformer decides.",
     columns=(
-        Column("<importance>", AT_LEAST_0, "importance of each token", type="list of float"),
+        Column.at_least_0("<importance>", "importance of each token", type="list of float"),
         *AGREEMENT,
-        Column("significant_<importance>", SHARE, "whether `tau_<importance>` has p < 0.05", unit="0 or 1"),
-        Column("ceiling_<importance>", SHARE, "the largest absolute τ-b that ties allow"),
-        Column("ratio_<importance>", CORRELATION, "τ-b divided by its ceiling"),
-        Column("tau_support_<importance>", CORRELATION, "τ-b among the tokens that get attention"),
-        Column(
-            "tau_top_k_<importance>", CORRELATION, "agreement of the two top-k lists; k is the number of tokens with attention"
+        Column.yes_or_no("significant_<importance>", "whether `tau_<importance>` has p < 0.05"),
+        Column.share("ceiling_<importance>", "the largest absolute τ-b that ties allow"),
+        Column.correlation("ratio_<importance>", "τ-b divided by its ceiling"),
+        Column.correlation("tau_support_<importance>", "τ-b among the tokens that get attention"),
+        Column.correlation(
+            "tau_top_k_<importance>", "agreement of the two top-k lists; k is the number of tokens with attention"
         ),
-        Column("mass_<importance>", SHARE, "share of attention on tokens with at least half of the largest importance"),
-        Column("first_<importance>", SHARE, "share of important tokens among tokens within 10 % of the most attention"),
-        Column("leads_<importance>", SHARE, "share of important tokens with 1.1 times the attention of any other token"),
+        Column.share("mass_<importance>", "share of attention on tokens with at least half of the largest importance"),
+        Column.share("first_<importance>", "share of important tokens among tokens within 10 % of the most attention"),
+        Column.share("leads_<importance>", "share of important tokens with 1.1 times the attention of any other token"),
         *columns_of_decoders(AGREEMENT, LEFT_OUT),
     ),
     measures=(
         TAU_GRADIENT,
-        Measure(
+        Measure.low(
             "tau_gradient_norm_inputs",
             "τ-b of attention and gradient norm",
             "Do attention and ‖∂ŷ/∂e‖, where the gradient also flows through attention, rank the tokens alike?",
             "A gradient norm says how sensitive the prediction is, not for which class a token speaks.",
-            suspicious="low",
         ),
-        Measure(
+        Measure.low(
             "tau_gradient_norm_hidden",
             "τ-b of attention and gradient norm, hidden states",
             "Do attention and the gradient norms of hidden states rank these alike? High here and low for inputs: attention "
             "says which states matter, not which words.",
             "A hidden state has read its neighbours: it does not describe its word alone.",
-            suspicious="low",
             about="states",
         ),
         TAU_LEAVE_ONE_OUT,
-        Measure(
+        Measure.low(
             "tau_words_leave_one_out_inputs",
             "τ-b of attention and leave-one-out, words",
             "As above for whole words: attention is summed over a word's subwords, and the whole word is removed.",
             "The model was not trained on texts without one of their words.",
-            suspicious="low",
         ),
-        Measure(
+        Measure.low(
             "tau_leave_one_out_hidden",
             "τ-b of attention and leave-one-out, hidden states",
             "As above for hidden states: the model reads the whole text, and attention leaves one state out.",
             "The other states have read the whole text: they still contain what the missing state told them.",
-            suspicious="low",
             about="states",
         ),
         Measure(
@@ -279,29 +250,26 @@ SPEC = Spec(
             "How far two kinds of importance agree: attention can hardly be expected to agree more.",
             "Disagreement does not show which of the two is wrong.",
         ),
-        Measure(
+        Measure.low(
             "concordant_gradient_inputs",
             "pairs that attention and gradient × input order alike",
             "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Tokens "
             "without attention are tied, so few pairs count for sparse attention.",
             "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
-            suspicious="low",
             beside=CONCORDANT_BETWEEN,
         ),
-        Measure(
+        Measure.low(
             "concordant_leave_one_out_inputs",
             "pairs that attention and leave-one-out order alike",
             "Share of token pairs that attention and leave-one-out rank alike, ties left out; 0.5 by chance.",
             "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
-            suspicious="low",
             beside=CONCORDANT_BETWEEN,
         ),
-        Measure(
+        Measure.low(
             "mass_leave_one_out_inputs",
             "attention on the tokens without which the prediction moves",
             "Share of attention on the tokens whose removal moves the prediction at least half as far as the largest move.",
             "Undefined if no single token moves the prediction, for example if the deciding word is there twice.",
-            suspicious="low",
         ),
         Measure(
             "significant_gradient_inputs",

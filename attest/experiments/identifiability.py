@@ -8,7 +8,7 @@ from torch import Tensor
 from attest.core.measures.identifiability import agreement, column_space, effective_attention, with_ones
 from attest.core.memory import by_rows
 from attest.experiments.sink import BEFORE, spared
-from attest.experiments.spec import AT_LEAST_0, CORRELATION, NATS, SHARE, Column, Measure, OfNumbers, Spec
+from attest.experiments.spec import Column, Measure, OfNumbers, Spec
 from attest.models.layers_observed import mean_over_rows
 from attest.models.observation import Observation
 
@@ -68,29 +68,27 @@ def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Ten
 
 def _between(suffix: str, whose: str) -> tuple[Column, ...]:
     return (
-        Column(f"tau{suffix}", CORRELATION, f"{whose}τ-b of raw and effective attention"),
-        Column(f"cosine{suffix}", CORRELATION, f"{whose}cosine of raw and effective attention"),
-        Column(f"l1{suffix}", AT_LEAST_0, f"{whose}L1 distance of raw and effective attention"),
-        Column(f"jsd{suffix}", NATS, f"{whose}JSD of raw and effective attention, clipped and renormalised", unit="nats"),
+        Column.correlation(f"tau{suffix}", f"{whose}τ-b of raw and effective attention"),
+        Column.correlation(f"cosine{suffix}", f"{whose}cosine of raw and effective attention"),
+        Column.at_least_0(f"l1{suffix}", f"{whose}L1 distance of raw and effective attention"),
+        Column.nats(f"jsd{suffix}", f"{whose}JSD of raw and effective attention, clipped and renormalised"),
     )
 
 
-TRIVIAL = Measure(
+TRIVIAL = Measure.low(
     "trivial",
     "heads that determine their attention",
     "Share of heads for which no other weights give the same output, mean over texts; 0 for texts with more tokens than a "
     "head has dimensions.",
     "The share depends far more on the length of the text and the size of a head than on what the model learned.",
-    suspicious="low",
     about="layers",
 )
 
-TAU = Measure(
+TAU = Measure.low(
     "tau",
     "τ-b of raw and effective attention",
     "Do the weights rank tokens like effective attention, the part that the head's output determines?",
     "Effective attention may be negative and does not sum to 1: no model could attend like that.",
-    suspicious="low",
     about="layers",
 )
 
@@ -107,24 +105,23 @@ SPEC = Spec(
     f"to 1 {BEFORE}. A sink of a head gets 0.3 of the attention of the rows that may attend to it, and its value is at most "
     "half as long as the median of its text.",
     columns=(
-        Column("rank_<kind>", AT_LEAST_0, "rank of the matrix that maps attention to `<kind>`, the context or the prediction"),
-        Column("trivial_<kind>", SHARE, "whether only one attention gives this `<kind>`", unit="0 or 1"),
+        Column.at_least_0("rank_<kind>", "rank of the matrix that maps attention to `<kind>`, the context or the prediction"),
+        Column.yes_or_no("trivial_<kind>", "whether only one attention gives this `<kind>`"),
         *_between("_<kind>", ""),
-        Column("rank", AT_LEAST_0, "Transformers only: rank of the matrix that maps a head's attention to its output"),
-        Column("trivial", SHARE, "Transformers only: share of heads whose output only one attention gives"),
+        Column.at_least_0("rank", "Transformers only: rank of the matrix that maps a head's attention to its output"),
+        Column.share("trivial", "Transformers only: share of heads whose output only one attention gives"),
         *_between("", "Transformers only: "),
-        Column("sinks", SHARE, "Transformers only: share of heads that give much attention to a sink"),
-        Column("sinks_first", SHARE, "Transformers only: share of heads whose sink is the first token"),
-        Column("sinks_special", SHARE, "Transformers only: share of heads whose sink is another special token"),
-        Column("sinks_other", SHARE, "Transformers only: share of heads whose sink is another token"),
+        Column.share("sinks", "Transformers only: share of heads that give much attention to a sink"),
+        Column.share("sinks_first", "Transformers only: share of heads whose sink is the first token"),
+        Column.share("sinks_special", "Transformers only: share of heads whose sink is another special token"),
+        Column.share("sinks_other", "Transformers only: share of heads whose sink is another token"),
     ),
     measures=(
-        Measure(
+        Measure.low(
             "trivial_context",
             "contexts that determine their attention",
             "Share of texts for which no other weights give the same context. In other texts the attention is one of many.",
             "The share depends far more on the length of the text and the size of the states than on what the model learned.",
-            suspicious="low",
         ),
         TRIVIAL,
         TAU,

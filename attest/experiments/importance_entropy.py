@@ -14,15 +14,8 @@ from attest.core.memory import by_rows
 from attest.core.randomness import random_order
 from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.sink import (
-    LEFT_OUT,
-    columns_of_decoders,
-    left_out,
-    parks_attention,
-    shows_sinks,
-    tokens_that_are_sinks,
-)
-from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, OfNumbers, Spec
+from attest.experiments.sink import LEFT_OUT, columns_of_decoders, has_sinks, left_out, tokens_that_are_sinks
+from attest.experiments.spec import Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation, observe
 
 ACTIVATIONS = 24
@@ -52,7 +45,7 @@ def importance_entropy(
     if leave_one_out:
         spread["leave_one_out"] = leave_one_out_inputs(observation)
     columns = {f"entropy_{name}": normalised_entropy(values, observation.mask) for name, values in spread.items()}
-    if parks_attention(observation.network) and shows_sinks(observation.network):
+    if has_sinks(observation.network):
         others = observation.mask & ~tokens_that_are_sinks(observation)
         columns |= {f"entropy_{name}_without_sink": normalised_entropy(values, others) for name, values in spread.items()}
     if texts and not getattr(observation.network, "reads_in_decode", False):
@@ -110,9 +103,9 @@ ENTROPY_GRADIENT = Measure(
 )
 
 ENTROPIES = (
-    Column("entropy_gradient", SHARE, "normalised entropy of the gradient norms of inputs; 1: spread evenly"),
-    Column("entropy_attention", SHARE, "normalised entropy of attention"),
-    Column("entropy_leave_one_out", SHARE, "normalised entropy of leave-one-out of inputs"),
+    Column.share("entropy_gradient", "normalised entropy of the gradient norms of inputs; 1: spread evenly"),
+    Column.share("entropy_attention", "normalised entropy of attention"),
+    Column.share("entropy_leave_one_out", "normalised entropy of leave-one-out of inputs"),
 )
 
 SPEC = Spec(
@@ -125,17 +118,16 @@ SPEC = Spec(
     columns=(
         *ENTROPIES,
         *columns_of_decoders(ENTROPIES, LEFT_OUT),
-        Column("entropy_hidden", SHARE, "mean normalised entropy of the inputs' influence on sampled hidden states"),
+        Column.share("entropy_hidden", "mean normalised entropy of the inputs' influence on sampled hidden states"),
     ),
     measures=(
         ENTROPY_GRADIENT,
-        Measure(
+        Measure.high(
             "entropy_hidden",
             "H̃ of the influence on hidden states",
             "Normalised entropy of the inputs' influence on single hidden states, on a sample of texts. Near 1: a hidden "
             "state depends on all inputs alike.",
             "The influence is a gradient of the state's length, one of many ways to measure it.",
-            suspicious="high",
         ),
         left_out(ENTROPY_GRADIENT),
     ),

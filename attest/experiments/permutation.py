@@ -9,20 +9,7 @@ from attest.core.measures.numbers import number, percent
 from attest.core.memory import sort_rows
 from attest.core.randomness import random_permutations
 from attest.experiments.sink import SPARED, columns_of_decoders, spared
-from attest.experiments.spec import (
-    MOVES,
-    NO_DECISION,
-    SHARE,
-    TVD_MOVES,
-    Column,
-    Drawing,
-    Means,
-    Measure,
-    OfNumbers,
-    Spec,
-    moved,
-    of_movement,
-)
+from attest.experiments.spec import Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation
 
 
@@ -64,30 +51,27 @@ def _answer(mean: Means) -> str | None:
     return f"{shuffling} {number(moves)} in the average text and changes {percent(flipped)} of decisions."
 
 
-TVD_MEDIAN = Measure(
+TVD_MEDIAN = Measure.low(
     "tvd_median",
     "Δŷ under permuted attention",
     "Median total variation distance of the prediction when attention is shuffled over the tokens, 0 to 1. Near 0: "
     "the prediction does not depend on which tokens get attention.",
     "A prediction that moves does not show that attention was on the right tokens.",
-    suspicious="low",
     short=("Δŷ shuffled", "Median change of the prediction when attention is shuffled, 0 to 1 (E2)."),
 )
 
-FLIPPED = Measure(
+FLIPPED = Measure.low(
     "flipped",
     "decisions flipped",
     "Share of permutations that change the decision.",
     "A sure decision seldom flips, wherever attention lies.",
-    suspicious="low",
 )
 
-TVD_MEDIAN_DECIDING = Measure(
+TVD_MEDIAN_DECIDING = Measure.low(
     "tvd_median_deciding",
     "Δŷ, the deciding token's row permuted",
     "As “Δŷ under permuted attention”, for decoders: only the row of the token that decides is shuffled, in every layer.",
     "The other rows stay, and what the deciding token needs may have reached every token that it reads.",
-    suspicious="low",
 )
 
 FLIPPED_DECIDING = replace(
@@ -98,20 +82,20 @@ FLIPPED_DECIDING = replace(
 )
 
 PERMUTED = (
-    Column("tvd_median", SHARE, "median TVD of the prediction over random permutations of attention"),
-    Column("tvd_max", SHARE, "largest TVD of the prediction over random permutations of attention"),
-    Column("flipped", SHARE, "share of permutations that change the decision"),
-    Column("correct_permuted", SHARE, "Transformers only: share of permutations under which the decision is right"),
+    Column.share("tvd_median", "median TVD of the prediction over random permutations of attention"),
+    Column.share("tvd_max", "largest TVD of the prediction over random permutations of attention"),
+    Column.share("flipped", "share of permutations that change the decision"),
+    Column.share("correct_permuted", "Transformers only: share of permutations under which the decision is right"),
 )
 DECIDING = (
-    Column("tvd_median_deciding", SHARE, "decoders only: median TVD if only the deciding token's row is permuted"),
-    Column(
-        "flipped_deciding", SHARE, "decoders only: share of permutations of the deciding token's row that change the decision"
+    Column.share("tvd_median_deciding", "decoders only: median TVD if only the deciding token's row is permuted"),
+    Column.share(
+        "flipped_deciding", "decoders only: share of permutations of the deciding token's row that change the decision"
     ),
 )
 
-MOVED = tuple(moved(column) for column in (*PERMUTED, *DECIDING) if column.name.startswith("tvd_"))
-MOVED_MEDIAN, MOVED_MEDIAN_DECIDING = of_movement(TVD_MEDIAN), of_movement(TVD_MEDIAN_DECIDING)
+MOVED = tuple(column.moved() for column in (*PERMUTED, *DECIDING) if column.name.startswith("tvd_"))
+MOVED_MEDIAN, MOVED_MEDIAN_DECIDING = TVD_MEDIAN.moved(), TVD_MEDIAN_DECIDING.moved()
 
 SPEC = Spec(
     id="E2",
@@ -128,7 +112,7 @@ SPEC = Spec(
         *columns_of_decoders((*PERMUTED, *DECIDING), SPARED),
         *MOVED,
         *columns_of_decoders(MOVED, SPARED),
-        Column("max_attention", SHARE, "the largest weight"),
+        Column.share("max_attention", "the largest weight"),
     ),
     measures=(
         TVD_MEDIAN,
@@ -157,5 +141,5 @@ SPEC = Spec(
         ),
     ),
     run=attention_permutation,
-    of_numbers=OfNumbers(f"columns say how far the number moves, {MOVES}, and nothing flips", (TVD_MOVES, NO_DECISION)),
+    of_numbers=OfNumbers.moves("and nothing flips"),
 )

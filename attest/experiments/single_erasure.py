@@ -6,7 +6,7 @@ from torch import Tensor
 from attest.core.measures import jensen_shannon, probabilities
 from attest.core.measures.numbers import percent
 from attest.core.randomness import random_order
-from attest.experiments.spec import LN2, NATS, SHARE, Column, Drawing, Means, Measure, Spec
+from attest.experiments.spec import LN2, Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation
 
 
@@ -77,16 +77,14 @@ def _answer(mean: Means) -> str | None:
 
 def _columns(suffix: str, where: str) -> tuple[Column, ...]:
     return (
-        Column(f"js_top{suffix}", NATS, f"how far (JSD) the prediction moves without the top token{where}", unit="nats"),
-        Column(
-            f"js_random{suffix}", NATS, f"how far (JSD) the prediction moves without a random other token{where}", unit="nats"
-        ),
+        Column.nats(f"js_top{suffix}", f"how far (JSD) the prediction moves without the top token{where}"),
+        Column.nats(f"js_random{suffix}", f"how far (JSD) the prediction moves without a random other token{where}"),
         Column(f"delta_js{suffix}", (-LN2, LN2), f"`js_top{suffix}` minus `js_random{suffix}`", unit="nats"),
-        Column(f"attention_gap{suffix}", SHARE, "weight of the top token minus weight of the other token"),
-        Column(f"only_top{suffix}", SHARE, "whether only erasing the top token changes the decision", unit="0 or 1"),
-        Column(f"only_random{suffix}", SHARE, "whether only erasing the other token changes the decision", unit="0 or 1"),
-        Column(f"both{suffix}", SHARE, "whether each of the two erasures changes the decision", unit="0 or 1"),
-        Column(f"neither{suffix}", SHARE, "whether none of the two erasures changes the decision", unit="0 or 1"),
+        Column.share(f"attention_gap{suffix}", "weight of the top token minus weight of the other token"),
+        Column.yes_or_no(f"only_top{suffix}", "whether only erasing the top token changes the decision"),
+        Column.yes_or_no(f"only_random{suffix}", "whether only erasing the other token changes the decision"),
+        Column.yes_or_no(f"both{suffix}", "whether each of the two erasures changes the decision"),
+        Column.yes_or_no(f"neither{suffix}", "whether none of the two erasures changes the decision"),
     )
 
 
@@ -100,37 +98,30 @@ SPEC = Spec(
     columns=(
         *_columns("", ""),
         *_columns("_support", "; the other token has attention"),
-        Column("js_top_bias", NATS, "`js_top` if the bias decides where no weight is left (Serrano & Smith)", unit="nats"),
-        Column(
-            "flips_top_bias",
-            SHARE,
-            "whether the decision changes without the top token, as in `js_top_bias`",
-            unit="0 or 1",
-            type="bool",
+        Column.nats("js_top_bias", "`js_top` if the bias decides where no weight is left (Serrano & Smith)"),
+        Column.yes_or_no(
+            "flips_top_bias", "whether the decision changes without the top token, as in `js_top_bias`", type="bool"
         ),
     ),
     measures=(
-        Measure(
+        Measure.low(
             "only_top",
             "decisions that need the top token",
             "Share of texts whose decision changes without the most attended token, but not without a random other token.",
             "Most decisions need no single token: a small share does not show that attention is right or wrong.",
-            suspicious="low",
             beside=("a random other token", "only_random"),
         ),
-        Measure(
+        Measure.high(
             "only_random",
             "decisions that need another token",
             "Share of texts whose decision changes without a random other token, but not without the most attended token.",
             "Only one random token of each text is tried; other tokens may matter.",
-            suspicious="high",
         ),
-        Measure(
+        Measure.low(
             "delta_js",
             "ΔJS, top minus random",
             "How much further (JSD) the prediction moves without the most attended token than without a random other token.",
             "The number grows with the weight that is set to zero, whatever the token says.",
-            suspicious="low",
             short=("ΔJS", "How much further the prediction moves without the top token than without a random token (E11)."),
         ),
     ),

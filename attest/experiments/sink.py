@@ -38,6 +38,11 @@ def shows_sinks(network: object) -> bool:
     return not hasattr(network, "sides") and getattr(network, "shows_outputs", True)
 
 
+def has_sinks(network: object) -> bool:
+    """Return whether a network is a decoder in which sinks can be measured."""
+    return parks_attention(network) and shows_sinks(network)
+
+
 @torch.no_grad()
 def sinks_of(observation: LayerObservation) -> dict[str, Tensor]:
     """Return which tokens are sinks of each head, bool ``(B, N, T)``, by layer.

@@ -80,6 +80,41 @@ class Column:
         """Return whether a name is the name of the column, or follows the column's pattern."""
         return re.fullmatch(re.sub(r"<\w+>", r"\\w+", self.name), name) is not None
 
+    def moved(self, name: str = "") -> "Column":
+        """Return the column that replaces a column on probabilities for models that return one number per text."""
+        means = f"models that return one number only, in place of `{self.name}`: how far the number moves"
+        return Column.at_least_0(name or _moved(self.name), means, "σ")
+
+    @classmethod
+    def share(cls, name: str, means: str, unit: str = "", type: str = "float") -> "Column":
+        """Return a column with numbers from 0 to 1."""
+        return cls(name, SHARE, means, unit, type)
+
+    @classmethod
+    def yes_or_no(cls, name: str, means: str, type: str = "float") -> "Column":
+        """Return a column that says with 1 or 0 whether something holds for a text."""
+        return cls(name, SHARE, means, "0 or 1", type)
+
+    @classmethod
+    def correlation(cls, name: str, means: str) -> "Column":
+        """Return a column with numbers from -1 to 1."""
+        return cls(name, CORRELATION, means)
+
+    @classmethod
+    def nats(cls, name: str, means: str) -> "Column":
+        """Return a column with Jensen-Shannon divergences, from 0 to ln 2."""
+        return cls(name, NATS, means, "nats")
+
+    @classmethod
+    def at_least_0(cls, name: str, means: str, unit: str = "", type: str = "float") -> "Column":
+        """Return a column with numbers from 0 on."""
+        return cls(name, AT_LEAST_0, means, unit, type)
+
+    @classmethod
+    def unbounded(cls, name: str, means: str, unit: str = "") -> "Column":
+        """Return a column with numbers without bounds."""
+        return cls(name, ANY, means, unit)
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -106,6 +141,22 @@ class Measure:
     short: tuple[str, str] | None = None
     replaced_by: str = ""
 
+    @classmethod
+    def low(cls, column: str, title: str, means: str, misread: str = "", **others: Any) -> "Measure":
+        """Return a measure whose low values speak against reading the attention as an explanation."""
+        return cls(column, title, means, misread, suspicious="low", **others)
+
+    @classmethod
+    def high(cls, column: str, title: str, means: str, misread: str = "", **others: Any) -> "Measure":
+        """Return a measure whose high values speak against reading the attention as an explanation."""
+        return cls(column, title, means, misread, suspicious="high", **others)
+
+    def moved(self) -> "Measure":
+        """Return the measure that replaces a measure on probabilities for models that return one number per text."""
+        means = f"As “{self.title}”, for a model that returns one number: how far the number moves, {MOVES}."
+        short = self.short and (self.short[0], "How far the number moves when attention is changed, in σ.")
+        return replace(self, column=_moved(self.column), title=f"{self.title}, in σ", means=means, short=short)
+
 
 @dataclass(frozen=True)
 class OfNumbers:
@@ -119,6 +170,11 @@ class OfNumbers:
     means: str
     columns: tuple[tuple[str, str], ...] = ()
 
+    @classmethod
+    def moves(cls, end: str) -> "OfNumbers":
+        """Return the description for an experiment whose distances of predictions become movements of the number."""
+        return cls(f"columns say how far the number moves, {MOVES}, {end}", ((r"tvd_(.+)", r"moved_\1"), NO_DECISION))
+
     def named(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Rename columns for models that return one number per text, and leave out those with an empty new name."""
         named = {self._name(name): values for name, values in columns.items()}
@@ -129,23 +185,9 @@ class OfNumbers:
         return next((match.expand(called) for match, called in found if match), name)
 
 
-TVD_MOVES = (r"tvd_(.+)", r"moved_\1")
 NO_DECISION = (r"(correct|flipped)(_.+)?", "")
-"""What most experiments do there: distances of distributions become movements of the number, and no class is decided."""
+"""Leaves out the columns about decided classes."""
 MOVES = "in standard deviations of the predictions over all texts (σ)"
-
-
-def moved(column: Column, name: str = "") -> Column:
-    """Return the column that replaces a column on probabilities for models that return one number per text."""
-    means = f"models that return one number only, in place of `{column.name}`: how far the number moves"
-    return replace(column, name=name or _moved(column.name), range=AT_LEAST_0, unit="σ", means=means)
-
-
-def of_movement(measure: Measure) -> Measure:
-    """Return the measure that replaces a measure on probabilities for models that return one number per text."""
-    means = f"As “{measure.title}”, for a model that returns one number: how far the number moves, {MOVES}."
-    short = measure.short and (measure.short[0], "How far the number moves when attention is changed, in σ.")
-    return replace(measure, column=_moved(measure.column), title=f"{measure.title}, in σ", means=means, short=short)
 
 
 def _moved(name: str) -> str:

@@ -28,21 +28,7 @@ from attest.experiments.erasure.outcomes import (
 from attest.experiments.erasure.read_anew import controlled_soft_scores, soft_scores, tau_randomised
 from attest.experiments.erasure.until_clear import until_clear
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.spec import (
-    ANY,
-    AT_LEAST_0,
-    CORRELATION,
-    MOVES,
-    SHARE,
-    About,
-    Column,
-    Drawing,
-    Means,
-    Measure,
-    OfNumbers,
-    Spec,
-    moved,
-)
+from attest.experiments.spec import MOVES, About, Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation
 from attest.models.variants import attends_within
 
@@ -202,13 +188,12 @@ FALL = (-1.0, 1.0)
 
 
 def _win(operator: str, without: str, about: About = "tokens") -> Measure:
-    return Measure(
+    return Measure.low(
         f"win_comprehensiveness_{operator}",
         f"random sets beaten, {operator}",
         "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens ranked first. "
         f"Erased tokens: {without}. 50 %: no better than chance.",
         "A high share says that the order is better than chance, not that it is good; compare it with NAOPC.",
-        suspicious="low",
         about=about,
     )
 
@@ -231,52 +216,49 @@ SPEC = Spec(
     about_columns=NO_OTHERS,
     columns=(
         *FALLS[:3],
-        Column("win_<either>_<operator>", SHARE, "share of random sets that the explanation beats; ties count half"),
-        Column("violation_<operator>", SHARE, "share of draws in which the prediction rises without the top token"),
+        Column.share("win_<either>_<operator>", "share of random sets that the explanation beats; ties count half"),
+        Column.share("violation_<operator>", "share of draws in which the prediction rises without the top token"),
         *FALLS[3:],
-        Column("naopc_<either>", ANY, "AOPC on a scale from `lowest_<either>` (0) to `highest_<either>` (1)"),
-        Column("soft_<either>", ANY, "soft score by Zhao & Aletras, who drop elements of embeddings; higher is better"),
-        Column("soft_controlled_<either>", ANY, "mean soft score if 10, 30, 50, 70 and 90 % of embedding elements are kept"),
-        Column("soft_even_<either>", ANY, "soft score if all tokens keep equally many elements, for comparison"),
+        Column.unbounded("naopc_<either>", "AOPC on a scale from `lowest_<either>` (0) to `highest_<either>` (1)"),
+        Column.unbounded("soft_<either>", "soft score by Zhao & Aletras, who drop elements of embeddings; higher is better"),
+        Column.unbounded(
+            "soft_controlled_<either>", "mean soft score if 10, 30, 50, 70 and 90 % of embedding elements are kept"
+        ),
+        Column.unbounded("soft_even_<either>", "soft score if all tokens keep equally many elements, for comparison"),
         Column("eraser_<either>", FALL, "score of the benchmark ERASER: 1, 5, 10, 20 and 50 % of tokens are deleted"),
         Column("ferret_<either>", FALL, "score of the library ferret: mean after 1, 2, … or all tokens are deleted"),
-        Column(
-            "tau_randomised_<part>",
-            CORRELATION,
-            "τ-b with the attention of a copy that has random parameters down to this part",
+        Column.correlation(
+            "tau_randomised_<part>", "τ-b with the attention of a copy that has random parameters down to this part"
         ),
-        *map(moved, FALLS),
-        Column("token", AT_LEAST_0, "taggers only: position of the token whose tag is explained, from 0", type="int"),
+        *(each.moved() for each in FALLS),
+        Column.at_least_0("token", "taggers only: position of the token whose tag is explained, from 0", type="int"),
     ),
     measures=(
         _win("attention", "nothing attends to them", about="states"),
         _win("delete", "they are deleted from the text"),
         _win("mask", "the unknown token replaces them"),
         _win("resample", "tokens of other texts replace them"),
-        Measure(
+        Measure.low(
             "naopc_comprehensiveness",
             "NAOPC, comprehensiveness",
             "Place of the ranking between the sets of tokens that move the prediction least (0) and most (1), if nothing "
             "attends to erased tokens.",
             "Each size has its own limits, so perhaps no ranking reaches 1. Limits are exact only for two classes and a "
             "linear decoder.",
-            suspicious="low",
             about="states",
         ),
-        Measure(
+        Measure.high(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
             "The same place if only the tokens ranked first are left. A low value is good: these tokens suffice.",
             "Each size has its own limits, so perhaps no ranking reaches 0.",
-            suspicious="high",
             about="states",
         ),
-        Measure(
+        Measure.high(
             "violation_attention",
             "prediction rises without the top token",
             "Share of texts whose prediction is surer if nothing attends to the top token.",
             "A token may be important by speaking against the prediction.",
-            suspicious="high",
             about="states",
         ),
     ),

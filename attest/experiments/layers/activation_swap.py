@@ -9,7 +9,7 @@ from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax, Unif
 from attest.core.attention.interventions import Intervention, attending
 from attest.experiments.activation_swap import SHIPPED
 from attest.experiments.layers.tampering import SinkKept, Sinks
-from attest.experiments.sink import parks_attention, shows_sinks, sinks_of
+from attest.experiments.sink import has_sinks, sinks_of
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
@@ -39,7 +39,7 @@ def layer_activation_swap(
             columns[f"tvd_{name}{suffix}"] = swapped.moved_from(observation)
             columns[f"jsd_{name}{suffix}"] = swapped.diverged_from(observation, layers)
             columns[f"support_{name}{suffix}"] = swapped.support(layers)
-    if not (parks_attention(observation.network) and shows_sinks(observation.network)):
+    if not has_sinks(observation.network):
         return columns
     sinks = sinks_of(observation)
     for name, projection in projections.items():

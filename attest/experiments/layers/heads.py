@@ -23,7 +23,7 @@ from attest.core.rounding import in_steps, rounding
 from attest.experiments.layers.mattering import what_matters
 from attest.experiments.layers.switching import Heads, Pairs, unseen
 from attest.experiments.layers.tampering import beside_random, highest
-from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Inside, Means, Measure, Spec
+from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import says_number
 
@@ -199,26 +199,25 @@ SPEC = Spec(
     about_columns="A head that is switched off returns its mean over all tokens of all texts. `<by>` is `look`, `write` or "
     "`chosen`, the heads of the setting `heads`. For a tagger the columns `flipped` are shares of tags.",
     columns=(
-        Column("look_layer<l>_head<h>", SHARE, "share of the head's attention on the tokens that matter"),
-        Column("write_layer<l>_head<h>", ANY, "estimate of `drop` from one gradient", unit="logits"),
-        Column("drop_layer<l>_head<h>", ANY, "fall of the logit difference without the head", unit="logits"),
-        Column("flipped_layer<l>_head<h>", SHARE, "whether the decision changes without the head"),
-        Column("tau_look", CORRELATION, "τ-b of `look` and `drop` over all heads"),
-        Column("tau_write", CORRELATION, "τ-b of `write` and `drop` over all heads"),
+        Column.share("look_layer<l>_head<h>", "share of the head's attention on the tokens that matter"),
+        Column.unbounded("write_layer<l>_head<h>", "estimate of `drop` from one gradient", unit="logits"),
+        Column.unbounded("drop_layer<l>_head<h>", "fall of the logit difference without the head", unit="logits"),
+        Column.share("flipped_layer<l>_head<h>", "whether the decision changes without the head"),
+        Column.correlation("tau_look", "τ-b of `look` and `drop` over all heads"),
+        Column.correlation("tau_write", "τ-b of `write` and `drop` over all heads"),
         *(Column(name, range, means, unit="logits" if range is ANY else "") for name, range, means in OF_SET),
         *(
-            Column(f"flipped_{name}_<percent>", SHARE, f"whether the decision changes without this share of heads, {order}")
+            Column.share(f"flipped_{name}_<percent>", f"whether the decision changes without this share of heads, {order}")
             for name, order in (("look", "by look"), ("write", "by write"), ("random", "in a random order"))
         ),
     ),
     measures=(
-        Measure(
+        Measure.low(
             "tau_look",
             "agreement of look and effect",
             "Kendall's τ-b over heads of where a head looks and how far switching it off moves the decision. 0: a head's "
             "attention says nothing about its part in the decision.",
             "Other heads may do the work of a missing head: a small effect does not show that the head did nothing.",
-            suspicious="low",
         ),
         Measure(
             "tau_write",
@@ -226,13 +225,12 @@ SPEC = Spec(
             "Kendall's τ-b over heads of what a head writes for the decision, by one gradient, and its effect.",
             "The gradient is a first-order estimate of the same effect, so some agreement is no surprise.",
         ),
-        Measure(
+        Measure.low(
             "won_look",
             "random heads beaten by look",
             "Share of random sets of heads that cost less than the heads that look most at the tokens that matter. Near 0.5: "
             "the heads that look carry no more of the decision than others.",
             "Leave-one-out names the tokens that matter, unless the corpus knows them.",
-            suspicious="low",
         ),
         Measure(
             "flipped_look",
@@ -241,12 +239,11 @@ SPEC = Spec(
             "A sure decision seldom flips: compare with random heads.",
             beside=("random heads", "flipped_random_look"),
         ),
-        Measure(
+        Measure.low(
             "won_chosen",
             "random heads beaten by the chosen heads",
             "Share of random sets of heads, with as many heads of each layer, that cost less than the chosen heads.",
             "Effects of heads on these texts do not carry over to other texts.",
-            suspicious="low",
         ),
     ),
     answer=_answer,

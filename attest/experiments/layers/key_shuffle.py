@@ -20,7 +20,7 @@ from attest.experiments.layers.tampering import (
     tampered_at_random,
 )
 from attest.experiments.sink import columns_of_decoders, spared
-from attest.experiments.spec import MOVES, NATS, NO_DECISION, SHARE, TVD_MOVES, Column, Inside, Measure, OfNumbers, Spec, moved
+from attest.experiments.spec import MOVES, Column, Inside, Measure, OfNumbers, Spec
 from attest.models.layers_observed import LayerObservation
 
 
@@ -72,28 +72,26 @@ def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sinks: S
     return shuffle
 
 
-CORRECT_SHUFFLED = Measure(
+CORRECT_SHUFFLED = Measure.high(
     "correct_shuffled",
     "accuracy with keys shuffled",
     "Accuracy when the keys of every layer are permuted over the tokens, so that attention goes to other tokens. As good "
     "as before: the place of attention did not matter.",
     "A model may fail because it never saw shuffled keys, not because its attention was right.",
-    suspicious="high",
 )
 
 SHUFFLED = (
-    Column("correct_shuffled", SHARE, "share of shuffles of the keys after which the decision is right"),
-    Column("tvd_shuffled", SHARE, "how far (TVD) the prediction moves with shuffled keys, on average"),
-    Column("jsd_shuffled", NATS, "how far (JSD) attention moves with shuffled keys, on average", unit="nats"),
+    Column.share("correct_shuffled", "share of shuffles of the keys after which the decision is right"),
+    Column.share("tvd_shuffled", "how far (TVD) the prediction moves with shuffled keys, on average"),
+    Column.nats("jsd_shuffled", "how far (JSD) attention moves with shuffled keys, on average"),
 )
 
-MOVED = moved(SHUFFLED[1])
-MOVED_SHUFFLED = Measure(
+MOVED = SHUFFLED[1].moved()
+MOVED_SHUFFLED = Measure.low(
     "moved_shuffled",
     "movement with keys shuffled, in σ",
     f"For a model that returns one number: how far the number moves with keys permuted in every layer, {MOVES}.",
     "The model never saw shuffled keys: a number that moves does not show that attention was right.",
-    suspicious="low",
 )
 
 SPEC = Spec(
@@ -107,27 +105,26 @@ SPEC = Spec(
     about_columns="Columns are about all layers together or, with `_layer<l>` at the end, about the l-th layer, counted from "
     "1. The last four columns need a trained adversary.",
     columns=(
-        Column("correct", SHARE, "whether the model decides rightly", unit="0 or 1", type="bool"),
+        Column.yes_or_no("correct", "whether the model decides rightly", type="bool"),
         *SHUFFLED,
-        Column(
-            "correct_shuffled_layer<l>", SHARE, "share of shuffles of the keys of one layer after which the decision is right"
+        Column.share(
+            "correct_shuffled_layer<l>", "share of shuffles of the keys of one layer after which the decision is right"
         ),
         *columns_of_decoders(SHUFFLED, "while the keys of sinks stay in their places"),
         MOVED,
         *columns_of_decoders([MOVED], "while the keys of sinks stay in their places"),
-        Column("correct_attacked", SHARE, "whether the attacked decision is the label that the attack wants", unit="0 or 1"),
-        Column("flipped", SHARE, "whether the attack changes the decision", unit="0 or 1"),
-        Column("tvd_attacked", SHARE, "how far (TVD) the prediction moves under attack"),
-        Column("jsd_attacked", NATS, "how far (JSD) attention moves under attack, mean over rows", unit="nats"),
+        Column.yes_or_no("correct_attacked", "whether the attacked decision is the label that the attack wants"),
+        Column.yes_or_no("flipped", "whether the attack changes the decision"),
+        Column.share("tvd_attacked", "how far (TVD) the prediction moves under attack"),
+        Column.nats("jsd_attacked", "how far (JSD) attention moves under attack, mean over rows"),
     ),
     measures=(
         CORRECT_SHUFFLED,
-        Measure(
+        Measure.high(
             "correct_shuffled_layer1",
             "accuracy, first layer shuffled",
             "Accuracy when the keys of the first layer alone are permuted over the tokens.",
             "Later layers can replace what the first layer lost.",
-            suspicious="high",
         ),
         Measure(
             "correct_attacked",
@@ -145,7 +142,7 @@ SPEC = Spec(
         MOVED_SHUFFLED,
         spared(MOVED_SHUFFLED),
     ),
-    of_numbers=OfNumbers(f"columns say how far the number moves, {MOVES}, and nothing is decided", (TVD_MOVES, NO_DECISION)),
+    of_numbers=OfNumbers.moves("and nothing is decided"),
 )
 
 INSIDE = Inside("E9", key_shuffle, needs="moves_keys")

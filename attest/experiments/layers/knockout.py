@@ -18,20 +18,7 @@ from attest.core.measures.numbers import number, percent
 from attest.core.randomness import random_order
 from attest.experiments.layers.tampering import DecidingRow, beside_random, highest, named, row_among
 from attest.experiments.sink import parks_attention
-from attest.experiments.spec import (
-    ANY,
-    MOVES,
-    NO_DECISION,
-    SHARE,
-    Column,
-    Drawing,
-    Inside,
-    Means,
-    Measure,
-    OfNumbers,
-    Spec,
-    moved,
-)
+from attest.experiments.spec import MOVES, NO_DECISION, Column, Drawing, Inside, Means, Measure, OfNumbers, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import lead, logits_of_classes, rounding_of, says_number
 
@@ -171,16 +158,16 @@ def _answer(mean: Means) -> str | None:
 
 
 CUT = (
-    Column("drop", ANY, "fall of the logit difference without the attention edges to the set", unit="logits"),
-    Column("flipped", SHARE, "whether the decision changes without the attention edges to the set", unit="0 or 1"),
-    Column("drop_random", ANY, "mean fall of the logit difference without random attention edges", unit="logits"),
-    Column("flipped_random", SHARE, "share of random sets of edges without which the decision changes"),
-    Column("won", SHARE, "share of random sets of edges with a smaller fall (ties count half)"),
-    Column("drop_sink", ANY, "fall of the logit difference without the edge to the first token", unit="logits"),
-    Column("flipped_sink", SHARE, "whether the decision changes without the edge to the first token", unit="0 or 1"),
+    Column.unbounded("drop", "fall of the logit difference without the attention edges to the set", unit="logits"),
+    Column.yes_or_no("flipped", "whether the decision changes without the attention edges to the set"),
+    Column.unbounded("drop_random", "mean fall of the logit difference without random attention edges", unit="logits"),
+    Column.share("flipped_random", "share of random sets of edges without which the decision changes"),
+    Column.share("won", "share of random sets of edges with a smaller fall (ties count half)"),
+    Column.unbounded("drop_sink", "fall of the logit difference without the edge to the first token", unit="logits"),
+    Column.yes_or_no("flipped_sink", "whether the decision changes without the edge to the first token"),
 )
 
-MOVED = tuple(moved(each, each.name.replace("drop", "moved")) for each in CUT if each.name.startswith("drop"))
+MOVED = tuple(each.moved(each.name.replace("drop", "moved")) for each in CUT if each.name.startswith("drop"))
 
 SPEC = Spec(
     id="E16",
@@ -192,9 +179,9 @@ SPEC = Spec(
     about_columns="Only decoders have these columns. No set contains the first token, the deciding one or special ones. With "
     "`_layers<first>to<last>` at the end, columns from `drop` to `flipped_sink` are about a window of layers, from 1.",
     columns=(
-        Column("sink", SHARE, "mean attention of the deciding token on the first token"),
-        Column("sink_layer<l>", SHARE, "mean attention of the deciding token on the first token in a layer"),
-        Column("sink_layer<l>_head<h>", SHARE, "attention of the deciding token on the first token in a head"),
+        Column.share("sink", "mean attention of the deciding token on the first token"),
+        Column.share("sink_layer<l>", "mean attention of the deciding token on the first token in a layer"),
+        Column.share("sink_layer<l>_head<h>", "attention of the deciding token on the first token in a head"),
         *CUT,
         *MOVED,
         *(
@@ -203,20 +190,18 @@ SPEC = Spec(
         ),
     ),
     measures=(
-        Measure(
+        Measure.low(
             "won",
             "random edges beaten",
             "Share of random sets of edges that lower the logit difference less than the edges to the most attended tokens. "
             "Near 0.5: the most attended tokens matter no more than others.",
             "What an edge carries may also reach the deciding token through other tokens.",
-            suspicious="low",
         ),
-        Measure(
+        Measure.low(
             "flipped",
             "decisions flipped without the edges",
             "Share of texts whose decision changes without the edges to the most attended tokens, in all layers.",
             "A sure decision seldom flips: compare with the share of random edges below.",
-            suspicious="low",
         ),
         Measure(
             "flipped_random",
@@ -224,12 +209,11 @@ SPEC = Spec(
             "Share of texts whose decision changes without as many random edges, mean over draws.",
             "The share says how fragile the model is, and nothing about its attention.",
         ),
-        Measure(
+        Measure.high(
             "sink",
             "attention on the first token",
             "Share of the deciding token's attention on the first token of the text, mean over layers and heads.",
             "Many decoders give the first token much attention, whatever it says.",
-            suspicious="high",
         ),
     ),
     answer=_answer,

@@ -26,7 +26,7 @@ from attest.experiments.layers.tampering import (
     tampered_at_random,
 )
 from attest.experiments.permutation import median
-from attest.experiments.sink import WITHOUT, parks_attention, shows_sinks, sinks_of
+from attest.experiments.sink import WITHOUT, has_sinks, parks_attention, sinks_of
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import predictions_of
@@ -110,7 +110,7 @@ def deciding_row_permutation(observation: LayerObservation, permutations: int, s
     row = DecidingRow(observation)
     draw_BD = torch.arange(permutations, device=row.places.device).expand(len(row.places), -1)
     columns = {}
-    spared: dict[str, Sinks] = {"": {}} | ({WITHOUT: sinks_of(observation)} if shows_sinks(observation.network) else {})
+    spared: dict[str, Sinks] = {"": {}} | ({WITHOUT: sinks_of(observation)} if has_sinks(observation.network) else {})
     for name, sinks in spared.items():
         for suffix, layers in observation.scopes.items():
             logits_BDC = row.logits(draw_BD, partial(_permuting_row, row, layers, seed, sinks))

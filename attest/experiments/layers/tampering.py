@@ -19,7 +19,7 @@ from attest.core.errors import AttestError
 from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_permutations
 from attest.core.rounding import compared
-from attest.experiments.sink import WITHOUT, parks_attention, shows_sinks, sinks_of
+from attest.experiments.sink import WITHOUT, has_sinks, sinks_of
 from attest.models.layers_observed import LayerObservation, Scopes
 
 
@@ -200,7 +200,7 @@ def tampered_at_random(
         By the suffix of the scope.
     """
     outcomes = _tampered_in(observation.scopes, observation, labels, draws, seed, tamper({}), compared)
-    if parks_attention(observation.network) and shows_sinks(observation.network):
+    if has_sinks(observation.network):
         everywhere = {WITHOUT: observation.scopes[""]}
         outcomes |= _tampered_in(everywhere, observation, labels, draws, seed, tamper(sinks_of(observation)), compared)
     return outcomes

@@ -25,22 +25,7 @@ from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, asked_r
 from attest.experiments.readings.rationales import against_marks
 from attest.experiments.readings.truth import hangs_on, scores_against
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.spec import (
-    ANY,
-    AT_LEAST_0,
-    CORRELATION,
-    MOVES,
-    SHARE,
-    Column,
-    Drawing,
-    Means,
-    Measure,
-    OfNumbers,
-    Row,
-    Spec,
-    TokenWeights,
-    moved,
-)
+from attest.experiments.spec import MOVES, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.models.observation import Observation, observe
 
@@ -259,12 +244,9 @@ IN_PROBABILITY = (
     Column("comprehensiveness_<reading>", FALL, "AOPC if nothing attends to the top tokens"),
     Column("sufficiency_<reading>", FALL, "AOPC if only the top tokens get attention; a low value means that they suffice"),
     Column("deleted_<either>_<reading>", FALL, "comprehensiveness or sufficiency if tokens are deleted from the text"),
-    Column("gap_integrated_gradients", AT_LEAST_0, "error of the sum of integrated gradients; above 0.01 they are undefined"),
-    Column(
-        "gap_lrp",
-        AT_LEAST_0,
-        "Transformers only: error of the sum of relevance, from biases, positions and gates",
-        unit="logits",
+    Column.at_least_0("gap_integrated_gradients", "error of the sum of integrated gradients; above 0.01 they are undefined"),
+    Column.at_least_0(
+        "gap_lrp", "Transformers only: error of the sum of relevance, from biases, positions and gates", unit="logits"
     ),
 )
 
@@ -278,42 +260,36 @@ SPEC = Spec(
     about_columns=NO_OTHERS,
     columns=(
         *IN_PROBABILITY[:3],
-        Column("win_<either>_<reading>", SHARE, "share of random sets of equally many tokens that the reading beats"),
-        Column("win_deleted_<either>_<reading>", SHARE, "share of random sets that the reading beats if tokens are deleted"),
-        Column("naopc_<either>_<reading>", ANY, "AOPC of the reading on a scale between its exact limits (0 and 1)"),
-        Column("tau_<reading>_and_<other>", CORRELATION, "τ-b of the absolute values of two readings"),
+        Column.share("win_<either>_<reading>", "share of random sets of equally many tokens that the reading beats"),
+        Column.share("win_deleted_<either>_<reading>", "share of random sets that the reading beats if tokens are deleted"),
+        Column.unbounded("naopc_<either>_<reading>", "AOPC of the reading on a scale between its exact limits (0 and 1)"),
+        Column.correlation("tau_<reading>_and_<other>", "τ-b of the absolute values of two readings"),
         *IN_PROBABILITY[3:],
-        *map(moved, IN_PROBABILITY),
-        Column("hangs_on_truth", SHARE, "whether deleting the true tokens lowers the prediction the most", unit="0 or 1"),
-        Column(
-            "precision_<reading>",
-            SHARE,
-            "share of true tokens among the first n, for n true tokens, if `hangs_on_truth` is 1",
+        *(each.moved() for each in IN_PROBABILITY),
+        Column.yes_or_no("hangs_on_truth", "whether deleting the true tokens lowers the prediction the most"),
+        Column.share(
+            "precision_<reading>", "share of true tokens among the first n, for n true tokens, if `hangs_on_truth` is 1"
         ),
-        Column("depth_<reading>", SHARE, "place of the last true token in the ranking, as a share of the text"),
-        Column("auprc_<reading>", SHARE, "average precision in finding the true tokens"),
-        Column("plausible_f1_<reading>", SHARE, "marked texts only: token F1 of the first n words, if people marked n words"),
-        Column(
+        Column.share("depth_<reading>", "place of the last true token in the ranking, as a share of the text"),
+        Column.share("auprc_<reading>", "average precision in finding the true tokens"),
+        Column.share("plausible_f1_<reading>", "marked texts only: token F1 of the first n words, if people marked n words"),
+        Column.share(
             "plausible_iou_precision_<reading>",
-            SHARE,
             "marked texts only: share of spans of the first words that match a marked span",
         ),
-        Column(
-            "plausible_iou_recall_<reading>",
-            SHARE,
-            "marked texts only: matching spans of the first words, divided by marked spans",
+        Column.share(
+            "plausible_iou_recall_<reading>", "marked texts only: matching spans of the first words, divided by marked spans"
         ),
-        Column("plausible_auprc_<reading>", SHARE, "marked texts only: area under the precision-recall curve of marked words"),
-        Column("kappa_human", CORRELATION, "marked texts only: mean Cohen's κ of all pairs of annotators"),
+        Column.share("plausible_auprc_<reading>", "marked texts only: area under the precision-recall curve of marked words"),
+        Column.correlation("kappa_human", "marked texts only: mean Cohen's κ of all pairs of annotators"),
     ),
     measures=(
-        Measure(
+        Measure.low(
             "win_comprehensiveness_attention",
             "random sets beaten by attention",
             "Share of 20 random sets of tokens that move the prediction less than the tokens that attention ranks first, if "
             "nothing attends to them. On a sample of texts.",
             "All readings of a text are compared with the same random sets; another sample gives other numbers.",
-            suspicious="low",
         ),
         Measure(
             "win_comprehensiveness_integrated_gradients_signed",
@@ -329,20 +305,18 @@ SPEC = Spec(
             "sum, in probability; beyond 0.01 the gradients are undefined.",
             "A network that scales embeddings first (RMSNorm) jumps at 0, and no number of points of the path sees that.",
         ),
-        Measure(
+        Measure.low(
             "tau_attention_and_integrated_gradients",
             "τ-b of attention and integrated gradients",
             "Do attention and the absolute values of integrated gradients rank the tokens alike?",
             "Agreement says that two readings are alike, not that one of them is right.",
-            suspicious="low",
         ),
-        Measure(
+        Measure.low(
             "precision_attention",
             "true tokens found by attention",
             "Share of the true tokens among as many tokens that attention ranks first, on texts whose decision depends on "
             "the true tokens.",
             "A model may decide rightly by other tokens; such texts are left out.",
-            suspicious="low",
         ),
     ),
     answer=_answer,
