@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
+from attest.app.configured import Settings
 from attest.app.dependent import Base, Dependent, overlay, train_base, train_dependent
 from attest.core.errors import AttestError
 from attest.runs.asked import AskedRun
@@ -25,7 +24,6 @@ from attest.runs.dependent_names import (
 from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.identity import ADVERSARIAL, GUIDES
 
-Settings = dict[str, Any]
 DEFAULT_LAMBDA = {"label": "1e-3", "tags": "0.2"}
 """By what the base predicts."""
 OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
@@ -47,7 +45,20 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
     require_comparable(base)
     projections = network["init_args"].get("projection") or {}
     for projection in projections if isinstance(projections, list) else [projections]:
-        _require_projection(choices, projection)
+        if "class_path" not in projection:  # none is named: softmax
+            continue
+        if not declared(projection, "reads_scores"):
+            raise AttestError(
+                "PROJECTION=uniform has no learned attention, which an adversary needs; expected another projection. Type "
+                "PROJECTION=softmax, or make controls, which compares with uniform attention."
+            )
+        if is_sparse(projection) and choices.divergence == "kl":
+            name = projection["class_path"].rsplit(".", 1)[-1]
+            raise AttestError(
+                f"DIVERGENCE=kl is infinite wherever the adversary attends to a token to which the base's {name} gives "
+                "exactly 0, so any such token would win; expected a divergence that stays finite. Type DIVERGENCE=jsd or "
+                "DIVERGENCE=smoothed-kl."
+            )
 
 
 def _predicts(base: Settings) -> str:
@@ -60,23 +71,6 @@ def _predicts(base: Settings) -> str:
             "example."
         )
     return kind
-
-
-def _require_projection(choices: AdversaryChoices, projection: Settings) -> None:
-    if "class_path" not in projection:  # none is named: softmax
-        return
-    if not declared(projection, "reads_scores"):
-        raise AttestError(
-            "PROJECTION=uniform has no learned attention, which an adversary needs; expected another projection. Type "
-            "PROJECTION=softmax, or make controls, which compares with uniform attention."
-        )
-    if is_sparse(projection) and choices.divergence == "kl":
-        name = projection["class_path"].rsplit(".", 1)[-1]
-        raise AttestError(
-            f"DIVERGENCE=kl is infinite wherever the adversary attends to a token to which the base's {name} gives exactly 0, "
-            "so any such token would win; expected a divergence that stays finite. Type DIVERGENCE=jsd or "
-            "DIVERGENCE=smoothed-kl."
-        )
 
 
 def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependent:
@@ -93,15 +87,6 @@ ABOUT_THE_MODEL = re.compile(
 GUIDE_OVERLAYS = {"label": "guide", "tags": "probe"}
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 """By what the base predicts; ``GUIDING`` holds the λ of the adversaries that guide if no λ is typed."""
-
-
-@dataclass(frozen=True)
-class PlannedControl:
-    """A run with which the base is compared."""
-
-    experiment: str
-    name: str
-    train: Callable[[], RunFolder]
 
 
 def require_controls(base: Settings) -> None:
@@ -131,29 +116,29 @@ def require_guides(base: Settings) -> None:
         )
 
 
-def guiding_lambdas(base: Base) -> tuple[float, ...]:
-    """Return the default values of λ of the adversaries whose attention guides another model."""
-    return GUIDING[str(predicts(base.settings))]
-
-
 def controls(
-    base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices, lambdas: Sequence[float]
-) -> Iterator[PlannedControl]:
-    """Yield the runs that are controls of a base, in the order of their experiments."""
-    twins = _with_corpus(base, typed)
-    left_out = dict(without_sense(base.settings))
+    base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices
+) -> Iterator[tuple[str, str, Callable[[], RunFolder]]]:
+    """Yield for each control of a base its experiment, its name and a function that trains it, in the experiments' order."""
+    settings = base.settings
+    kind, seed_of_base = str(predicts(settings)), settings["seed_everything"]
+    left_out = dict(without_sense(settings))
     if "E4" not in left_out:
-        yield PlannedControl("E4", UNIFORM, _training(typed, "PROJECTION=uniform"))
-    first = base.settings["seed_everything"] + 1
-    for seed in range(first, first + seeds):
-        yield PlannedControl("E5", seed_name(seed), _training(twins, f"SEED={seed}"))
+        yield "E4", UNIFORM, _training(typed, "PROJECTION=uniform")
+    follows_seed = settings["data"]["init_args"].get("corpus_seed", 0) is None
+    corpus = [f"--data.init_args.corpus_seed={seed_of_base}"] if follows_seed else []
+    for seed in range(seed_of_base + 1, seed_of_base + 1 + seeds):
+        yield "E5", seed_name(seed), _training(typed, *corpus, f"SEED={seed}")
     if "E6" in left_out:
         return
-    if predicts(base.settings) == "label":
-        yield from _contextless(base, typed)
-    yield PlannedControl("E6", BY_BASE, partial(train_guide, base, own, "base"))
-    for lam in lambdas:
-        yield PlannedControl("E6", by_adversary(lam), partial(train_guide, base, own, choices.name(lam)))
+    if kind == "label":
+        kept = [each for each in typed if not ABOUT_THE_MODEL.match(each)]
+        average = [*kept, "MODEL=average", f"RECIPE={settings['run']['recipe']}"]
+        yield "E6", BY_UNIFORM, _training(average, "PROJECTION=uniform")
+        yield "E6", BY_LEARNED, _training(average)
+    yield "E6", BY_BASE, partial(train_guide, base, own, "base")
+    for lam in choices.lambdas or GUIDING[kind]:
+        yield "E6", by_adversary(lam), partial(train_guide, base, own, choices.name(lam))
 
 
 def _training(typed: Sequence[str], *more: str) -> Callable[[], RunFolder]:
@@ -174,19 +159,6 @@ def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
         yield "E6", f"{name} reads a question beside each text, and the model without context that E6 guides reads none"
 
 
-def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
-    follows_seed = base.settings["data"]["init_args"].get("corpus_seed", 0) is None
-    return [*typed, f"--data.init_args.corpus_seed={base.settings['seed_everything']}"] if follows_seed else list(typed)
-
-
-def _contextless(base: Base, typed: Sequence[str]) -> Iterator[PlannedControl]:
-    """Yield two controls of E6 for a classifier: models without context, one with uniform and one with learned attention."""
-    kept = [each for each in typed if not ABOUT_THE_MODEL.match(each)]
-    average = [*kept, "MODEL=average", f"RECIPE={base.settings['run']['recipe']}"]
-    yield PlannedControl("E6", BY_UNIFORM, _training(average, "PROJECTION=uniform"))
-    yield PlannedControl("E6", BY_LEARNED, _training(average))
-
-
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
     """Train a model whose attention is that of the base or of an adversary; train a missing adversary first.
 
@@ -203,11 +175,8 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
     """Return the description of a run whose model uses the attention of the base or, if given, of the adversary ``reads``."""
     kind = str(predicts(base.settings))
-    network = _contextless_network() if kind == "label" else None
+    network = None
+    if kind == "label":  # a model without context
+        network = read_yaml(config_file("MODEL", "average"))["model"]["init_args"]["network"]
+        network["init_args"]["projection"] = {"class_path": "attest.core.attention.Uniform"}
     return Dependent(GUIDES, name, overlay(GUIDE_OVERLAYS[kind]), {"E6": partial(write_comparison, "E6")}, reads, network)
-
-
-def _contextless_network() -> Settings:
-    network = read_yaml(config_file("MODEL", "average"))["model"]["init_args"]["network"]
-    given = network["init_args"] | {"projection": {"class_path": "attest.core.attention.Uniform"}}
-    return network | {"init_args": given}

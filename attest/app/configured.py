@@ -5,7 +5,7 @@
 
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn, cast
 
@@ -38,6 +38,7 @@ from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_js
 from attest.runs.identity import RunIdentity
 from attest.runs.versions import environment, quieten
 
+Settings = dict[str, Any]
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
 """The classes of data, imported here so that ``--data`` takes each by its name alone."""
 LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
@@ -73,7 +74,10 @@ class Parser(LightningArgumentParser):
     def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         config = super().parse_args(*args, **kwargs)
         if "experiments" in config:  # that of a subcommand, not the one of all
-            cut_searches_short(config)
+            for evidence in config.experiments.values():
+                options = evidence.get("init_args", {}) if evidence and config.run.max_search_steps else {}
+                if "steps" in options:
+                    options["steps"] = min(options["steps"], config.run.max_search_steps)
             write_whole_numbers(config)
         return config
 
@@ -97,23 +101,19 @@ def write_whole_numbers(settings: Any) -> None:
             trainer[name] = int(value)
 
 
-def cut_searches_short(settings: Namespace) -> None:
-    """Limit the steps of experiments that search to ``run.max_search_steps``, in the configuration that is saved."""
-    for evidence in settings.experiments.values():
-        options = evidence.get("init_args", {}) if evidence and settings.run.max_search_steps else {}
-        if "steps" in options:
-            options["steps"] = min(options["steps"], settings.run.max_search_steps)
-
-
 class ConfiguredRun(LightningCLI):
-    """A run that the user typed, with its settings and its folder; the constructor only parses."""
+    """A run that the user typed, with its settings and its folder; the constructor only parses.
+
+    Args:
+        accept: raises an error if the settings do not suit the command.
+    """
 
     needs_data = True
     """Whether the command reads the splits, and not only the vocabulary and the classes."""
 
-    def __init__(self, command: str, asked: AskedRun) -> None:
+    def __init__(self, command: str, asked: AskedRun, accept: Callable[[Settings], None] = lambda settings: None) -> None:
         quieten()
-        self.asked = asked
+        self.asked, self.accept = asked, accept
         super().__init__(
             LightningModule,
             LightningDataModule,
@@ -131,8 +131,6 @@ class ConfiguredRun(LightningCLI):
 
     def _set_seed(self) -> None:
         """Do nothing while LightningCLI parses: ``prepared`` sets the seed later."""
-
-    def before_instantiate_classes(self) -> None: ...
 
     def instantiate_classes(self) -> None: ...
 
@@ -173,6 +171,7 @@ class ConfiguredRun(LightningCLI):
         self.run = self.config[self.subcommand].run
         path = run_path(self.asked.settings, self.settings["run"], self.run.root, self.settings["seed_everything"])
         self.folder = RunFolder(path)
+        self.accept(self.settings)
 
     def expected_evidence(self) -> list[str]:
         """Return the ids of the tables without which the run is not complete."""
@@ -181,7 +180,13 @@ class ConfiguredRun(LightningCLI):
     def set_up(self) -> None:
         """Find the folder of the run and its results so far, and set the number of threads and the memory budget."""
         self.locate()
-        self._require_bounds()
+        require_finite(self.settings)
+        for part in ("run", "trainer"):
+            require_bounds(self.settings[part], f"{part}.{{}}".format)
+        for experiment, evidence in self.settings["experiments"].items():
+            if not evidence and experiment not in KNOWN:
+                raise unknown_choice("The experiment", experiment, KNOWN, "attest fit --experiments.{}=null")
+            require_bounds((evidence or {}).get("init_args", {}), f"experiments.{experiment}.init_args.{{}}".format)
         require_work(self.config[self.subcommand].trainer, str(self.subcommand))
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
@@ -195,23 +200,13 @@ class ConfiguredRun(LightningCLI):
         if self.made_from is not None and self.made_from.data.is_file():
             self.record = DataRecord.from_plain(read_json(self.made_from.data))
         self.nothing_to_do = self.subcommand == "fit" and self._is_done()
-        self.wandb_id = self._wandb_id()
+        known = self.folder.timing.is_file() and not self.run.force
+        self.wandb_id = read_json(self.folder.timing)["wandb_id"] if known else secrets.token_hex(4)
         if self.subcommand == "fit":
-            name = str(self.folder.path.relative_to(self.run.root))
-            point_loggers(
-                self.config.fit.trainer.logger, self.folder, name, self.wandb_id, grouping(self._identity(), self.run)
-            )
+            loggers, name = self.config.fit.trainer.logger, str(self.folder.path.relative_to(self.run.root))
+            point_loggers(loggers, self.folder, name, self.wandb_id, grouping(self._identity(), self.run))
         else:
             self.config[self.subcommand].trainer.logger = False
-
-    def _require_bounds(self) -> None:
-        require_finite(self.settings)
-        for part in ("run", "trainer"):
-            require_bounds(self.settings[part], f"{part}.{{}}".format)
-        for experiment, evidence in self.settings["experiments"].items():
-            if not evidence and experiment not in KNOWN:
-                raise unknown_choice("The experiment", experiment, KNOWN, "attest fit --experiments.{}=null")
-            require_bounds((evidence or {}).get("init_args", {}), f"experiments.{experiment}.init_args.{{}}".format)
 
     def _identity(self) -> RunIdentity:
         return RunIdentity.of(self.settings, self.folder.path.parent.name)
@@ -226,11 +221,6 @@ class ConfiguredRun(LightningCLI):
     def _believed(self) -> list[RunFolder]:
         """Return the folders whose files must be unchanged; the run's data must match the record in the first folder."""
         return [] if self.run.force else [self.folder]
-
-    def _wandb_id(self) -> str:
-        if self.folder.timing.is_file() and not self.run.force:
-            return read_json(self.folder.timing)["wandb_id"]
-        return secrets.token_hex(4)
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
         """Return the configuration as plain values, without options that only the subcommand uses, such as ``ckpt_path``."""
@@ -288,17 +278,14 @@ class ConfiguredRun(LightningCLI):
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         config = self.config_init[self.subcommand]
-        self.experiments = {
-            experiment: evidence for experiment, evidence in config.experiments.items() if evidence is not None
-        }
+        self.experiments = {name: evidence for name, evidence in config.experiments.items() if evidence is not None}
         for name, evidence in self.experiments.items():
             if evidence.id != name:
                 raise AttestError(
                     f"experiments.{name} is {type(evidence).__name__}, whose id is {evidence.id}; expected one id for both. "
                     f"Type --experiments.{evidence.id}=… instead."
                 )
-        if not self.run.evidence_while_training:
-            for evidence in self.experiments.values():
+            if not self.run.evidence_while_training:
                 evidence.every_n_epochs = 0
         self.curves = Curves()
         ours = [
@@ -320,7 +307,9 @@ class ConfiguredRun(LightningCLI):
         kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (has_bar or terminal())
         lines = EvidenceProgress() if kwargs["enable_progress_bar"] else EpochLines(self.curves, self.run.monitor)
         callbacks = [*theirs, *ours, *([] if has_bar else [lines])]
-        if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
+        given = getattr(self.model, "attention_is_given", False)
+        if config.trainer.strategy == "ddp" and (given or any(isinstance(part, Uniform) for part in self.model.modules())):
+            # training leaves unused scores without gradients, which plain DDP refuses
             kwargs["strategy"] = "ddp_find_unused_parameters_true"
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], **kwargs)
         _require_whole_weights(trainer.precision)
@@ -420,8 +409,3 @@ def _require_whole_weights(precision: str) -> None:
             f"trainer.precision is {precision}, and weights in half precision do not resolve what experiments measure; "
             "expected 64-true, 32-true, bf16-mixed or 16-mixed. Type --trainer.precision=bf16-mixed"
         )
-
-
-def _idle_parameters(model: LightningModule) -> bool:
-    """Return whether training leaves some parameters without gradients, such as unused scores, which plain DDP refuses."""
-    return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())

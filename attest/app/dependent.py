@@ -6,7 +6,7 @@ trained first if it is missing or unfinished. A base that has changed is refused
 FORCE=1) is as in ``attest fit``.
 
 A new kind of dependent run is a ``Dependent``: its folder, its name, and the settings that differ from those of its base,
-usually another LightningModule, which gets the parameters of the base from ``take_base``:
+usually another LightningModule. Its method ``take_base`` gets the parameters of the base network, on the CPU:
 
     base = train_base(AskedRun.of(["DATA=sst", "MODEL=transformer-dr"]))
     train_dependent(base, Dependent("keys", "adversarial", overlay("keys")))
@@ -17,14 +17,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import torch
 import wandb
 from lightning_utilities.core.rank_zero import rank_zero_only
-from torch import Tensor
 
-from attest.app.configured import ConfiguredRun
+from attest.app.configured import ConfiguredRun, Settings
 from attest.app.training import train
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
@@ -35,16 +34,8 @@ from attest.runs.comparison import require_comparable
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.identity import RunIdentity, identity_of
 
-Settings = dict[str, Any]
 Compare = Callable[[RunFolder, RunFolder], None]
 """Writes evidence into the second folder, from its tables and those of the first folder, the base."""
-
-
-class TakesBase(Protocol):
-    """A LightningModule whose training needs the network of its base run."""
-
-    def take_base(self, state: dict[str, Tensor]) -> None:
-        """Receive the parameters of the base network, on the CPU, once before training and testing."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +77,7 @@ def overlay(name: str, changes: Settings | None = None) -> Settings:
 
 def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda settings: None) -> Base:
     """Return the requested base run, and train it first, as ``attest fit`` does, if it is not trained yet."""
-    run = _BaseRun(asked, accept)
+    run = ConfiguredRun("fit", asked, accept)
     folder = train(run)
     wandb.finish()  # the next run of this process must not write into this one's file
     return Base(folder, run.settings)
@@ -117,16 +108,6 @@ def _laid_over(settings: Settings, changes: Settings) -> Settings:
     return both
 
 
-class _BaseRun(ConfiguredRun):
-    def __init__(self, asked: AskedRun, accept: Callable[[Settings], None]) -> None:
-        self.accept = accept
-        super().__init__("fit", asked)
-
-    def locate(self) -> None:
-        super().locate()
-        self.accept(self.settings)
-
-
 class DependentRun(ConfiguredRun):
     """A run of ``attest fit`` inside the folder of another run."""
 
@@ -148,14 +129,9 @@ class DependentRun(ConfiguredRun):
             "checkpoint": os.path.relpath(self.read.best, self.folder.path),
             "sha256": hashlib.sha256(self.read.best.read_bytes()).hexdigest(),
         }
-        if not self.run.force:
-            self._require_same_base()
-
-    def _require_same_base(self) -> None:
-        file = self.folder.base
-        if not file.is_file():
+        if self.run.force or not self.folder.base.is_file():
             return
-        known = read_json(file)["sha256"]
+        known = read_json(self.folder.base)["sha256"]
         if known != self.base_record["sha256"]:
             raise AttestError(
                 f"{self.read.best} has changed since {self.folder.path} began (its sha256 was {known[:12]}…, now it is "
@@ -175,7 +151,7 @@ class DependentRun(ConfiguredRun):
         super().make()
         state = torch.load(self.read.best, map_location="cpu", weights_only=True)["state_dict"]
         network = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
-        cast(TakesBase, self.model).take_base(network)
+        cast(Any, self.model).take_base(network)
 
     @rank_zero_only
     def _open_folder(self) -> None:

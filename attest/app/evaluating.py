@@ -13,7 +13,6 @@ from typing import Any, cast
 import pandas as pd
 import torch
 from lightning_utilities.core.rank_zero import rank_zero_only
-from pytorch_lightning import LightningModule
 from torch import Tensor
 
 from attest.app.configured import ConfiguredRun
@@ -32,7 +31,7 @@ from attest.report.summary import summarise_run
 from attest.runs.asked import AskedRun, as_argument, evidence_digest
 from attest.runs.belonging import other_version
 from attest.runs.choices import config_file, default_choices
-from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_yaml, write_json
+from attest.runs.folder import INSTANCES, RunFolder, no_configuration, read_json, read_yaml, write_json
 
 TRIAL = "trial.json"
 """The file beside evidence outside a run; its hash identifies the checkpoint and the settings."""
@@ -105,25 +104,20 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list
     """
     if run is None:
         return []
-    settings = _settings_of(run, trusted)
+    settings = run.settings()
+    if not all(isinstance(settings.get(name), dict) for name in ("run", *SECTIONS)):
+        raise no_configuration(run.config)
+    kept = ("run", *SECTIONS, "seed_everything")
+    settings = {name: settings[name] for name in kept if name in settings}
+    settings["trainer"] = {
+        name: value for name, value in settings["trainer"].items() if name not in BESIDE and not isinstance(value, dict | list)
+    }
+    require_trusted(settings, trusted, str(run.config))
     suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
     shipped = read_yaml(suited)["experiments"]
     settings["run"]["until"] = None  # it belongs to the earlier evidence
     settings["experiments"] = shipped | {name: given for name, given in settings["experiments"].items() if given}
     return [as_argument(settings)]
-
-
-def _settings_of(run: RunFolder, trusted: Iterable[str]) -> dict[str, Any]:
-    settings = run.settings()
-    sections = ("run", "model", "data", "experiments", "trainer")
-    if not all(isinstance(settings.get(name), dict) for name in sections):
-        raise no_configuration(run.config)
-    trainer = {
-        name: value for name, value in settings["trainer"].items() if name not in BESIDE and not isinstance(value, dict | list)
-    }
-    taken = {name: settings[name] for name in sections} | {"trainer": trainer}
-    require_trusted(taken, trusted, str(run.config))
-    return taken | {name: settings[name] for name in ("seed_everything",) if name in settings}
 
 
 BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
@@ -156,8 +150,15 @@ class RunOnTrial(_TrainedRun):
     def set_up(self) -> None:
         experiments = {name: evidence for name, evidence in self.config.test.experiments.items() if evidence is not None}
         for name in self.wanted:
-            if name not in experiments:
-                raise self._unavailable(name, experiments)
+            if name in experiments:
+                continue
+            if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
+                raise unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
+            run = self.config.test.run
+            choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
+            where = ELSEWHERE[EXPERIMENTS[name].needs].format(choices=choices, data=run.data)
+            there = ", ".join(sorted(experiments))
+            raise AttestError(f"{name} needs other runs too; expected one of: {there}. {name} {where}")
         settings = self.resolved(self.config)
         self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
         super().set_up()
@@ -172,14 +173,6 @@ class RunOnTrial(_TrainedRun):
             self.apart.begin(self.folder, self._on_trial_settings, self.run.force)
         else:
             self._write_settings(self.folder.settings())
-
-    def _unavailable(self, name: str, experiments: Iterable[str]) -> AttestError:
-        if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
-            return unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
-        run = self.config.test.run
-        choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
-        where = ELSEWHERE[EXPERIMENTS[name].needs].format(choices=choices, data=run.data)
-        return AttestError(f"{name} needs other runs too; expected one of: {', '.join(sorted(experiments))}. {name} {where}")
 
     @rank_zero_only
     def require_same_data(self) -> None:
@@ -215,14 +208,10 @@ def name_tables(run: RunOnTrial, missing: list[str]) -> None:
     for experiment in run.expected_tables:
         path = run.folder.evidence(experiment)
         state = "computed" if experiment in missing else f"there already{other_version(path)} (FORCE=1 computes it again)"
-        print(f"{experiment:<10} {path}  {state}{_texts_read(stopped.get(experiment), experiment)}")
-
-
-def _texts_read(stopped: Stopped | None, experiment: str) -> str:
-    if stopped is None:
-        return ""
-    read, of = (stopped.summary[f"{experiment}/{count}"] for count in (READ, ALL))
-    return f", from {read:,.0f} of {of:,.0f} texts"
+        if experiment in stopped:
+            read, of = (stopped[experiment].summary[f"{experiment}/{count}"] for count in (READ, ALL))
+            state += f", from {read:,.0f} of {of:,.0f} texts"
+        print(f"{experiment:<10} {path}  {state}")
 
 
 ROLLOUT = "Attention rollout"
@@ -262,11 +251,15 @@ class LoadedRun(_TrainedRun):
         if not documents.lengths[0]:
             raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one. Leave it out.")
         encoded = self.data.encode(documents)
-        observation = explained_observation(self.model, encoded.__getitems__([0]))
+        batch, model = encoded.__getitems__([0]), cast(Any, self.model)
+        if getattr(model.network, "pools_by_attention", True):
+            observation = model.observe(batch)
+        else:
+            observation = Explaining.by_rollout(model.observe_steps(batch), model.observe_layers(batch))
         real = observation.mask[0]
         row: dict[str, Any] = {
             name: column[0].item() if column.ndim == 1 else column[0][real].detach().to(torch.float64).cpu().numpy()
-            for name, column in evidence_on(observation).items()
+            for name, column in _evidence_on(observation).items()
         }
         row |= {} if observation.read_instead is None else {"attention_name": ROLLOUT}
         names = self.data.label_names
@@ -279,14 +272,7 @@ class LoadedRun(_TrainedRun):
         }
 
 
-def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Observation:
-    """Return the observation of pooled attention, or of attention rollout if the network has attention only inside layers."""
-    if getattr(model.network, "pools_by_attention", True):
-        return cast(Any, model).observe(batch)
-    return Explaining.by_rollout(cast(Any, model).observe_steps(batch), cast(Any, model).observe_layers(batch))
-
-
-def evidence_on(observation: Observation) -> dict[str, Tensor]:
+def _evidence_on(observation: Observation) -> dict[str, Tensor]:
     """Return the columns that the report shows for a text; the prediction of the model serves as the label.
 
     Attention rollout cannot be replaced or permuted, so only experiments on tokens are run on it.
@@ -313,10 +299,14 @@ IDENTITY = re.compile(r"[\w-]+")
 """The names that an experiment may have, because its file has this name."""
 
 
-def strange_class(settings: Any, trusted: Iterable[str] = ()) -> str | None:
+def strange_class(settings: dict[str, Any], trusted: Iterable[str] = ()) -> str | None:
     """Return the first class named in the settings that is not trusted and could run foreign code; None without one."""
     known = (*KNOWN, *(f"{module}." if module else "" for module in trusted))
-    return next((path for path in _importable(settings) if not path.startswith(known)), None)
+    built, data = {name: settings.get(name) for name in SECTIONS}, settings.get("data")
+    if isinstance(data, dict) and str(data.get("class_path")).startswith(DATA) and isinstance(data.get("init_args"), dict):
+        built["data"] = [value for value in data["init_args"].values() if not _are_words(value)]
+    named = (path for text in _texts(built) for path in IMPORTABLE.findall(text))
+    return next((path for path in named if not path.startswith(known)), None)
 
 
 def require_trusted(settings: dict[str, Any], trusted: Iterable[str], where: str) -> None:
@@ -330,18 +320,8 @@ def require_trusted(settings: dict[str, Any], trusted: Iterable[str], where: str
         raise AttestError(f"{where} has an experiment {unsafe[0]!r}; expected letters, digits, - and _ alone, such as E2.")
 
 
-def _importable(settings: Any) -> Iterator[str]:
-    if not isinstance(settings, dict):
-        return
-    built, data = {name: settings.get(name) for name in SECTIONS}, settings.get("data")
-    if isinstance(data, dict) and str(data.get("class_path")).startswith(DATA) and isinstance(data.get("init_args"), dict):
-        values = data["init_args"].values()  # of which words are no classes: train.csv, or a group rec.sport.hockey
-        built["data"] = [value for value in values if not _are_words(value)]
-    for text in _texts(built):
-        yield from IMPORTABLE.findall(text)
-
-
 def _are_words(value: Any) -> bool:
+    """Return whether a value of our data names no class: train.csv, or a group rec.sport.hockey."""
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
 
 

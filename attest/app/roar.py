@@ -65,16 +65,12 @@ def train_steps(base: Base, reading: str, steps: int, own: list[str]) -> Iterato
 def _trained(base: Base, step: Step, read: RunFolder, own: list[str]) -> RunFolder:
     table = read.path / f"erased-{step.name}.parquet"
     if not table.is_file() or "FORCE=1" in own:
-        write_table(table, _erased(read, step))
+        run = LoadedRun(configuration_of(read, trusted=[""]), read)  # this command trained the run, from typed options
+        with run.prepared():
+            parts = [_of_split(run, split, step) for split in SPLITS]
+        write_table(table, pd.concat(parts, ignore_index=True))
     settings = overlay(ROAR, {"data": {"init_args": {"erased": str(table)}}})
     return train_dependent(base, Dependent(ROAR, step.name, settings, reads=read, own_network=False), own)
-
-
-def _erased(read: RunFolder, step: Step) -> pd.DataFrame:
-    run = LoadedRun(configuration_of(read, trusted=[""]), read)  # this command trained the run, from typed options
-    with run.prepared():
-        parts = [_of_split(run, split, step) for split in SPLITS]
-    return pd.concat(parts, ignore_index=True)
 
 
 def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:

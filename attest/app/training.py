@@ -8,7 +8,7 @@ draws its own sample, reads the whole split.
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -39,26 +39,6 @@ from attest.report.tracking.loggers import log_report
 from attest.runs.belonging import OnTrial, keep_digests
 from attest.runs.folder import RunFolder, Stopped, read_json, write_json
 from attest.runs.versions import peak_memory
-
-MakeTrainer = Callable[..., Trainer]
-"""A function that makes the Trainer of the run, with some other settings."""
-
-
-def processes_for(asked: int | None, trainer: Trainer) -> int:
-    """Return the number of processes that compute the evidence tables."""
-    if trainer.world_size > 1 or trainer.strategy.root_device.type != "cpu" or not can_fork():
-        return 1
-    return min(cores(), processes_that_fit()) if asked is None else asked
-
-
-def shared(processes: int, make_trainer: MakeTrainer, evaluate: Callable[[Trainer], Any]) -> Any:
-    """Return the result of ``evaluate`` in this process, while copies of the process evaluate the other batches."""
-
-    def one(rank: int) -> Any:
-        strategy = DDPStrategy(cluster_environment=_Connected(rank), process_group_backend="gloo")
-        return evaluate(make_trainer(accelerator="cpu", devices=processes, num_nodes=1, strategy=strategy))
-
-    return together(processes, one)
 
 
 class _Connected(LightningEnvironment):
@@ -145,7 +125,9 @@ def train(run: ConfiguredRun) -> RunFolder:
             if run.run.force or not run.folder.trained:
                 fit(run)
             if (missing := run.missing_evidence()) or not run.folder.summed_up:
-                sum_up(run, missing, gather_evidence(run, missing))
+                until = f", each until its means are known to ± {run.run.until:g}" if run.run.until is not None else ""
+                _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{until}")
+                sum_up(run, missing, test(run, str(run.folder.best), missing))
             report(run)
         _name_results(run.folder)
     return run.folder
@@ -169,13 +151,6 @@ def fit(run: ConfiguredRun) -> None:
         write_json(run.folder.curves, run.curves.epochs)
 
 
-def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
-    """Test the best checkpoint, write the missing tables, and return the scores."""
-    until = f", each until its means are known to ± {run.run.until:g}" if run.run.until is not None else ""
-    _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{until}")
-    return test(run, str(run.folder.best), missing)
-
-
 def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[str, float]:
     """Return the scores of a checkpoint on the test split, and write the named tables of evidence, computed on all cores."""
     for name, evidence in run.experiments.items():
@@ -189,11 +164,17 @@ def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[s
                 write_early_tables(run.run.until, run.folder, run.experiments, trainer, **tested)
             return trainer.test(**tested, verbose=False, weights_only=True)
 
+    def evaluate_share(rank: int) -> Any:
+        strategy = DDPStrategy(cluster_environment=_Connected(rank), process_group_backend="gloo")
+        return evaluate(run.another_trainer(accelerator="cpu", devices=processes, num_nodes=1, strategy=strategy))
+
     callbacks = cast(Any, run.trainer).callbacks  # WeightAveraging would restore the trained weights in place of their average
     callbacks[:] = [each for each in callbacks if not isinstance(each, WeightAveraging)]
     run.folder.made_from = OnTrial(Path(checkpoint), run.folder.data)
-    processes = processes_for(run.run.processes, run.trainer) if gathers else 1
-    (scores,) = shared(processes, run.another_trainer, evaluate) if processes > 1 else evaluate(run.trainer)
+    processes = 1
+    if gathers and run.trainer.world_size == 1 and run.trainer.strategy.root_device.type == "cpu" and can_fork():
+        processes = run.run.processes or min(cores(), processes_that_fit())
+    (scores,) = together(processes, evaluate_share) if processes > 1 else evaluate(run.trainer)
     run.after_testing()
     return dict(scores)
 

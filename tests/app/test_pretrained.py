@@ -133,7 +133,7 @@ def test_controls_are_other_seeds_and_the_rest_is_left_out_by_name(run, command)
     from attest.app.dependent import Base
 
     base = Base(run, run.settings())
-    assert [each.experiment for each in controls(base, command[1:], [], 2, AdversaryChoices(), (1e-3,))] == ["E5", "E5"]
+    assert [experiment for experiment, _, _ in controls(base, command[1:], [], 2, AdversaryChoices())] == ["E5", "E5"]
     left_out = dict(without_sense(base.settings))
     assert "would have to learn uniform attention from nothing" in left_out["E4"]
     assert "there is none that could guide another model" in left_out["E6"]

@@ -55,18 +55,13 @@ def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], en
                 )
             span = network.answered(tokens, mask, passage)
             marked = network.marked(tokens, passage, span).cpu()
-            given = [
-                _written(texts[row], encode, begin, end)
-                for row, begin, end in zip(batch["id"].tolist(), *(each.tolist() for each in span), strict=True)
-            ]
+            given = []
+            for row, begin, end in zip(batch["id"].tolist(), *(each.tolist() for each in span), strict=True):
+                places = encode.places_of(texts[row])
+                given.append(texts[row][1][places[begin][0] : places[end][1]])
             found.append(batch | {"token_ids": marked, "word": batch["word"].where(of_passage, -1), "answer": given})
     network.knows_answers = True
     return found
-
-
-def _written(text: tuple[str, str], encode: Any, begin: int, end: int) -> str:
-    places = encode.places_of(text)
-    return text[1][places[begin][0] : places[end][1]]
 
 
 def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[str, float]]:
@@ -80,7 +75,8 @@ def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[
     """
     if labels is None:
         return list(batches), {}
-    right = [_right(each) for each in labels]
+    given = [label["text"] if isinstance(label, Mapping) else label for label in labels]
+    right = [[*each] if isinstance(each, Iterable) and not isinstance(each, str) else [each] for each in given]
     count = sum(len(batch["id"]) for batch in batches)
     if len(right) != count or not all(each and all(isinstance(one, str) for one in each) for each in right):
         raise AttestError(
@@ -89,16 +85,11 @@ def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[
         )
     found, scores = [], []
     for batch in batches:
-        each = [_scored(given, right[row]) for given, row in zip(batch["answer"], batch["id"].tolist(), strict=True)]
+        each = [_scored(answer, right[row]) for answer, row in zip(batch["answer"], batch["id"].tolist(), strict=True)]
         found.append(batch | {"label": torch.tensor([exact == 1 for exact, _ in each]).long()})
         scores += each
     exact, overlap = torch.tensor(scores, dtype=torch.float64).mean(dim=0).tolist()
     return found, {"test/answer_exact_match": exact, "test/answer_f1": overlap}
-
-
-def _right(label: Any) -> list[Any]:
-    label = label["text"] if isinstance(label, Mapping) else label
-    return [*label] if isinstance(label, Iterable) and not isinstance(label, str) else [label]
 
 
 def _scored(given: str, right: Sequence[str]) -> tuple[float, float]:

@@ -28,7 +28,7 @@ class Units:
     ``places`` gives for each kind of unit the place of each token's number, int64 ``(T,)``, -1 for no number.
     """
 
-    def __init__(self, text: Batch, spaced: tuple[list[int], int] | None) -> None:
+    def __init__(self, text: Batch, written: Any, spaced_of: Callable[[Any], list[int]] | None) -> None:
         real = text["mask"].bool().cpu()
         length = int(real.sum())
         special = torch.zeros(length, dtype=torch.bool)
@@ -39,8 +39,10 @@ class Units:
         plain = torch.where(special, -1, (~special).cumsum(dim=0) - 1)
         self.width = len(real)
         self.places = {"token": (torch.arange(length), length), UNITS[1]: (plain, int((~special).sum()))}
-        if spaced is not None:
-            self.places["word"] = torch.tensor(spaced[0]), spaced[1]
+        if spaced_of is not None:
+            parts = [written] if isinstance(written, str) else written
+            words = len(written) if isinstance(written, list) else sum(len(part.split()) for part in parts)
+            self.places["word"] = torch.tensor(spaced_of(written)), words
 
     def spread(self, unit: str, numbers: np.ndarray) -> Tensor:
         """Return a number for each token, float64 ``(T,)``; the number of a word is divided equally among its tokens."""
@@ -60,7 +62,8 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
             "explanations and rationales are taken by position, and the batches have ids of their own; expected ids from 0, "
             "in the order of the texts. Leave 'id' out of the batches."
         )
-    return [Units(texts[row], _spaced(read, encode, row)) for row in range(len(texts))]
+    spaced_of = None if read.batched or read.tokenized else getattr(encode, "spaced_of", None)  # one of transformers has it
+    return [Units(texts[row], read.items[row] if spaced_of else None, spaced_of) for row in range(len(texts))]
 
 
 def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
@@ -177,15 +180,3 @@ def _key(text: Any) -> Any:
 
 def _short(key: Any) -> str:
     return (key if isinstance(key, str) else " ".join(key))[:40]
-
-
-def _spaced(read: Given, encode: Any, row: int) -> tuple[list[int], int] | None:
-    """Return the word number of each token of a text, and the count of words; None without a tokenizer of transformers."""
-    known = getattr(encode, "spaced_of", None)
-    if known is None or read.batched or read.tokenized:
-        return None
-    text = read.items[row]
-    count = (
-        len(text) if isinstance(text, list) else sum(len(part.split()) for part in ([text] if isinstance(text, str) else text))
-    )
-    return known(text), count

@@ -111,12 +111,14 @@ def read_by(
 
     if prompt is None:
         require_head(model)
-    padding = _known(model, padding_of(model), getattr(tokenizer, "pad_token_id", None), 0)
-    masked = _known(model, *(getattr(tokenizer, name, None) for name in ("mask_token_id", "unk_token_id")), padding)
+    rows = len(embeddings_of(model).weight)
+    names = ("pad_token_id", "mask_token_id", "unk_token_id")
+    pads, masks, unknown = (getattr(tokenizer, name, None) for name in names)
+    padding = next(each for each in (padding_of(model), pads, 0) if each is not None and 0 <= each < rows)
+    masked = next(each for each in (masks, unknown, padding) if each is not None and 0 <= each < rows)
     if prompt is not None:
         return _asked(model, tokenizer, padding, masked, words, prompt)
     reads = None if tokenizer is None else Encoder(model, tokenizer)
-    rows = len(embeddings_of(model).weight)
     told = reads is not None and encode is None and texts and len(tokenizer) <= rows  # an id beyond looks like one with a type
     segments = reads.segments if reads is not None and told else 1
     chooses, answers = (type(model).__name__.endswith(ending) for ending in (CHOOSING, ANSWERING))
@@ -130,13 +132,6 @@ def read_by(
     shown = reads.words if words is None and reads is not None else words
     unnamed = number or chooses or answers
     return network, encode or reads, shown, label_names or (() if unnamed else class_names(model.config))
-
-
-def _known(model: Any, *ids: int | None) -> int:
-    from attest.models.pretrained.network import embeddings_of
-
-    rows = len(embeddings_of(model).weight)
-    return next(each for each in ids if each is not None and 0 <= each < rows)
 
 
 def require_known_ids(network: Any, tokenizer: Any, typed: bool, *tokens: torch.Tensor) -> None:
@@ -157,8 +152,6 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
 
     Batches of token ids without ``word`` get the tokens that the tokenizer adds to every text, ``special`` bool ``(B, T)``.
     """
-    if encode is None:
-        return batches
     from attest.models.pretrained.texts import Encoder, is_pair
 
     if not isinstance(encode, Encoder) or any("word" in batch for batch in batches):
@@ -168,16 +161,13 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
         added = torch.tensor(encode.tokenizer("")["input_ids"], dtype=torch.int64)
         plain = [batch["token_ids"].cpu() % encode.rows if encode.rows else batch["token_ids"].cpu() for batch in batches]
         return [{"special": torch.isin(ids, added)} | batch for ids, batch in zip(plain, batches, strict=True)]
-    known = [[texts[row] for row in batch["id"].tolist()] for batch in batches]
-    worded = [
-        batch | {"word": _padded([*map(encode.word_of, given)], -1)} for batch, given in zip(batches, known, strict=True)
-    ]
-    if not all(map(is_pair, texts)):
-        return worded
-    return [
-        batch | {"text_of_pair": _padded([*map(encode.text_of, given)], -1)}
-        for batch, given in zip(worded, known, strict=True)
-    ]
+    found = []
+    for batch in batches:
+        given = [texts[row] for row in batch["id"].tolist()]
+        found.append(batch | {"word": _padded([*map(encode.word_of, given)], -1)})
+        if all(map(is_pair, texts)):
+            found[-1]["text_of_pair"] = _padded([*map(encode.text_of, given)], -1)
+    return found
 
 
 def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
@@ -213,11 +203,3 @@ def _asked(
         network = PromptedNetwork(model, padding, prompt.first_tokens(tokenizer), masked)
     require_as_it_is(network)
     return network, reads, reads.words if words is None else words, tuple(prompt.answers)
-
-
-def tell_of_cuts(encode: Any, texts: int) -> None:
-    """Print how many texts Attest has cut because they are longer than the model can read."""
-    from attest.models.pretrained.texts import Encoder
-
-    if isinstance(encode, Encoder):
-        encode.tell_of_cuts(texts)

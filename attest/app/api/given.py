@@ -6,6 +6,7 @@ Legend: B batch, T tokens.
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,21 +24,6 @@ NO_CLASS = -1
 LABEL_KEYS = ("labels", "label")
 """Of what a tokenizer gives, once labels were added for a Trainer."""
 ASSEMBLED = "attest.trial(model, {}, {}, tokenizer=tokenizer)"
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The names of the columns of a table that are read; None for the usual names."""
-
-    text: str | None = None
-    second: str | None = None
-    label: str | None = None
-
-    @property
-    def named(self) -> dict[str, str]:
-        """Return the names of the columns that the user typed, by option of ``attest.trial``."""
-        options = {"text_column": self.text, "second_column": self.second, "label_column": self.label}
-        return {option: name for option, name in options.items() if name is not None}
 
 
 @dataclass(frozen=True)
@@ -84,13 +70,14 @@ class Given:
         return None if label is None else self.classes[label]
 
 
-def given(data: Any, labels: Any = None, columns: Columns = Columns()) -> Given:
+def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingProxyType({})) -> Given:
     """Return the texts or the batches that a user gives in any accepted form, together with their labels.
 
     Args:
         data: texts, pairs of texts, lists of words; a DataFrame, a ``datasets.Dataset``, or rows or columns as dictionaries;
             what a tokenizer gives, one batch or several; or batches with ``token_ids`` and ``mask``.
         labels: of the texts; None if there are none, or if a column or the batches have them.
+        columns: the names of the columns that the user typed, by option of ``attest.trial``.
     """
     _require_same_rows(data, labels)
     table = _table_of(data)
@@ -98,24 +85,21 @@ def given(data: Any, labels: Any = None, columns: Columns = Columns()) -> Given:
         listed = _listed(data)
         table = _table_of_rows(listed)
         if table is None:
-            if columns.named:
+            if columns:
                 raise AttestError(
-                    f"{next(iter(columns.named))} names a column, and the data are a {type(data).__name__} of "
+                    f"{next(iter(columns))} names a column, and the data are a {type(data).__name__} of "
                     f"{type(listed[0]).__name__}; expected a DataFrame or a datasets.Dataset. Leave it out."
                 )
-            return _given_without_columns(listed, labels)
-    if "input_ids" in table.columns and columns.text is None:
+            if all(isinstance(each, Mapping) and "input_ids" in each for each in listed):
+                return _tokenized(listed, labels)
+            for place, each in enumerate(listed):
+                if isinstance(each, Mapping) and {"token_ids", "token_type_ids"} <= {*each}:
+                    listed[place] = {**each, "types": each["token_type_ids"]}
+            return Given(_pairs_and_words(listed), labels)
+    if "input_ids" in table.columns and "text_column" not in columns:
         columns_given = {name: table.values(name) for name in table.columns}
         return replace(_tokenized([columns_given], labels), classes=table.classes(first_of(LABEL_KEYS, [*table.columns])))
     return table.read(columns, labels)
-
-
-def _given_without_columns(listed: list[Any], labels: Any) -> Given:
-    if all(isinstance(each, Mapping) and "input_ids" in each for each in listed):
-        return _tokenized(listed, labels)
-    typed = [isinstance(each, Mapping) and {"token_ids", "token_type_ids"} <= {*each} for each in listed]
-    items = [each | {"types": each["token_type_ids"]} if has else each for each, has in zip(listed, typed, strict=True)]
-    return Given(_pairs_and_words(items), labels)
 
 
 def _pairs_and_words(listed: list[Any]) -> list[Any]:
@@ -172,19 +156,20 @@ class _Table:
         values = self.columns[column]
         return values.tolist() if hasattr(values, "tolist") else list(values)
 
-    def read(self, columns: Columns, labels: Any) -> Given:
+    def read(self, columns: Mapping[str, str], labels: Any) -> Given:
         """Return the texts and the labels from the table, and print which columns were read."""
         names = [*self.columns]
-        for option, name in columns.named.items():
+        for option, name in columns.items():
             if name not in names:
                 raise AttestError(
                     f"{option} is {name}, and the {self.kind} has the columns {some(names)}; expected one of them."
                 )
-        second = columns.second or (None if columns.text else first_of(SECOND, names, columns.label))
+        text, second, label = (columns.get(option) for option in ("text_column", "second_column", "label_column"))
+        second = second or (None if text else first_of(SECOND, names, label))
         rest = [name for name in names if name != second]
-        label = columns.label or (None if labels is not None else first_of((*LABELS, *TAGS), rest, columns.text))
+        label = label or (None if labels is not None else first_of((*LABELS, *TAGS), rest, text))
         usual = (*FIRST, *TEXTS, *TOKENS) if second else (*TEXTS, *FIRST, *TOKENS)
-        text = columns.text or first_of(usual, rest, label)
+        text = text or first_of(usual, rest, label)
         if text is None:
             one = max(rest, key=lambda name: len(str(self.values(name)[:1])), default="text")
             raise AttestError(
@@ -197,7 +182,7 @@ class _Table:
         if second is not None:
             texts = list(zip(texts, self.values(second), strict=True))
         read = [name for name in (text, second, label) if name is not None]
-        if len(columns.named) < len(read) or len(read) < len(names):
+        if len(columns) < len(read) or len(read) < len(names):
             unread = some([name for name in names if name not in read])
             say(f"Read from the {self.kind}: {', '.join(read)}.{f' Not read: {unread}.' if unread else ''}")
         known = self.values(label) if label is not None else labels
@@ -219,13 +204,11 @@ def _table_of(data: Any) -> _Table | None:
             raise AttestError(f"the data are the splits {some([*map(str, data)])}; expected one of them: data[{first!r}]")
         if isinstance(data, library.Dataset):
             return _Table("Dataset", {name: data[name] for name in data.column_names}, data.features)
-    if isinstance(data, Mapping) and "input_ids" not in data and data and all(map(_is_column, data.values())):
-        return _Table(type(data).__name__, data)
+    if isinstance(data, Mapping) and data and "input_ids" not in data:
+        columns = (Sequence, np.ndarray, pd.Series)
+        if all(isinstance(each, columns) and not isinstance(each, str) for each in data.values()):
+            return _Table(type(data).__name__, data)
     return None
-
-
-def _is_column(values: Any) -> bool:
-    return isinstance(values, Sequence | np.ndarray | pd.Series) and not isinstance(values, str)
 
 
 def _table_of_rows(listed: list[Any]) -> _Table | None:

@@ -1,6 +1,6 @@
 """The function ``attest.judge``, which tests a user's metric on networks whose attention is known to be right or wrong."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -56,16 +56,16 @@ def judge(
         raise AttestError(f"{unknown[0]!r} is no rule; expected some of {', '.join(stated['rules'])}.")
     require_bounds({"texts": texts})
     chosen = {
-        family: {key: test for key, test in tests.items() if _is_chosen(key, test, beside)}
+        family: {
+            key: test
+            for key, test in tests.items()
+            if "metric" in test or key in judging.CALIBRATIONS or test["experiment"] in beside
+        }
         for family, tests in stated["tests"].items()
     }
     part = {"rules": rules, "seeds": seeds, "texts": texts, "layered_texts": texts}
     stated |= {"tests": chosen} | {key: value for key, value in part.items() if value is not None}
     return judging.judge(judging.hear(stated), stated)
-
-
-def _is_chosen(name: str, test: Mapping[str, Any], beside: Collection[str]) -> bool:
-    return "metric" in test or name in judging.CALIBRATIONS or test["experiment"] in beside
 
 
 def test_of(metric: Metric, larger: str, of: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import torch
 
 from attest.app.api.batches import Batch
 from attest.core.errors import AttestError
-from attest.datamodules.notice import say
 from attest.experiments.registry import INSIDE, suited
 
 if TYPE_CHECKING:
@@ -49,25 +48,15 @@ def require_suited(names: Iterable[str], network: Any) -> None:
             )
 
 
-def tell_of_windows(network: "WindowedNetwork", batches: Iterable[Batch]) -> str:
-    """Print and return a sentence that says how many texts are read in several windows."""
+def about_windows(network: "WindowedNetwork", batches: Iterable[Batch]) -> str:
+    """Return a sentence that says how many texts are read in several windows."""
     windows, lengths = network.windows, [length for batch in batches for length in batch["mask"].sum(dim=-1).tolist()]
     numbers = [windows.of(length) for length in lengths]
     several = sum(number > 1 for number in numbers)
-    told = (
+    return (
         f"{several} of {len(numbers)} texts are longer than a window of {windows.window} tokens and are read in up to "
         f"{max(numbers)} windows, which share {windows.stride} tokens with the next; {network.decides}."
     )
-    say(told)
-    return told
-
-
-def require_own_windows(network: "WindowedNetwork", encode: Any, texts: Sequence[str], batch: Batch) -> None:
-    """Refuse a batch if the tokenizer itself would split its texts into other windows."""
-    from attest.models.pretrained.windows import require_own_windows as require
-
-    asked = batch["text" if "text" in batch else "id"].tolist()
-    require(network, encode.tokenizer, [texts[row] for row in asked], batch["token_ids"], batch["mask"])
 
 
 def require_readable(network: Any, tokenizer: Any, batches: Iterable[Batch]) -> None:

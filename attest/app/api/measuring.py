@@ -68,36 +68,24 @@ class Fitting:
         waiting = [batch]
         while waiting:
             part = waiting.pop()
-            if len(part["id"]) > 1 and self._is_too_large(part):
-                waiting += reversed(_halves(part))
+            size, tokens = attended(part).shape
+            if size > 1 and self.too_large is not None and size * tokens**2 >= self.too_large[0] * self.too_large[1] ** 2:
+                texts, middle = texts_of(part), (size + 1) // 2
+                waiting += [batch_of(texts[middle:]), batch_of(texts[:middle])]
                 continue
             try:
                 work(part)
                 continue
             except (MemoryError, RuntimeError) as error:
                 lacks_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or type(error) is RuntimeError
-                if len(part["id"]) == 1 or part["token_ids"].ndim > 2 or not lacks_memory:
+                if size == 1 or part["token_ids"].ndim > 2 or not lacks_memory:
                     raise
                 reason = said_by(error)
-            self._note(part, reason)  # here the error is gone, and with it the tensors that its traceback holds
+            self.too_large = size, tokens
+            if torch.cuda.is_initialized():  # here the error is gone, and with it the tensors that its traceback holds
+                torch.cuda.empty_cache()
+            say(f"{size} texts of {tokens} tokens at once are too many ({reason[:120]}); half of them are tried at once.")
             waiting.append(part)
-
-    def _note(self, batch: Batch, reason: str) -> None:
-        texts, tokens = attended(batch).shape
-        self.too_large = texts, tokens
-        if torch.cuda.is_initialized():
-            torch.cuda.empty_cache()
-        say(f"{texts} texts of {tokens} tokens at once are too many ({reason[:120]}); half of them are tried at once.")
-
-    def _is_too_large(self, batch: Batch) -> bool:
-        texts, tokens = attended(batch).shape
-        return self.too_large is not None and texts * tokens**2 >= self.too_large[0] * self.too_large[1] ** 2
-
-
-def _halves(batch: Batch) -> list[Batch]:
-    texts = texts_of(batch)
-    middle = (len(texts) + 1) // 2
-    return [batch_of(texts[:middle]), batch_of(texts[middle:])]
 
 
 HALF_A_MINUTE = 30.0
@@ -109,14 +97,6 @@ GROWTH = 1.5
 def work_of(batch: Batch) -> float:
     """Return the estimated work of measuring a batch: its number of texts times a power of the longest length."""
     return len(batch["id"]) * batch["mask"].shape[1] ** GROWTH
-
-
-def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
-    """Return the texts with these ids as batches of similar length."""
-    if any(batch["token_ids"].ndim > 2 for batch in batches):
-        raise AttestError("the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out.")
-    wanted = set(ids)
-    return in_batches((text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted), batch_size)
 
 
 WEIGHTS_HELD = 14 * 4
@@ -229,10 +209,15 @@ class Measuring:
         self, precision: float, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int
     ) -> None:
         """Measure the experiments that may stop before all texts are read; the other experiments are measured later."""
+        if any(batch["token_ids"].ndim > 2 for batch in batches):
+            raise AttestError(
+                "the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out."
+            )
 
         def measure(texts: list[int], going: Collection[str]) -> dict[str, pd.DataFrame]:
-            self._asked = {*going}
-            self._some_of(batches_of_ids(batches, texts, batch_size), everyone, progress)
+            self._asked, wanted = {*going}, {*texts}
+            part = (text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted)
+            self._some_of(in_batches(part, batch_size), everyone, progress)
             self._share()
             return {name: joined(self._parts.pop(name)) for name in going}
 
@@ -328,9 +313,8 @@ class Measuring:
         return rows.assign(asked=[self.labels[label] for label in rows["asked"]]) if self.labels else rows
 
     def _context(self, labels: Tensor | None, observed: Observation | LayerObservation, everyone: Tensor) -> Context:
-        device = observed.ids.device
-        found = Context(labels, everyone.to(device), self.seed, self.background, head_means=self.head_means)
-        return replace(found, clock=self.clock)
+        everyone = everyone.to(observed.ids.device)
+        return Context(labels, everyone, self.seed, self.background, clock=self.clock, head_means=self.head_means)
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:

@@ -137,7 +137,14 @@ def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndar
         found = [span.get("start_token"), span.get("end_token")] if isinstance(span, Mapping) else [*span]
         start, end = [int(each) if isinstance(each, Integral) else -1 for each in found] if len(found) == 2 else (-1, -1)
         if isinstance(text, tuple) and isinstance(span, Mapping) and span.get("docid") is not None and start >= 0:
-            before = _words_before(place, str(span["docid"]), text)
+            ends = {"premise": 0, "hypothesis": len(text[0].split())}
+            before = next((words for name, words in ends.items() if str(span["docid"]).endswith(name)), None)
+            if before is None:
+                raise AttestError(
+                    f"the rationale of text {place} has a span in the document {str(span['docid'])!r}; expected names that "
+                    "end in premise or hypothesis, the first and the second text of the pair. Or leave docid out, and count "
+                    "on from the first text."
+                )
             start, end = start + before, end + before
         if not 0 <= start < end <= count:
             raise AttestError(
@@ -146,17 +153,6 @@ def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndar
             )
         marks[start:end] = 1
     return marks
-
-
-def _words_before(place: int, docid: str, pair: tuple[str, ...]) -> int:
-    ends = {"premise": 0, "hypothesis": len(pair[0].split())}
-    found = [words for end, words in ends.items() if docid.endswith(end)]
-    if not found:
-        raise AttestError(
-            f"the rationale of text {place} has a span in the document {docid!r}; expected names that end in premise or "
-            "hypothesis, the first and the second text of the pair. Or leave docid out, and count on from the first text."
-        )
-    return found[0]
 
 
 def _starred(place: int, row: Any, text: Any) -> np.ndarray:

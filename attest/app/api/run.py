@@ -147,21 +147,17 @@ def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
     if not folder.path.is_dir():
         raise AttestError(f"{path} does not exist; expected the folder of a run, such as runs/<data>/<name>/seed0.")
     if not folder.config.is_file():
-        raise AttestError(f"{path} is not the folder of a run: it has no config.yaml. {_runs_below(folder.path)}")
+        runs = sorted(str(config.parent) for config in folder.path.glob("*/**/config.yaml"))
+        more = f" and {len(runs) - SHOWN} more" if len(runs) > SHOWN else ""
+        found = f"Open one of those below it: {', '.join(runs[:SHOWN])}{more}."
+        expected = found if runs else "Expected a folder such as runs/<data>/<name>/seed0."
+        raise AttestError(f"{path} is not the folder of a run: it has no config.yaml. {expected}")
     if not folder.summary.is_file():
         raise AttestError(
             f"the run in {path} is not finished: it has no summary.json. Type the command that began it again: it resumes."
         )
     require_together([folder])
     return Run(folder, trust)
-
-
-def _runs_below(path: Path) -> str:
-    runs = sorted(str(config.parent) for config in path.glob("*/**/config.yaml"))
-    if not runs:
-        return "Expected a folder such as runs/<data>/<name>/seed0."
-    more = f" and {len(runs) - SHOWN} more" if len(runs) > SHOWN else ""
-    return f"Open one of those below it: {', '.join(runs[:SHOWN])}{more}."
 
 
 class Run(Outcome):

@@ -27,17 +27,10 @@ from attest.app.api.foreign import (
     prompt_of,
     read_by,
     require_known_ids,
-    tell_of_cuts,
     with_words,
 )
-from attest.app.api.given import Columns, Given, given, with_types
-from attest.app.api.long_texts import (
-    in_windows,
-    require_own_windows,
-    require_readable,
-    require_suited,
-    tell_of_windows,
-)
+from attest.app.api.given import Given, given, with_types
+from attest.app.api.long_texts import about_windows, in_windows, require_readable, require_suited
 from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, shown_class, tagged_batches
 from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
@@ -222,7 +215,8 @@ def trial(
     require_bounds({"seed": seed, "batch_size": batch_size, "processes": counted, "until": until})
     if window is None and (stride, pooled) != (0, "mean"):
         raise AttestError("stride and pooled describe windows, and no window was given; expected window=, its most tokens.")
-    read = given(data, labels, Columns(text_column, second_column, label_column))
+    columns = {"text_column": text_column, "second_column": second_column, "label_column": label_column}
+    read = given(data, labels, {option: column for option, column in columns.items() if column is not None})
     model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
     with on_device(model, device):
         if foreign := is_of_transformers(model):
@@ -253,7 +247,8 @@ def trial(
         batches = with_types(batches, network)
         if foreign:
             batches = with_words(batches, encode, read.items)
-            tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
+            if (tell := getattr(encode, "tell_of_cuts", None)) is not None:
+                tell(sum(len(batch["id"]) for batch in batches))
         if chooses:
             batches = [numbered(batch, network) for batch in batches]
         scores: dict[str, float] = {}
@@ -274,19 +269,18 @@ def trial(
         )
         measures = chosen(wanted, inside, tags, number)
         _require_reading(reading, [*given_numbers], measures, tags)
-        about: dict[str, Any] = {}
-        if getattr(network, "crosses", False):
-            about = {"remarks": [str(cast(Any, network).about)]}
-            say(*about["remarks"])
+        limits: dict[str, Any] = {"memory_gib": memory_gib, "max_tokens": max_tokens}
+        remarks = [str(cast(Any, network).about)] if getattr(network, "crosses", False) else []
         if marks:
-            about = {"remarks": [spans.REMARK]}
-            say(spans.REMARK)
+            remarks = [spans.REMARK]
         if windowed is not None:
             require_suited(measures, windowed)
-            about = {"window": window, "stride": stride, "pooled": pooled, "remarks": [tell_of_windows(windowed, batches)]}
+            limits |= {"window": window, "stride": stride, "pooled": pooled}
+            remarks = [about_windows(windowed, batches)]
         if reading is not None and reading not in CALIBRATED:
-            about["remarks"] = [*about.get("remarks", ()), no_verdict_on(reading)]
-            say(about["remarks"][-1])
+            remarks.append(no_verdict_on(reading))
+        for remark in remarks:
+            say(remark)
         with in_evaluation_mode(network):
             batches, scores = asked_of(network, batches, batch_size) if several else (batches, scores)
         kind = TaggedMeasuring if tags else NumberMeasuring if number else Measuring
@@ -296,9 +290,13 @@ def trial(
         with budget_kept(), in_evaluation_mode(network):
 
             def check(batch: Batch) -> None:
+                rows = batch["text" if several else "id"].tolist()
                 if windowed is not None:
-                    require_own_windows(windowed, encode, read.items, batch)
-                beside = everything_of(encode, read.items, batch["text" if several else "id"].tolist()) if foreign else {}
+                    from attest.models.pretrained.windows import require_own_windows  # imports transformers
+
+                    texts = [read.items[row] for row in rows]
+                    require_own_windows(windowed, cast(Any, encode).tokenizer, texts, batch["token_ids"], batch["mask"])
+                beside = everything_of(encode, read.items, rows) if foreign else {}
                 ids, tokens, mask = (each.to(on) for each in (batch["id"], batch["token_ids"], attended(batch)))
                 require_itself(network, ids, tokens, mask, {name: each.to(on) for name, each in beside.items()})
 
@@ -309,9 +307,8 @@ def trial(
                 cast(Any, network).number = scale_of(network, batches)
             measuring.all_of(batches, progress, processes, until, batch_size)
         result = Trial(shown_class(network).__name__)
-        about |= {"name": name, "until": until, "explanations": given_numbers or None}
-        known = {key: value for key, value in about.items() if value is not None}
-        measuring.write(result.folder, {"memory_gib": memory_gib, "max_tokens": max_tokens} | known)
+        limits |= {"remarks": remarks or None, "name": name, "until": until, "explanations": given_numbers or None}
+        measuring.write(result.folder, {key: value for key, value in limits.items() if value is not None})
     return result
 
 
@@ -384,13 +381,16 @@ def _asked_for(
     """Return the typed experiments, else those that can test the given reading, else those that the verdict needs."""
     if experiments is not None and experiments != ALL:
         return experiments
-    suited_ones = _suited_experiments(batches, network)
+    inside = not getattr(network, "pools_by_attention", True)
+    of_sentences = "sentence_mask" in batches[0]
+    of_pooled = [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
+    suited_ones = suited(network) if inside else of_pooled
     if reading is not None:
         return [name for name in suited_ones if EXPERIMENTS[name].any_reading]
     if experiments == ALL:
         return suited_ones
     unnamed = [name for name in suited_ones if name not in INSIDE or not INSIDE[name].by_name]
-    wanted = needed(not getattr(network, "pools_by_attention", True))
+    wanted = needed(inside)
     return wanted if wanted.keys() <= {*suited_ones} else unnamed
 
 
@@ -426,27 +426,14 @@ def _require_reading(reading: str | None, explanations: Sequence[str], measures:
         )
 
 
-def _suited_experiments(batches: Sequence[Batch], network: nn.Module) -> list[str]:
-    """Return the ids of all experiments that suit the network; experiments on tokens do not suit attention over sentences."""
-    if not getattr(network, "pools_by_attention", True):
-        return suited(network)
-    of_sentences = "sentence_mask" in batches[0]
-    return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
-
-
 def _batches_to_check(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
     """Return the batches that are most likely to reveal an error in the network."""
-    special = torch.tensor(
-        [each for each in (getattr(network, name, None) for name in ("padding", "masked")) if each is not None]
-    )
-    found = [
-        batches[:1],
-        [batch for batch in batches if not attended(batch).all()],
-        sorted(batches, key=lambda batch: -attended(batch).shape[-1]),
-        [
-            batch
-            for batch in batches
-            if len(special) and (torch.isin(batch["token_ids"].cpu(), special) & batch["mask"].cpu()).any()
-        ],
+    ids = [getattr(network, name, None) for name in ("padding", "masked")]
+    special = torch.tensor([each for each in ids if each is not None], dtype=torch.int64)
+    padded = [batch for batch in batches if not attended(batch).all()]
+    longest = max(batches, key=lambda batch: attended(batch).shape[-1])
+    with_special = [
+        batch for batch in batches if (torch.isin(batch["token_ids"].cpu(), special) & batch["mask"].cpu().bool()).any()
     ]
-    return list({id(some[0]): some[0] for some in found if some}.values())
+    found = [batches[0], *padded[:1], longest, *with_special[:1]]
+    return list({id(batch): batch for batch in found}.values())

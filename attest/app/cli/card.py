@@ -25,18 +25,16 @@ def main(arguments: list[str]) -> int:
     if typed.into is None:
         print(put_into("", folder), end="")
         return 0
-    card = put_into(_read(typed.into), folder).encode()
-    write_atomically(typed.into, lambda temporary: temporary.write_bytes(card))
+    try:
+        card = typed.into.read_bytes().decode() if typed.into.exists() else ""  # with its line endings
+    except (OSError, UnicodeDecodeError) as error:
+        raise AttestError(
+            f"--into {typed.into} cannot be read ({error}); expected a model card in UTF-8. Name another."
+        ) from error
+    card = put_into(card, folder)
+    write_atomically(typed.into, lambda temporary: temporary.write_bytes(card.encode()))
     print(f"Card: {typed.into}")
     return 0
-
-
-def _read(path: Path) -> str:
-    """Return the text of a card with its line endings unchanged; an empty text if there is no card."""
-    try:
-        return path.read_bytes().decode() if path.exists() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise AttestError(f"--into {path} cannot be read ({error}); expected a model card in UTF-8. Name another.") from error
 
 
 def _parser() -> CommandParser:

@@ -46,18 +46,17 @@ def main(arguments: list[str]) -> int:
 def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices) -> None:
     from lightning_utilities.core.rank_zero import rank_zero_only
 
-    from attest.app.adversaries import controls, guiding_lambdas, without_sense
+    from attest.app.adversaries import controls, without_sense
     from attest.report.page import write_report
     from attest.report.related_pages import write_controls
 
-    planned = list(controls(base, typed, own, seeds, choices, choices.lambdas or guiding_lambdas(base)))
-    named_so = (f"  {control.experiment}  {control.name}" for control in planned)
-    print("Controls, trained unless they are there:", *named_so, sep="\n", flush=True)
-    for experiment, reason in without_sense(base.settings):
-        print(f"  {experiment}  left out: {reason}.", flush=True)
+    planned = list(controls(base, typed, own, seeds, choices))
+    named_so = (f"  {experiment}  {name}" for experiment, name, _ in planned)
+    left_out = (f"  {experiment}  left out: {reason}." for experiment, reason in without_sense(base.settings))
+    print("Controls, trained unless they are there:", *named_so, *left_out, sep="\n", flush=True)
     found: list[tuple[str, str, RunFolder]] = []
-    for place, control in enumerate(planned, start=1):
-        print(f"Control {place} of {len(planned)}: {control.experiment}, {control.name}", flush=True)
-        found.append((control.experiment, control.name, control.train()))
+    for place, (experiment, name, train) in enumerate(planned, start=1):
+        print(f"Control {place} of {len(planned)}: {experiment}, {name}", flush=True)
+        found.append((experiment, name, train()))
     rank_zero_only(write_controls)(base.folder, found)
     rank_zero_only(write_report)(base.folder)

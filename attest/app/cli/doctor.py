@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from huggingface_hub import constants
-from packaging.requirements import Requirement
 from requests.utils import get_netrc_auth
 from rich.console import Console
 from rich.markup import escape
@@ -31,7 +30,7 @@ from attest.app.cli.main import CommandParser
 from attest.app.cli.trial import PROMPT
 from attest.core.errors import AttestError, needing_transformers, own_requirements, unknown_choice
 from attest.core.memory import CACHE_VARIABLE, cache_folder
-from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, CorpusSource
+from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE
 from attest.experiments.registry import INSIDE, askable, suited
 from attest.models.prediction import says_number
 from attest.runs.versions import NOT_INSTALLED, environment, installed_version
@@ -103,7 +102,7 @@ def model(name: str, prompt: str | None = None, labels: str | None = None) -> It
     asked = None if prompt is None else prompt_typed(prompt, labels)
     loaded, tokenizer = load(name, prompted=asked is not None)
     network, _, _, names = read_by(loaded, tokenizer, None, None, None, asked)
-    return described(network, tokenizer, names, asked)
+    return _described(network, tokenizer, names, asked)
 
 
 LEFT_OUT = {
@@ -121,10 +120,9 @@ DECIDES = {
 }
 
 
-def described(
+def _described(
     network: "PretrainedNetwork", tokenizer: Any, classes: Sequence[str], prompt: "Prompt | None"
 ) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a property of the model and its value as text."""
     from attest.models.pretrained.texts import longest_read  # imports transformers
 
     model = network.model
@@ -133,7 +131,12 @@ def described(
         yield "says", "one number of each text"
     else:
         yield "labels" if network.labels else "classes", ", ".join(classes)
-    yield from _asked(prompt, tokenizer, model.config.is_encoder_decoder) if prompt is not None else ()
+    if prompt is not None:
+        yield "prompt", f"takes {len(tokenizer(prompt.about(''), verbose=False)['input_ids'])} tokens beside the text"
+        first = tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer, model.config.is_encoder_decoder))
+        pairs = zip(prompt.answers.items(), first, strict=True)
+        told = (f"{label}: {answer!r}, told by its first token {token!r}" for (label, answer), token in pairs)
+        yield "answers", "; ".join(told)
     heads = ", ".join(dict.fromkeys(str(call.heads) for call in network.calls))
     yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
     yield "decides", DECIDES[network.decides_by]
@@ -144,31 +147,20 @@ def described(
         if left_out := [each.id for each in INSIDE.values() if each.needs == needed and not each.suits(network)]:
             yield "left out", f"{', '.join(left_out)}: {why}"
     if whole:
-        yield (
-            "left out",
-            f"{', '.join(whole)}: they ask what a whole text's decision rests on; each token is decided by itself",
-        )
-
-
-def _asked(prompt: "Prompt", tokenizer: Any, apart: bool) -> Iterator[tuple[str, str]]:
-    yield "prompt", f"takes {len(tokenizer(prompt.about(''), verbose=False)['input_ids'])} tokens beside the text"
-    first = tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer, apart))
-    pairs = zip(prompt.answers.items(), first, strict=True)
-    yield "answers", "; ".join(f"{label}: {answer!r}, told by its first token {token!r}" for (label, answer), token in pairs)
+        why = "they ask what a whole text's decision rests on; each token is decided by itself"
+        yield "left out", f"{', '.join(whole)}: {why}"
 
 
 def packages() -> Iterator[Finding]:
     """Yield findings about the versions of packages, and about required packages that are missing or too old."""
     for name, found in environment().items():
         yield Finding(name, found)
-    for requirement in _requirements():
+    for requirement in own_requirements():
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
         found = installed_version(requirement.name)
         if found == NOT_INSTALLED or not requirement.specifier.contains(found, prereleases=True):
             yield Finding(requirement.name, f"{found}; expected {requirement}; type: make setup", "stops")
-
-
-def _requirements() -> list[Requirement]:
-    return [each for each in own_requirements() if each.marker is None or each.marker.evaluate({"extra": ""})]
 
 
 def machine() -> Iterator[Finding]:
@@ -191,23 +183,17 @@ def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
     """Yield a finding for each corpus: the local folder with its files, or the public source from which it would be loaded."""
     folder = os.environ.get(DATA_VARIABLE)
     for name, source in CATALOGUE.items():
-        where, there = _in_folder(Path(folder).expanduser(), name, source) if folder else _public(source)
+        if folder:
+            place = Path(folder).expanduser() / name
+            missing = ", ".join(file for file, found in source.found(place).items() if not found)
+            there = not missing
+            where = f"{place} ({DATA_VARIABLE})" if there else f"{place} lacks {missing}; correct or unset {DATA_VARIABLE}"
+        else:
+            where = f"{source.hub} on the Hugging Face Hub" if source.hub else source.archive
+            there = _within_reach(constants.ENDPOINT if source.hub else source.archive)
+            where += "" if there else f", out of reach now; an earlier download would serve, else set {DATA_VARIABLE}"
         yield Finding(f"DATA={name}", where, "fine" if there else "stops" if name in wanted else "note")
     yield Finding("DATA=planted", "made on the spot")
-
-
-def _in_folder(folder: Path, name: str, source: CorpusSource) -> tuple[str, bool]:
-    missing = [file for file, found in source.found(folder / name).items() if not found]
-    if missing:
-        return f"{folder / name} lacks {', '.join(missing)}; correct or unset {DATA_VARIABLE}", False
-    return f"{folder / name} ({DATA_VARIABLE})", True
-
-
-def _public(source: CorpusSource) -> tuple[str, bool]:
-    where = f"{source.hub} on the Hugging Face Hub" if source.hub else source.archive
-    if _within_reach(constants.ENDPOINT if source.hub else source.archive):
-        return where, True
-    return f"{where}, out of reach now; an earlier download would serve, else set {DATA_VARIABLE}", False
 
 
 @cache

@@ -43,22 +43,19 @@ def main(arguments: list[str]) -> int:
     from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
 
     with folder.claimed() if typed.out is None else nullcontext():
-        explained = _tested(folder, typed.id) if typed.id else _read(folder, texts, typed.trust)
+        explained = _explained(folder, typed.id, texts, typed.trust)
         write_explained(page, explained, str(folder.path))
     print_explained(explained)
     print(f"Page: {page}")
     return 0
 
 
-def _tested(folder: RunFolder, ids: list[int]) -> list[dict[str, Any]]:
+def _explained(folder: RunFolder, ids: list[int], texts: list[str], trusted: list[str]) -> list[dict[str, Any]]:
     from attest.app.api.run import open_run
-
-    run = open_run(folder.path)
-    return [run.tested(identity).row for identity in ids]
-
-
-def _read(folder: RunFolder, texts: list[str], trusted: list[str]) -> list[dict[str, Any]]:
     from attest.app.evaluating import LoadedRun, configuration_of
+
+    if ids:
+        return [open_run(folder.path).tested(identity).row for identity in ids]
 
     run = LoadedRun(configuration_of(folder, trusted), folder)
     with run.prepared():

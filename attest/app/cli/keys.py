@@ -8,7 +8,7 @@ The command writes trained attacks to ``keys/<attack>/`` in the folder of the ru
 Options after a lone ``--`` go only to the attacks. ATTACK=shuffle trains nothing: it shuffles the keys of the run.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attest.app.cli.evidence import main as gather_evidence
 from attest.core.errors import AttestError, unknown_choice
@@ -16,9 +16,6 @@ from attest.runs.asked import AskedRun
 from attest.runs.capabilities import attends_within, predicts
 from attest.runs.choices import split_arguments, take_words
 from attest.runs.identity import KEYS
-
-if TYPE_CHECKING:
-    from attest.app.dependent import Dependent
 
 TRAINED = ("adversarial", "random", "opposite")
 """As ``attest.lightning_modules.key_adversary`` has them, which takes seconds to import."""
@@ -34,23 +31,16 @@ def main(arguments: list[str]) -> int:
         if attack not in ATTACKS:
             raise unknown_choice("ATTACK", attack, ATTACKS, "make keys DATA=sst MODEL=transformer-dr ATTACK={}")
     asked = AskedRun.of(typed)  # a mistyped choice is told before the imports below, which take seconds
-    from attest.app.dependent import train_base, train_dependent  # takes seconds
+    from attest.app.dependent import Dependent, overlay, train_base, train_dependent  # takes seconds
 
     base = train_base(asked, _require_self_attention)
     for attack in attacks:
         if attack == SHUFFLE:
             gather_evidence(["--run", str(base.folder.path), "E9", *own])
         else:
-            train_dependent(base, key_adversary(attack), own)
+            settings = overlay("keys", {"model": {"init_args": {"attack": attack}}})
+            train_dependent(base, Dependent(KEYS, attack, settings, own_network=False), own)
     return 0
-
-
-def key_adversary(attack: str) -> "Dependent":
-    """Return the dependent run that trains adversarial attention keys for an attack."""
-    from attest.app.dependent import Dependent, overlay
-
-    settings = overlay("keys", {"model": {"init_args": {"attack": attack}}})
-    return Dependent(KEYS, attack, settings, own_network=False)
 
 
 def _require_self_attention(settings: dict[str, Any]) -> None:

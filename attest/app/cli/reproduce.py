@@ -24,16 +24,17 @@ import shlex
 import sys
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from attest.app.reproduce.plan import Job, Plan, as_json, make_plan, missing_runs
-from attest.app.reproduce.workflow import Watched, carry_out, on_one_gpu, profile_folder, snakemake_command
-from attest.core.errors import AttestError
+from attest.app.reproduce.workflow import Progress, on_one_gpu, profile_folder, run_as_group
+from attest.core.errors import AttestError, install_command
 from attest.core.measures.numbers import duration
 from attest.core.memory import cores
 from attest.runs.asked import folder_of_words
-from attest.runs.choices import SMALL_CHOICE, TypedWords, plain_help, stray_word, take_words
+from attest.runs.choices import SMALL_CHOICE, plain_help, stray_word, take_words
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.published_tables import read_published, shorten_sweeps, table_file, table_names
 
@@ -59,7 +60,7 @@ class Request:
     run: bool
     jobs: int
     gpus: int
-    profile: str
+    profile: Path | None
     root: Path
     results: Path
     selected: dict[str, tuple[str, ...]]
@@ -75,6 +76,11 @@ class Request:
     def settings(self) -> list[str]:
         """Return the options that change the runs of a table; the table's own file has the other settings."""
         return [option for option in self.options if not option.startswith(("LOGGER=", "--run."))]
+
+    @property
+    def configuration(self) -> Path:
+        """Return the path of the file with all settings of the workflow."""
+        return self.results / "workflow.json"
 
 
 def main(arguments: list[str]) -> int:
@@ -104,6 +110,10 @@ def _plan(request: Request) -> Plan:
 def parse_request(arguments: list[str]) -> Request:
     """Return the request that the command's arguments describe."""
     words, rest = take_words(arguments, WORDS)
+    wanted = table_names() if words.text("TABLE") == "all" else words.listed("TABLE")
+    if not wanted:
+        known = ", ".join(table_names())
+        raise AttestError(f"TABLE= was not given; expected one of: all, {known}. Type: make reproduce TABLE=jw-2")
     selectors, rest = take_words(rest, SELECTORS)
     if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
         raise AttestError(f"{seed} names one seed; expected the number of seeds, which start at 0. Type SEEDS=3")
@@ -114,9 +124,9 @@ def parse_request(arguments: list[str]) -> Request:
     results = Path(_option(rest, RESULTS) or Path("results", place))
     root = Path(_option(rest, ROOT) or Path("runs", place))
     options = [argument for argument in rest if not argument.startswith((RESULTS, ROOT))]
-    jobs, profile = words.count("JOBS", 1), profile_folder(words.text("PROFILE")).name if words.text("PROFILE") else ""
+    jobs, profile = words.count("JOBS", 1), profile_folder(words.text("PROFILE")) if words.text("PROFILE") else None
     return Request(
-        tables=_tables(words),
+        tables=tuple(map(table_file, wanted)),
         corpora=words.listed("DATA"),
         seeds=words.count("SEEDS", 1 if smoke else 3),
         smoke=smoke,
@@ -138,14 +148,6 @@ def parse_request(arguments: list[str]) -> Request:
     )
 
 
-def _tables(words: TypedWords) -> tuple[Path, ...]:
-    names = table_names()
-    wanted = names if words.text("TABLE") == "all" else words.listed("TABLE")
-    if not wanted:
-        raise AttestError(f"TABLE= was not given; expected one of: all, {', '.join(names)}. Type: make reproduce TABLE=jw-2")
-    return tuple(map(table_file, wanted))
-
-
 def _option(rest: list[str], prefix: str) -> str:
     return next((argument.removeprefix(prefix) for argument in reversed(rest) if argument.startswith(prefix)), "")
 
@@ -153,10 +155,13 @@ def _option(rest: list[str], prefix: str) -> str:
 def _carry_out(request: Request, plan: Plan) -> int:
     log, missing = request.results / "workflow.log", plan.missing
     print(f"{len(missing)} of {len(plan.jobs)} runs are missing. Snakemake's log: {log}", flush=True)
-    write_json(_configuration(request), workflow_configuration(request, plan))
-    watched = [Watched(job.named(request.root), job.log, RunFolder(job.folder).summary) for job in missing]
+    write_json(request.configuration, workflow_configuration(request, plan))
     began = time.monotonic()
-    outcome = carry_out(command_of(request), log, watched)
+    if find_spec("snakemake") is None:
+        raise AttestError(
+            f"Snakemake is missing; expected it, because it starts the runs. Type: {install_command('reproduce')}"
+        )
+    outcome = run_as_group(command_of(request), log, Progress(missing, request.root).look)
     failed = plan.missing
     done = len(missing) - len(failed)
     print(f"{done} runs done in {duration(time.monotonic() - began)}, {len(failed)} not there", flush=True)
@@ -170,15 +175,20 @@ def _carry_out(request: Request, plan: Plan) -> int:
 
 
 def command_of(request: Request) -> list[str]:
-    """Return the command that starts the Snakemake workflow."""
-    return snakemake_command(SNAKEFILE, _configuration(request), request.jobs, request.gpus, request.profile)
+    """Return the command that starts the workflow without Snakemake's lock, which would remain after a killed process."""
+    scheduling = f"--workflow-profile={request.profile}" if request.profile else f"--cores={request.jobs}"
+    return [
+        *(sys.executable, "-m", "snakemake", f"--snakefile={SNAKEFILE}", f"--configfile={request.configuration}"),
+        *("--nolock", "--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "input"),
+        *(f"--resources=gpu={request.gpus}", scheduling),
+    ]
 
 
 def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
     """Return all settings that the workflow and the writing of tables need."""
     return as_json(plan) | {
         "attest": [*(on_one_gpu(request.gpus) if request.gpus and not request.profile else []), *ATTEST],
-        "write": [sys.executable, "-m", "attest.app.reproduce.write", str(_configuration(request))],
+        "write": [sys.executable, "-m", "attest.app.reproduce.write", str(request.configuration)],
         "results": str(request.results),
         "suffix": request.suffix,
         "gpus_a_run": int(bool(request.gpus)),
@@ -186,10 +196,6 @@ def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
         "settings": request.settings,
         "files": {file.stem: str(file) for file in request.tables},
     }
-
-
-def _configuration(request: Request) -> Path:
-    return request.results / "workflow.json"
 
 
 def _write_tables(request: Request, plan: Plan) -> None:

@@ -90,7 +90,6 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     if (precision := str(config.dtype).removeprefix("torch.")) in HALF:
         say(f"{typed.model} is kept in {precision}, and is tried in float32: probabilities differ a little from its own.")
     tagging = typed.prompt is None and decides_tokens(config)
-    columns = typed.text_column, typed.label_column
     several = config.problem_type == "multi_label_classification"
     if typed.prompt is None and saved_as(config, ANSWERING):
         raise AttestError(
@@ -109,7 +108,8 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
         typed.data,
         typed.split,
         typed.texts,
-        *columns,
+        typed.text_column,
+        typed.label_column,
         tagging,
         typed.encoding,
         typed.on_bad_rows,
@@ -129,21 +129,20 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     model, tokenizer, options = _loaded(typed, data, numbers)
     readings = None if typed.readings is None else [name.strip() for name in typed.readings.split(",")]
     processes = 1 if device.type == "cuda" else typed.processes or min(cores(), processes_that_fit())
-    options |= {"window": typed.window, "stride": typed.stride, "pooled": typed.pooled, "device": device}
-    options |= {
-        "explanations": typed.explanation,
-        "reading": typed.reading,
-        "readings": readings,
-        "rationales": typed.rationales,
-    }
-    options |= {
-        "name": f"{Path(typed.model).name} on {data.whence}",
-        "processes": processes,
-        "seed": typed.seed,
-        "batch_size": typed.batch_size,
-        "until": typed.until,
-    }
-    tried = trial(model, data.texts, ALL if ALL.upper() in wanted else wanted or None, tokenizer=tokenizer, **options)
+    taken = ("window", "stride", "pooled", "reading", "rationales", "seed", "batch_size", "until")
+    tried = trial(
+        model,
+        data.texts,
+        ALL if ALL.upper() in wanted else wanted or None,
+        tokenizer=tokenizer,
+        device=device,
+        explanations=typed.explanation,
+        readings=readings,
+        name=f"{Path(typed.model).name} on {data.whence}",
+        processes=processes,
+        **{option: getattr(typed, option) for option in taken},
+        **options,
+    )
     kept = tried.write_into(folder)
     for name, answer in tried.answers.items():
         print(f"{name:<5}{answer}")
@@ -167,7 +166,10 @@ def _loaded(typed: Namespace, data: "Labelled", numbers: bool) -> tuple[Any, Any
         if numbers:
             return model, tokenizer, {"labels": data.labels}
         names = _names(typed.labels, model.config)
-        return model, tokenizer, {"labels": data.called(names, _order_of(len(names))), "label_names": names}
+        ways = [",".join(map(str, range(first, first + len(names)))) for first in (0, 1)]
+        counted = f" Of numbers, {ways[0]} counts from 0 and {ways[1]} from 1." if len(names) <= SHOWN_IN_FULL else ""
+        order = f"Say which label is which class, in the order of the classes: --labels negative,positive.{counted}"
+        return model, tokenizer, {"labels": data.called(names, order), "label_names": names}
     asked = prompt_typed(typed.prompt, typed.labels)
     labels = data.called(list(asked.answers), f"Give an answer for every label: {EXAMPLE}", numbered=False)
     return *load(typed.model, prompted=True), {"labels": labels, "prompt": asked.template, "answers": asked.answers}
@@ -185,12 +187,6 @@ def _names(typed: str | None, config: Any) -> list[str]:
             "expected one for each class, in this order. Type for example: --labels negative,positive"
         )
     return names
-
-
-def _order_of(classes: int) -> str:
-    ways = [",".join(map(str, range(first, first + classes))) for first in (0, 1)]
-    counted = f" Of numbers, {ways[0]} counts from 0 and {ways[1]} from 1." if classes <= SHOWN_IN_FULL else ""
-    return f"Say which label is which class, in the order of the classes: --labels negative,positive.{counted}"
 
 
 def _parser() -> CommandParser:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from attest.core.errors import AttestError
@@ -28,22 +29,6 @@ def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
     raise AttestError(f"{then['command']} trains no dependent run; expected adversarial, controls or keys.")
 
 
-def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the choices of an adversary that must be trained before a dependent run; empty if it needs none."""
-    if then["command"] != "controls" or then["GUIDE"] == "base":
-        return []
-    choices, lam = parse_adversary(then["GUIDE"])
-    chosen = {"VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}
-    return [{"command": "adversarial", **chosen}]
-
-
-Locate = Callable[[Sequence[str]], Path]
-"""A function from what follows ``attest fit`` to the folder of the run."""
-
-Selection = Mapping[str, Sequence[str]]
-"""The values that are wanted, by choice (``MODEL``)."""
-
-
 @dataclass(frozen=True)
 class Job:
     """A run of the plan, with its command and the runs that must finish before it."""
@@ -53,9 +38,9 @@ class Job:
     after: tuple[Path, ...] = ()
 
     @property
-    def done(self) -> bool:
-        """Return whether the run is finished."""
-        return RunFolder(self.folder).summary.is_file()
+    def summary(self) -> Path:
+        """Return the path of the file that shows that the run is finished."""
+        return RunFolder(self.folder).summary
 
     @property
     def log(self) -> Path:
@@ -81,34 +66,43 @@ class Plan:
     @property
     def missing(self) -> list[Job]:
         """Return the runs that are not finished."""
-        return [job for job in self.jobs.values() if not job.done]
+        return [job for job in self.jobs.values() if not job.summary.is_file()]
 
 
 def make_plan(
     experiments: Sequence[PublishedTable],
     seeds: int,
-    locate: Locate,
+    locate: Callable[[Sequence[str]], Path],
     corpora: Sequence[str] = (),
     options: Sequence[str] = (),
-    selected: Selection | None = None,
+    selected: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Plan:
-    """Return the plan of all runs that the given tables need; a run that several tables need occurs once."""
+    """Return the plan of all runs that the given tables need; a run that several tables need occurs once.
+
+    Args:
+        locate: returns the folder of a run from what follows ``attest fit``.
+        selected: the values of choices such as ``MODEL`` whose rows are run; other rows are only shown.
+    """
     plan, located = Plan(), cache(locate)
     for experiment in experiments:
         runs: dict[Place, dict[int, Path]] = {}
         for row, data, at in places(experiment, corpora):
             jobs = [_jobs_of(experiment.rows[row], data, at, seed, located, options) for seed in range(seeds)]
-            if _is_selected(experiment.rows[row], at, selected or {}):
+            stated = _stated(experiment.rows[row], at)
+            if all(name in stated and stated[name] in map(_plain, wanted) for name, wanted in selected.items()):
                 plan.jobs |= {job.folder: job for chain in jobs for job in chain}
             runs[row, data, at] = {seed: chain[-1].folder for seed, chain in enumerate(jobs)}
         if runs:
             plan.tables[experiment.name] = runs
+    named = ", ".join(experiment.name for experiment in experiments)
     if not plan.tables:
         known = sorted({data for experiment in experiments for row in experiment.rows.values() for data in row.data})
-        named = ", ".join(experiment.name for experiment in experiments)
         raise AttestError(f"no row of {named} is on {', '.join(corpora)}; expected DATA= one of: {', '.join(known)}.")
     if not plan.jobs:
-        raise _nothing_selected(experiments, corpora, selected or {})
+        rows = [_stated(experiment.rows[row], at) for experiment in experiments for row, _, at in places(experiment, corpora)]
+        typed = " ".join(f"{name}={','.join(values)}" for name, values in selected.items())
+        there = [f"{name}={', '.join(sorted({row[name] for row in rows if name in row}))}" for name in selected]
+        raise AttestError(f"no row of {named} has {typed}; expected some of: {'; '.join(there)}.")
     return plan
 
 
@@ -120,11 +114,6 @@ def places(experiment: PublishedTable, corpora: Sequence[str] = ()) -> Iterator[
             if data in row.data and (not corpora or data in corpora):
                 values = (None,) if row.sweep is None else row.sweep.values
                 yield from ((row.name, data, at) for at in values)
-
-
-def _is_selected(row: PublishedRow, at: float | None, selected: Selection) -> bool:
-    stated = _stated(row, at)
-    return all(name in stated and stated[name] in map(_plain, wanted) for name, wanted in selected.items())
 
 
 def _stated(row: PublishedRow, at: float | None) -> dict[str, str]:
@@ -142,27 +131,26 @@ def _plain(value: str) -> str:
     return value
 
 
-def _nothing_selected(experiments: Sequence[PublishedTable], corpora: Sequence[str], selected: Selection) -> AttestError:
-    rows = [_stated(experiment.rows[row], at) for experiment in experiments for row, _, at in places(experiment, corpora)]
-    typed = " ".join(f"{name}={','.join(values)}" for name, values in selected.items())
-    there = [f"{name}={', '.join(sorted({row[name] for row in rows if name in row}))}" for name in selected]
-    named = ", ".join(experiment.name for experiment in experiments)
-    return AttestError(f"no row of {named} has {typed}; expected some of: {'; '.join(there)}.")
-
-
-def _jobs_of(row: PublishedRow, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
+def _jobs_of(
+    row: PublishedRow, data: str, at: float | None, seed: int, locate: Callable[..., Path], options: Sequence[str]
+) -> list[Job]:
     """Return all runs that one row needs: the base run first, and last the run whose numbers the row shows."""
     swept = _swept(row, at)
-    choices = {"DATA": data, **row.run} | ({} if row.then else swept)
-    typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
+    words = {"DATA": data, **row.run} | ({} if row.then else swept)
+    typed = [*(f"{name}={value}" for name, value in words.items()), *row.options.get(data, ()), *options]
     folder = locate(tuple(typed)).with_name(f"seed{seed}")
     typed = [*typed, f"SEED={seed}"]
     base = Job(folder, ("fit", *typed))
     if not row.then:
         return [base]
     then = {**row.then, **swept}
+    needed = [then]
+    if then["command"] == "controls" and then["GUIDE"] != "base":  # guided by an adversary, which is trained first
+        choices, lam = parse_adversary(then["GUIDE"])
+        known = {"VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}
+        needed = [{"command": "adversarial", **known}, then]
     chain = [base]
-    for each in (*what_comes_before(then), then):
+    for each in needed:
         command = (each["command"], *typed, *(f"{name}={value}" for name, value in each.items() if name != "command"))
         chain.append(Job(dependent_folder(folder, each), command, tuple(job.folder for job in chain)))
     return chain

@@ -14,12 +14,11 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attest.core.errors import AttestError, install_command, unknown_choice
+from attest.app.reproduce.plan import Job
+from attest.core.errors import AttestError, unknown_choice
 from attest.core.measures.numbers import duration
 from attest.core.places import configs_folder
 
@@ -27,34 +26,25 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 SECONDS_BETWEEN_LOOKS = 0.5
 
 
-@dataclass(frozen=True)
-class Watched:
-    """The files that show whether a job has begun or ended."""
-
-    name: str
-    log: Path
-    done: Path
-
-
 class Progress:
     """The state of a workflow: the jobs that have not begun, and the jobs that have begun but not ended."""
 
-    def __init__(self, jobs: Sequence[Watched]) -> None:
-        self._total = len(jobs)
-        self._before = {job: (_modified(job.log), _modified(job.done)) for job in jobs}
-        self._waiting, self._running = list(jobs), list[Watched]()
+    def __init__(self, jobs: Sequence[Job], root: Path) -> None:
+        self._total, self._root = len(jobs), root
+        self._before = {job: (_modified(job.log), _modified(job.summary)) for job in jobs}
+        self._waiting, self._running = list(jobs), list[Job]()
         self._started = time.monotonic()
 
     def look(self) -> None:
         """Print a line for each job that has begun since the last call: ``3 of 6 · sst jw-bilstm seed 1 · 4 min left``."""
-        begun = [job for job in self._waiting if (_modified(job.log), _modified(job.done)) != self._before[job]]
+        begun = [job for job in self._waiting if (_modified(job.log), _modified(job.summary)) != self._before[job]]
         self._waiting = [job for job in self._waiting if job not in begun]
-        self._running = [job for job in self._running + begun if _modified(job.done) in (None, self._before[job][1])]
+        self._running = [job for job in self._running + begun if _modified(job.summary) in (None, self._before[job][1])]
         left = len(self._waiting) + len(self._running)
         each = (time.monotonic() - self._started) / max(1, self._total - left)
         forecast = f" · {duration(each * left)} left" if left < self._total else ""
         for place, job in enumerate(begun, self._total - len(self._waiting) - len(begun) + 1):
-            print(f"{place} of {self._total} · {job.name}{forecast}", flush=True)
+            print(f"{place} of {self._total} · {job.named(self._root)}{forecast}", flush=True)
 
 
 def _modified(file: Path) -> int | None:
@@ -96,35 +86,10 @@ def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) ->
         for number, handler in before.items():
             signal.signal(number, handler)
     if received:
-        raise _as_raised(received[0])
+        from pytorch_lightning.utilities.exceptions import SIGTERMException  # seconds that a workflow does not wait for
+
+        raise SIGTERMException if received[0] == signal.SIGTERM else KeyboardInterrupt
     return code
-
-
-def _as_raised(number: int) -> BaseException:
-    if number != signal.SIGTERM:
-        return KeyboardInterrupt()
-    from pytorch_lightning.utilities.exceptions import SIGTERMException
-
-    return SIGTERMException()
-
-
-def carry_out(command: list[str], log: Path, jobs: Sequence[Watched]) -> int:
-    """Run Snakemake to its end, print a line when a job begins or ends, and return Snakemake's exit code."""
-    if find_spec("snakemake") is None:
-        raise AttestError(
-            f"Snakemake is missing; expected it, because it starts the runs. Type: {install_command('reproduce')}"
-        )
-    return run_as_group(command, log, Progress(jobs).look)
-
-
-def snakemake_command(snakefile: Path, configuration: Path, jobs: int, gpus: int, profile: str) -> list[str]:
-    """Return the command that starts a workflow without Snakemake's lock, which would remain after a killed process."""
-    scheduling = [f"--workflow-profile={profile_folder(profile)}"] if profile else [f"--cores={jobs}"]
-    return [
-        *(sys.executable, "-m", "snakemake", f"--snakefile={snakefile}", f"--configfile={configuration}"),
-        *("--nolock", "--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "input"),
-        *(f"--resources=gpu={gpus}", *scheduling),
-    ]
 
 
 def profile_folder(name: str) -> Path:
@@ -155,8 +120,14 @@ def take_one(names: Sequence[str], folder: Path) -> str:
     """Wait for a GPU that no other process has taken, and return its name; this process keeps the GPU until it ends."""
     import fcntl  # not on Windows, where the rest of this file may be imported
 
-    _require_own(folder)
-
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    seen = folder.lstat()
+    if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid() or seen.st_mode & 0o022:
+        raise AttestError(
+            f"{folder} is a link or may be written by others; expected a folder of yours alone, for locks. Remove it, or type "
+            "TMPDIR=<folder> before the command"
+        )
     while True:
         for name in names:
             lock = os.open(folder / f"{name.replace('/', '-')}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -168,18 +139,6 @@ def take_one(names: Sequence[str], folder: Path) -> str:
             os.set_inheritable(lock, True)
             return name
         time.sleep(SECONDS_BETWEEN_ROUNDS)
-
-
-def _require_own(folder: Path) -> None:
-    """Create the folder for locks if it is missing; refuse a link, and a folder to which another user may write."""
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    seen = folder.lstat()
-    if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid() or seen.st_mode & 0o022:
-        raise AttestError(
-            f"{folder} is a link or may be written by others; expected a folder of yours alone, for locks. Remove it, or type "
-            "TMPDIR=<folder> before the command"
-        )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from attest.report.figures import save_png, to_svg
 from attest.report.run_tables import as_text
@@ -20,7 +19,7 @@ from attest.report.tables.page import provenance, table_page
 from attest.report.tables.table import Entry, Folders, Key, read_kept, table_claims, table_numbers, write_kept
 from attest.runs.belonging import require_together
 from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_text
-from attest.runs.published_tables import PublishedTable, read_published
+from attest.runs.published_tables import read_published
 
 
 def write_results(configuration: Mapping[str, Any], name: str) -> Path:
@@ -33,28 +32,23 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     folders = finished(configuration["tables"][name])
     folder = RunFolder(Path(configuration["results"]) / f"{name}{configuration['suffix']}")
     with folder.claimed():
-        _write(folder.path, experiment, folders, configuration)
-    return folder.path
-
-
-def _write(out: Path, experiment: PublishedTable, folders: Folders, configuration: Mapping[str, Any]) -> None:
-    kept = read_kept(out)
-    numbers, claims = table_numbers(experiment, folders, kept), table_claims(experiment, folders, kept)
-    origin = provenance(folders, configuration["command"], configuration["settings"])
-    write_text(out / "table.md", table_page(experiment, numbers, claims, origin))
-    _draw(out, experiment.name, table_figures(experiment, numbers, folders))
-    write_text(out / "table.csv", _as_csv(_without_entries(numbers)))
-    write_kept(out, to_keep(numbers, claims))
-    write_json(out / "table.json", {"numbers": _records(numbers), "claims": _records(claims), "provenance": origin})
-
-
-def _draw(out: Path, table: str, drawings: Mapping[str, Figure]) -> None:
-    for key, figure in drawings.items():
-        write_text(out / f"{key}.svg", to_svg(figure))
-        write_atomically(out / f"{key}.png", partial(save_png, figure))
-    shown = [f"![{file.stem}]({file.name})" for file in sorted(out.glob("*.png"))]
-    if shown:
-        write_text(out / "figures.md", "\n\n".join([f"# Figures of {table}", *shown]) + "\n")
+        out = folder.path
+        kept = read_kept(out)
+        numbers, claims = table_numbers(experiment, folders, kept), table_claims(experiment, folders, kept)
+        origin = provenance(folders, configuration["command"], configuration["settings"])
+        write_text(out / "table.md", table_page(experiment, numbers, claims, origin))
+        for key, figure in table_figures(experiment, numbers, folders).items():
+            write_text(out / f"{key}.svg", to_svg(figure))
+            write_atomically(out / f"{key}.png", partial(save_png, figure))
+        if shown := [f"![{file.stem}]({file.name})" for file in sorted(out.glob("*.png"))]:
+            write_text(out / "figures.md", "\n\n".join([f"# Figures of {experiment.name}", *shown]) + "\n")
+        write_kept(out, to_keep(numbers, claims))
+        numbers, claims = (rows.drop(columns=["about", "keep"], errors="ignore") for rows in (numbers, claims))
+        safe = numbers.map(lambda cell: as_text(cell) if isinstance(cell, str) else cell)  # no formula for a spreadsheet
+        write_text(out / "table.csv", safe.to_csv(index=False))
+        records = {name: rows.to_dict("records") for name, rows in (("numbers", numbers), ("claims", claims))}
+        write_json(out / "table.json", records | {"provenance": origin})
+    return out
 
 
 def finished(places: list[list[Any]]) -> Folders:
@@ -73,20 +67,6 @@ def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
     """Return by key what to store of numbers and claims; those that were never computed from evidence are left out."""
     entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
     return {key: entry for key, entry in entries.items() if entry is not None}
-
-
-def _as_csv(rows: pd.DataFrame) -> str:
-    """Return the rows as CSV text; a spreadsheet reads no cell as a formula."""
-    words = rows.select_dtypes("object")
-    return rows.assign(**words.map(lambda cell: as_text(cell) if isinstance(cell, str) else cell)).to_csv(index=False)
-
-
-def _without_entries(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.drop(columns=["about", "keep"], errors="ignore")
-
-
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return _without_entries(rows).to_dict("records")
 
 
 if __name__ == "__main__":

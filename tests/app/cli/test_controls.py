@@ -69,8 +69,8 @@ def test_a_classifier_has_a_twin_seeds_and_guides(tmp_path):
         "init_args": {"network": {"class_path": "attest.models.networks.PoolingClassifier"}},
     }
     settings = {"run": run, "model": model, "data": {"init_args": {}}, "seed_everything": 4}
-    planned = controls(Base(RunFolder(tmp_path), settings), [], [], 2, AdversaryChoices(), [1e-3])
-    assert [(control.experiment, control.name) for control in planned] == [
+    planned = controls(Base(RunFolder(tmp_path), settings), [], [], 2, AdversaryChoices())
+    assert [(experiment, name) for experiment, name, _ in planned] == [
         ("E4", "uniform attention"),
         ("E5", "seed 5"),
         ("E5", "seed 6"),

@@ -8,7 +8,12 @@ import pytest
 
 from attest.app.reproduce import workflow as module
 from attest.app.reproduce.plan import Job
-from attest.app.reproduce.workflow import Progress, Watched
+from attest.app.reproduce.workflow import Progress
+
+
+def job_of(folder: Path) -> Job:
+    folder.mkdir()
+    return Job(folder, ())
 
 
 @pytest.fixture
@@ -20,8 +25,8 @@ def clock(monkeypatch):
 
 
 def test_a_job_is_a_line_with_the_time_that_is_left_judged_by_those_that_have_ended(tmp_path, capsys, clock):
-    jobs = [Watched(name, tmp_path / f"{name}.log", tmp_path / f"{name}.done") for name in ("first", "second", "third")]
-    progress = Progress(jobs)
+    jobs = [job_of(tmp_path / name) for name in ("first", "second", "third")]
+    progress = Progress(jobs, tmp_path)
     progress.look()
     assert capsys.readouterr().out == ""
     jobs[0].log.write_text("Training\n")
@@ -29,13 +34,13 @@ def test_a_job_is_a_line_with_the_time_that_is_left_judged_by_those_that_have_en
     progress.look()
     assert capsys.readouterr().out == "1 of 3 · first\n"
     clock.seconds = 180.0
-    jobs[0].done.write_text("{}")
+    jobs[0].summary.write_text("{}")
     jobs[1].log.write_text("Training\n")
     progress.look()
     assert capsys.readouterr().out == "2 of 3 · second · 6 min left\n"
     clock.seconds = 240.0
-    jobs[1].done.write_text("{}")
-    jobs[2].done.write_text("{}")
+    jobs[1].summary.write_text("{}")
+    jobs[2].summary.write_text("{}")
     progress.look()
     assert capsys.readouterr().out.startswith("3 of 3 · third"), "its beginning and its end in one look"
 
@@ -46,16 +51,16 @@ def test_a_run_is_named_in_words():
 
 
 def test_files_of_an_earlier_attempt_are_no_news(tmp_path, capsys):
-    job = Watched("run", tmp_path / "log", tmp_path / "done")
-    for file in (job.log, job.done):
+    job = job_of(tmp_path / "run")
+    for file in (job.log, job.summary):
         file.write_text("earlier")
         os.utime(file, (1, 1))
-    progress = Progress([job])
+    progress = Progress([job], tmp_path)
     progress.look()
     assert capsys.readouterr().out == ""
-    job.done.unlink()
+    job.summary.unlink()
     progress.look()
     assert capsys.readouterr().out == "1 of 1 · run\n"
-    job.done.write_text("now")
+    job.summary.write_text("now")
     progress.look()
     assert capsys.readouterr().out == ""
