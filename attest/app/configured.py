@@ -53,7 +53,6 @@ DESCRIPTION = (
 
 
 PARSER_MODE = "attest"
-"""The name of the loader that reads YAML of strangers within bounds."""
 set_loader(PARSER_MODE, lambda text: get_loader("yaml")(bounded(text)), (yaml.YAMLError,))
 
 

@@ -57,16 +57,9 @@ class _Connected(LightningEnvironment):
 def write_early_tables(
     precision: float, folder: RunFolder, experiments: Mapping[str, Evidence], trainer: Trainer, **tested: Any
 ) -> None:
-    """Write the tables of experiments that may stop before all texts are read, and disable these experiments.
+    """Write the tables of enabled experiments that may stop before all texts are read, and disable these experiments.
 
-    Args:
-        precision: half the width of the intervals for the means, in their units.
-        folder: the folder of the run.
-        experiments: the experiments by id; only enabled experiments are measured.
-        trainer: the Trainer that evaluates.
-        tested: ``model``, ``datamodule`` and ``ckpt_path``, as ``Trainer.test`` takes them.
-    Raises:
-        AttestError: the data cannot be read in parts.
+    ``precision`` is half the width of the intervals for the means; ``tested`` is what ``Trainer.test`` takes.
     """
     data = _require_parts(tested["datamodule"], trainer)
     asked = [name for name, evidence in experiments.items() if evidence.enabled_on_test]

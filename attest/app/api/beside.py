@@ -19,7 +19,6 @@ from attest.datamodules.instances import FIRST, SECOND, TEXTS, TOKENS, first_of
 from attest.datamodules.notice import say, some
 
 UNITS = ("token", "token without special ones", "word")
-"""What such a number may be of."""
 
 
 class Units:
@@ -70,13 +69,19 @@ def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Se
     """Return one number for each token, float64 ``(T,)`` by text, and a phrase that says how the user gave them."""
     units = [units[text] for text in texts]
     values = [_row(f"{what} of text {text}", each) for text, each in zip(texts, numbers, strict=True)]
-    fitting = [
-        unit
+    fits = {
+        unit: [unit in text.places and len(each) == text.places[unit][1] for each, text in zip(values, units, strict=True)]
         for unit in UNITS
-        if all(unit in text.places and len(each) == text.places[unit][1] for each, text in zip(values, units, strict=True))
-    ]
+    }
+    fitting = [unit for unit in UNITS if all(fits[unit])]
     if not fitting:
-        _refuse_lengths(what, texts, values, units)
+        nearest = max(UNITS, key=lambda unit: sum(fits[unit]))
+        row = fits[nearest].index(False)
+        ways = " or ".join(f"{count} (one a {unit})" for unit, (_, count) in units[row].places.items())
+        others = f" {sum(fits[nearest])} of {len(units)} have one number a {nearest}." if any(fits[nearest]) else ""
+        raise AttestError(
+            f"{what} of text {texts[row]} has {len(values[row])} numbers; expected {ways}, the same for all texts.{others}"
+        )
     unit = fitting[0]
     if any(not torch.equal(text.places[unit][0], text.places[other][0]) for text in units for other in fitting[1:]):
         raise AttestError(
@@ -108,20 +113,6 @@ def _row(what: str, numbers: Any) -> np.ndarray:
             "the text, or give 0 for unimportant tokens."
         )
     return values
-
-
-def _refuse_lengths(what: str, texts: Sequence[int], values: Sequence[np.ndarray], units: Sequence[Units]) -> None:
-    fits = {
-        unit: [unit in text.places and len(each) == text.places[unit][1] for each, text in zip(values, units, strict=True)]
-        for unit in UNITS
-    }
-    nearest = max(UNITS, key=lambda unit: sum(fits[unit]))
-    row = fits[nearest].index(False)
-    ways = " or ".join(f"{count} (one a {unit})" for unit, (_, count) in units[row].places.items())
-    others = f" {sum(fits[nearest])} of {len(units)} have one number a {nearest}." if any(fits[nearest]) else ""
-    raise AttestError(
-        f"{what} of text {texts[row]} has {len(values[row])} numbers; expected {ways}, the same for all texts.{others}"
-    )
 
 
 def columns_by_text(

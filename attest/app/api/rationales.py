@@ -24,7 +24,6 @@ Rationales: TypeAlias = Sequence[Any] | pd.DataFrame | str | Path
 """For each text 0 and 1, of one or several annotators; spans; or the text with stars around marked words; or a table. For a
 tagger ``{"word": 3, "marks": …}``, such marks for the tag of one word."""
 COLUMNS = ("rationales", "rationale", "evidences", "marks", "marked")
-"""Usual names of a column of them."""
 KEY = "marks"
 """Of a batch: float ``(B, T, A)``, as ``Observation.marks``."""
 OF_TAG = {"marks": KEY, "place": "marked_token", "words": "word"}

@@ -19,6 +19,7 @@ from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
+from attest.datamodules.notice import some
 from attest.report.explained import ExplainedText, joined
 from attest.report.findings import Findings
 from attest.report.page import write_report
@@ -129,10 +130,6 @@ class Outcome:
         return render("cell_outcome.html", title=title, measured=found.measured, answers=found.answers, judged=found.judged)
 
 
-SHOWN = 3
-"""How many run folders are named if a folder is not that of a run."""
-
-
 def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
     """Open the folder of a run.
 
@@ -148,8 +145,7 @@ def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
         raise AttestError(f"{path} does not exist; expected the folder of a run, such as runs/<data>/<name>/seed0.")
     if not folder.config.is_file():
         runs = sorted(str(config.parent) for config in folder.path.glob("*/**/config.yaml"))
-        more = f" and {len(runs) - SHOWN} more" if len(runs) > SHOWN else ""
-        found = f"Open one of those below it: {', '.join(runs[:SHOWN])}{more}."
+        found = f"Open one of those below it: {some(runs, few=3)}."
         expected = found if runs else "Expected a folder such as runs/<data>/<name>/seed0."
         raise AttestError(f"{path} is not the folder of a run: it has no config.yaml. {expected}")
     if not folder.summary.is_file():

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -107,7 +106,7 @@ def sources(
         tokenizer.decode(given).strip(),
         model=type(model).__name__,
         truth=truth,
-        by_groups=leave_out == "groups",
+        by_groups=grouped,
         **measured,
     )
 
@@ -222,11 +221,3 @@ def _tokens_of(answer: str, asked: str, ids: torch.Tensor, tokenizer: Any) -> to
             "answer that begins a new token, and a tokenizer that ends no text by itself."
         )
     return torch.tensor(whole[len(ids) :], device=ids.device)
-
-
-def from_files(paths: Sequence[Path]) -> list[str]:
-    """Read files as UTF-8 and return their texts."""
-    try:
-        return [path.read_text(encoding="utf-8-sig") for path in paths]
-    except (OSError, UnicodeDecodeError) as error:
-        raise AttestError(f"a context cannot be read ({error}); expected files of text in UTF-8.") from error

@@ -16,7 +16,12 @@ from attest.core.errors import AttestError
 
 
 def main(arguments: list[str]) -> int:
-    typed = _parser().parse_args(arguments)
+    parser = CommandParser("attest card", __doc__)
+    parser.add_argument("folder", type=Path, help="the folder of a run or of a trial")
+    parser.add_argument(
+        "--into", type=Path, help="write the section into this model card, such as README.md, or into a new file"
+    )
+    typed = parser.parse_args(arguments)
     from attest.report.card import put_into
     from attest.report.gate import finished
     from attest.runs.folder import RunFolder, write_atomically
@@ -35,12 +40,3 @@ def main(arguments: list[str]) -> int:
     write_atomically(typed.into, lambda temporary: temporary.write_bytes(card.encode()))
     print(f"Card: {typed.into}")
     return 0
-
-
-def _parser() -> CommandParser:
-    parser = CommandParser("attest card", __doc__)
-    parser.add_argument("folder", type=Path, help="the folder of a run or of a trial")
-    parser.add_argument(
-        "--into", type=Path, help="write the section into this model card, such as README.md, or into a new file"
-    )
-    return parser

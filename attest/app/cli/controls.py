@@ -13,16 +13,9 @@ one model of E6, with this attention, and compares nothing. All other words are 
 Options after a lone -- go only to adversaries and models of E6. The command does not train finished runs again.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from attest.runs.asked import AskedRun
 from attest.runs.choices import split_arguments
-from attest.runs.dependent_names import AdversaryChoices, parse_adversary, take_adversaries, take_controls
-
-if TYPE_CHECKING:
-    from attest.app.dependent import Base
-    from attest.runs.folder import RunFolder
+from attest.runs.dependent_names import parse_adversary, take_adversaries, take_controls
 
 
 def main(arguments: list[str]) -> int:
@@ -32,31 +25,25 @@ def main(arguments: list[str]) -> int:
     if guided_by is not None and guided_by != "base":
         parse_adversary(guided_by)  # refused before anything is trained
     asked = AskedRun.of(typed)  # a mistyped choice is told before the imports below, which take seconds
-    from attest.app.adversaries import require_controls, require_guides, train_guide  # takes seconds
+    from lightning_utilities.core.rank_zero import rank_zero_only
+
+    from attest.app.adversaries import controls, require_controls, require_guides, train_guide, without_sense
     from attest.app.dependent import train_base
+    from attest.report.page import write_report
+    from attest.report.related_pages import write_controls
 
     base = train_base(asked, require_controls if guided_by is None else require_guides)
     if guided_by is not None:
         train_guide(base, own, guided_by)
-    else:
-        _compare(base, typed, own, seeds, choices)
-    return 0
-
-
-def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices) -> None:
-    from lightning_utilities.core.rank_zero import rank_zero_only
-
-    from attest.app.adversaries import controls, without_sense
-    from attest.report.page import write_report
-    from attest.report.related_pages import write_controls
-
+        return 0
     planned = list(controls(base, typed, own, seeds, choices))
     named_so = (f"  {experiment}  {name}" for experiment, name, _ in planned)
     left_out = (f"  {experiment}  left out: {reason}." for experiment, reason in without_sense(base.settings))
     print("Controls, trained unless they are there:", *named_so, *left_out, sep="\n", flush=True)
-    found: list[tuple[str, str, RunFolder]] = []
+    found = []
     for place, (experiment, name, train) in enumerate(planned, start=1):
         print(f"Control {place} of {len(planned)}: {experiment}, {name}", flush=True)
         found.append((experiment, name, train()))
     rank_zero_only(write_controls)(base.folder, found)
     rank_zero_only(write_report)(base.folder)
+    return 0

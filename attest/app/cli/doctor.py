@@ -43,7 +43,6 @@ LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
 """GiB that a small run writes, and GiB that are more than enough for a run on IMDb with all its evidence."""
 GIB = 1 << 30
 SECONDS = 3.0
-"""How long a server may take to answer."""
 COLOURS = {"fine": "green", "note": "yellow", "stops": "bold red"}
 
 

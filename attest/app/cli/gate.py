@@ -20,7 +20,14 @@ from attest.app.cli.main import CommandParser
 
 
 def main(arguments: list[str]) -> int:
-    typed = _parser().parse_args(arguments)
+    parser = CommandParser("attest gate", __doc__)
+    parser.add_argument("folder", type=Path, help="the folder of a run or of a trial")
+    require = '"tokens=yes", "states=yes|in part", "E2/tvd_median>0.1" or "test/accuracy>=0.8"; may be given several times'
+    parser.add_argument("--require", action="append", required=True, metavar="REQUIREMENT", help=require)
+    parser.add_argument(
+        "--json", action="store_true", help="print one line of JSON; its schema is configs/schemas/gate.schema.json"
+    )
+    typed = parser.parse_args(arguments)
     from attest.report.gate import EXIT_CODES, as_json, finished, overall, requirement, rule
     from attest.runs.folder import RunFolder
 
@@ -34,19 +41,3 @@ def main(arguments: list[str]) -> int:
             print(f"{ruling.outcome:<10} {ruling.require}   {ruling.said}")
         print(f"Gate: {overall(rulings)}")
     return EXIT_CODES[overall(rulings)]
-
-
-def _parser() -> CommandParser:
-    parser = CommandParser("attest gate", __doc__)
-    parser.add_argument("folder", type=Path, help="the folder of a run or of a trial")
-    parser.add_argument(
-        "--require",
-        action="append",
-        required=True,
-        metavar="REQUIREMENT",
-        help='"tokens=yes", "states=yes|in part", "E2/tvd_median>0.1" or "test/accuracy>=0.8"; may be given several times',
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print one line of JSON; its schema is configs/schemas/gate.schema.json"
-    )
-    return parser

@@ -185,10 +185,6 @@ class CommandParser(argparse.ArgumentParser):
         raise AttestError(f"{message}; expected: {usage}")
 
 
-BEGINNING = 2000
-"""The number of bytes by which a file of ours is recognised."""
-
-
 def kind_of(path: Path, kinds: Mapping[str, str]) -> str:
     """Return the kind of a file by the suffix of its name."""
     if path.suffix.lower() not in kinds:
@@ -203,7 +199,7 @@ def require_own(path: Path, ours: re.Pattern[str]) -> None:
     """Refuse to overwrite a file that Attest has not written."""
     if path.is_dir():
         raise AttestError(f"--out {path} is a folder; expected a file. Type for example: --out {path / 'out'}")
-    if path.is_file() and not ours.match(path.read_bytes()[:BEGINNING].decode("utf-8", errors="replace")):
+    if path.is_file() and not ours.match(path.read_bytes()[:2000].decode("utf-8", errors="replace")):
         raise AttestError(
             f"--out {path} is there already and was not written by this command; expected a new file, or an older one of its "
             "own. Choose another name."

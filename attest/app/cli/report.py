@@ -20,7 +20,11 @@ PAGE = "comparison.html"
 
 
 def main(arguments: list[str]) -> int:
-    typed = _parser().parse_args(arguments)
+    parser = CommandParser("attest report", __doc__)
+    parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that contain run folders")
+    out = f"the file of the page, *.html; for several runs by default {PAGE} in the folder that contains them"
+    parser.add_argument("--out", type=Path, help=out)
+    typed = parser.parse_args(arguments)
     if typed.out is not None:
         kind_of(typed.out, {".html": "page"})
         require_own(typed.out, OURS)
@@ -37,14 +41,3 @@ def main(arguments: list[str]) -> int:
         write_text(typed.out, runs[0].report.read_text(encoding="utf-8"))
         print(f"Copy:       {typed.out}")
     return 0
-
-
-def _parser() -> CommandParser:
-    parser = CommandParser("attest report", __doc__)
-    parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that contain run folders")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        help=f"the file of the page, *.html; for several runs by default {PAGE} in the folder that contains them",
-    )
-    return parser

@@ -16,18 +16,21 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 from attest.app.cli.main import CommandParser, kind_of, require_own
+from attest.core.errors import AttestError
 
 
 def main(arguments: list[str]) -> int:
-    parser = _parser()
-    typed = parser.parse_args(arguments)
+    typed = _parser().parse_args(arguments)
     from attest.report.templating import OURS
 
     kind_of(typed.out, {".html": "page"})
     require_own(typed.out, OURS)
-    from attest.app.api.sources import PROMPT, from_files, sources  # seconds that no mistake waits for
+    try:
+        context = [path.read_text(encoding="utf-8-sig") for path in typed.context]
+    except (OSError, UnicodeDecodeError) as error:
+        raise AttestError(f"a context cannot be read ({error}); expected files of text in UTF-8.") from error
+    from attest.app.api.sources import PROMPT, sources  # seconds that no mistake waits for
 
-    context = from_files(typed.context)
     with redirect_stdout(sys.stderr) if typed.json else nullcontext():
         found = sources(
             typed.model,

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 LOGGERS = ("none", "wandb")
 SHOWN_IN_FULL = 10
-"""The largest number of classes whose numbers are written out."""
 HALF = ("bfloat16", "float16")
 LABELS = (
     "the labels in the order of the model's classes, if the names differ: negative,positive; with --prompt, the answer for "
@@ -56,13 +55,12 @@ EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
-    parser = _parser()
     words, rest = take_words(arguments)
     if unknown := [f"{name}={value}" for name, value in words.typed.items() if name != "LOGGER"]:
         raise AttestError(f"{unknown[0]} was typed; expected LOGGER=wandb or no such word.")
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
-    typed = parser.parse_args(rest)
+    typed = _parser().parse_args(rest)
     wanted = [name.upper() for name in typed.experiments]
     if other := [name for name in typed.experiments if name != ALL and not EXPERIMENT.fullmatch(name)]:
         raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
