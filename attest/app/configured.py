@@ -50,13 +50,9 @@ DESCRIPTION = (
     "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
     "trained run."
 )
-
-
+HELP = "`attest fit --help` lists the options."
 PARSER_MODE = "attest"
 set_loader(PARSER_MODE, lambda text: get_loader("yaml")(bounded(text)), (yaml.YAMLError,))
-
-
-HELP = "`attest fit --help` lists the options."
 
 
 class Parser(LightningArgumentParser):

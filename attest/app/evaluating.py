@@ -222,6 +222,7 @@ class LoadedRun(_TrainedRun):
 
     needs_data = False
     on_trial: RunFolder
+    datamodule: TextDataModule
 
     def set_up(self) -> None:
         self.config.test.experiments = {}
@@ -237,20 +238,15 @@ class LoadedRun(_TrainedRun):
         self.model.load_state_dict(checkpoint["state_dict"])
         self.model.eval()
 
-    @property
-    def data(self) -> TextDataModule:
-        """Return the DataModule of the run."""
-        return cast(TextDataModule, self.datamodule)
-
     def explained(self, number: int, text: str) -> dict[str, Any]:
         """Explain one text in a batch of its own, so that it gets no padding from longer texts."""
         if not hasattr(self.model, "observe"):
             name = type(self.model).__name__
             raise AttestError(f"{self.on_trial.path} holds a {name}; expected a classifier of whole texts.")
-        documents = self.data.documents_of([text])
+        documents = self.datamodule.documents_of([text])
         if not documents.lengths[0]:
             raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one. Leave it out.")
-        encoded = self.data.encode(documents)
+        encoded = self.datamodule.encode(documents)
         batch, model = encoded.__getitems__([0]), cast(Any, self.model)
         if getattr(model.network, "pools_by_attention", True):
             observation = model.observe(batch)
@@ -262,11 +258,12 @@ class LoadedRun(_TrainedRun):
             for name, column in _evidence_on(observation).items()
         }
         row |= {} if observation.read_instead is None else {"attention_name": ROLLOUT}
-        names = self.data.label_names
+        names = self.datamodule.label_names
+        unknown = (token for token in dict.fromkeys(encoded.tokens_of(0)) if not self.datamodule.vocabulary.knows(token))
         return row | {
             "title": f"text {number}",
             "tokens": encoded.units_of(0),
-            "unknown": [token for token in dict.fromkeys(encoded.tokens_of(0)) if not self.data.vocabulary.knows(token)],
+            "unknown": list(unknown),
             "probabilities": dict(zip(names, observation.probabilities[0].tolist(), strict=True)),
             "predicted": names[int(observation.predicted[0])],
         }

@@ -74,10 +74,10 @@ def _trained(base: Base, step: Step, read: RunFolder, own: list[str]) -> RunFold
 
 
 def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:
-    texts: EncodedDocuments = getattr(run.data, split)
-    before = read_erased(Path(run.data.erased), split) if run.data.erased else {}
+    texts: EncodedDocuments = getattr(run.datamodule, split)
+    before = read_erased(Path(run.datamodule.erased), split) if run.datamodule.erased else {}
     rows = []
-    for places in batches_by_length(texts.sizes, run.data.batch_size):
+    for places in batches_by_length(texts.sizes, run.datamodule.batch_size):
         batch = texts.__getitems__(places)
         gone = torch.zeros_like(batch["mask"])
         for row, identity in enumerate(batch["id"].tolist()):
@@ -95,10 +95,10 @@ def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step)
         return batch["mask"] if spared is None else batch["mask"] & ~spared
     observation = run.model.observe_steps(batch)
     if step.reading == RANDOM:
-        values = random_reading(observation, run.data.seed)
+        values = random_reading(observation, run.datamodule.seed)
     else:
         values = reading_of(step.reading, observation).magnitude(observation)
     ranks = ranks_of(
-        values.masked_fill(gone, torch.inf).unsqueeze(1), observation.ids, observation.ranked, run.data.seed
+        values.masked_fill(gone, torch.inf).unsqueeze(1), observation.ids, observation.ranked, run.datamodule.seed
     ).squeeze(1)
     return (ranks < sizes(observation.erasable, (step.number / step.of,))) & observation.ranked

@@ -28,6 +28,7 @@ from attest.core.errors import AttestError
 from attest.core.memory import cores, processes_that_fit
 from attest.core.processes import can_fork, together
 from attest.datamodules import TextDataModule
+from attest.datamodules.notice import say
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.stopping import read_until
 from attest.report.controls import last_words
@@ -113,13 +114,13 @@ def train(run: ConfiguredRun) -> RunFolder:
     """Train, compute the evidence tables, write summary and report, and return the folder; continue a stopped run."""
     with run.prepared():
         if run.nothing_to_do:
-            _say(f"complete: {run.folder.path} (FORCE=1 starts afresh)")
+            say(f"complete: {run.folder.path} (FORCE=1 starts afresh)")
         else:
             if run.run.force or not run.folder.trained:
                 fit(run)
             if (missing := run.missing_evidence()) or not run.folder.summed_up:
                 until = f", each until its means are known to ± {run.run.until:g}" if run.run.until is not None else ""
-                _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{until}")
+                say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{until}")
                 sum_up(run, missing, test(run, str(run.folder.best), missing))
             report(run)
         _name_results(run.folder)
@@ -129,7 +130,7 @@ def train(run: ConfiguredRun) -> RunFolder:
 def fit(run: ConfiguredRun) -> None:
     """Train from the beginning, or from the last checkpoint of a run that was stopped."""
     resumed = run.folder.last.is_file() and not run.run.force
-    _say(f"{'Taking up' if resumed else 'Training'} {run.folder.path}")
+    say(f"{'Taking up' if resumed else 'Training'} {run.folder.path}")
     run.before_training()
     for logger in run.trainer.loggers:
         logger.log_hyperparams(run.settings)
@@ -191,7 +192,7 @@ def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) ->
     seconds = read_json(run.folder.timing).get("seconds", {})
     known = [f"{name} {seconds[key]:.0f} s" for name in measured if (key := f"evidence/{name}") in seconds]
     if known:
-        _say(f"It took {', '.join(known)}.")
+        say(f"It took {', '.join(known)}.")
 
 
 @rank_zero_only
@@ -211,12 +212,7 @@ def score(run: ConfiguredRun) -> None:
             (scores,) = run.trainer.validate(run.model, run.datamodule, checkpoint, verbose=False, weights_only=True)
         else:
             scores = test(run, checkpoint, [])
-        _say("\n".join(scored("validation" if run.subcommand == "validate" else "test", scores)))
-
-
-@rank_zero_only
-def _say(sentence: str) -> None:
-    print(sentence, flush=True)
+        say("\n".join(scored("validation" if run.subcommand == "validate" else "test", scores)))
 
 
 @rank_zero_only

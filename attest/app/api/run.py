@@ -186,7 +186,7 @@ class Run(Outcome):
     @property
     def label_names(self) -> tuple[str, ...]:
         """Return the names of the classes, in class order."""
-        return self._opened.data.label_names
+        return self._opened.datamodule.label_names
 
     def split(self, name: str = "test") -> "SplitBatches":
         """Return the batches of one split of the run's data, in a form that ``attest.trial`` accepts as texts.
@@ -196,7 +196,7 @@ class Run(Outcome):
         """
         if name not in SPLITS:
             raise AttestError(f"there is no split {name!r}; expected one of: {', '.join(SPLITS)}.")
-        return SplitBatches(self._opened.data, name)
+        return SplitBatches(self._opened.datamodule, name)
 
     def explain(self, text: str) -> "ExplainedText":
         """Return a text with the prediction of the model and with every explanation of it, one weight for each token.
@@ -224,7 +224,7 @@ class Run(Outcome):
             )
         from attest.models.pretrained.loading import save  # imports transformers
 
-        save(network.model, self.label_names, str(self._opened.data.subwords), Path(path))
+        save(network.model, self.label_names, str(self._opened.datamodule.subwords), Path(path))
 
     @cached_property
     def _opened(self) -> LoadedRun:

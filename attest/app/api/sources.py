@@ -102,12 +102,7 @@ def sources(
         measured = _measured(said, parts, ablations, seed, truth, grouped)
     measured["table"].insert(0, "text", [text[begin:end].strip() for begin, end in spans])
     return Sources(
-        question,
-        tokenizer.decode(given).strip(),
-        model=type(model).__name__,
-        truth=truth,
-        by_groups=grouped,
-        **measured,
+        question, tokenizer.decode(given).strip(), model=type(model).__name__, truth=truth, by_groups=grouped, **measured
     )
 
 

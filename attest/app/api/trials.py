@@ -77,11 +77,8 @@ class Trial(Outcome):
         if path is None:
             return f"{self._model} on 0 texts"
         rows = self.table(path.stem)
-        return (
-            f"{self._model} on "
-            + (f"{len(rows)} labels of {rows['text'].nunique()}" if "asked" in rows else f"{len(rows)}")
-            + " texts"
-        )
+        tested = f"{len(rows)} labels of {rows['text'].nunique()}" if "asked" in rows else f"{len(rows)}"
+        return f"{self._model} on {tested} texts"
 
     def explain(self, identity: int) -> ExplainedText:
         """Return one tested text with its prediction and with every explanation of it, one weight for each token.

@@ -206,13 +206,5 @@ def require_own(path: Path, ours: re.Pattern[str]) -> None:
         )
 
 
-def require_place(folder: Path) -> None:
-    """Refuse an output folder that cannot be created, before the computation starts."""
-    nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        reason = "may not be written" if nearest.is_dir() else "is no folder"
-        raise AttestError(f"{folder} cannot be written: {nearest} {reason}; expected a folder that can be made. Name another.")
-
-
 if __name__ == "__main__":
     sys.exit(main())

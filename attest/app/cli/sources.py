@@ -32,19 +32,10 @@ def main(arguments: list[str]) -> int:
     from attest.app.api.sources import PROMPT, sources  # seconds that no mistake waits for
 
     with redirect_stdout(sys.stderr) if typed.json else nullcontext():
-        found = sources(
-            typed.model,
-            context,
-            typed.question,
-            typed.answer,
-            units=typed.units,
-            prompt=PROMPT if typed.prompt is None else typed.prompt.replace(r"\n", "\n"),
-            new_tokens=typed.new_tokens,
-            ablations=typed.ablations,
-            leave_out=typed.leave_out,
-            seed=typed.seed,
-            device=typed.device,
-        )
+        taken = ("question", "answer", "units", "new_tokens", "ablations", "leave_out", "seed", "device")
+        options = {option: getattr(typed, option) for option in taken}
+        prompt = PROMPT if typed.prompt is None else typed.prompt.replace(r"\n", "\n")
+        found = sources(typed.model, context, prompt=prompt, **options)
     found.write_page(typed.out)
     if typed.json:
         print(json.dumps(found.as_json(), allow_nan=False))

@@ -18,6 +18,7 @@ E1, E14 and E15 ask what attention rollout says about the tokens of a text. If y
 that the verdict needs; ``all`` runs every experiment that suits the model.
 """
 
+import os
 import re
 import sys
 from argparse import Namespace
@@ -25,7 +26,7 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attest.app.cli.main import CommandParser, require_place
+from attest.app.cli.main import CommandParser
 from attest.core.errors import AttestError, needing_transformers, unknown_choice
 from attest.core.memory import cores
 from attest.runs.choices import take_words
@@ -66,7 +67,13 @@ def main(arguments: list[str]) -> int:
         raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
     if typed.second_column is not None and typed.prompt is not None:
         raise AttestError("a prompt has one text in it, and --second-column names a second one; leave it out.")
-    require_place(typed.out)
+    out = typed.out.absolute()
+    nearest = next(place for place in (out, *out.parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        reason = "may not be written" if nearest.is_dir() else "is no folder"
+        raise AttestError(
+            f"{typed.out} cannot be written: {nearest} {reason}; expected a folder that can be made. Name another."
+        )
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
     folder = RunFolder(typed.out)

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from attest.app.reproduce.plan import Job
 from attest.core.errors import AttestError, unknown_choice
@@ -60,27 +59,19 @@ def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) ->
     Raises:
         KeyboardInterrupt, Lightning's SIGTERMException: this process was told to stop, and all of the group has ended.
     """
-    started: list[int] = []
     received: list[int] = []
-
-    def stop(number: int, frame: Any) -> None:
-        received.append(number)
-        for group in started:
-            with suppress(ProcessLookupError):
-                os.killpg(group, signal.SIGINT)
-
     # before the command starts: it would inherit that a shell's background ignores SIGINT, but no handler
-    before = {number: signal.signal(number, stop) for number in STOPS}
+    before = {number: signal.signal(number, lambda number, frame: received.append(number)) for number in STOPS}
+    told = 0
     try:
         with log.open("wb") as file:
             process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
-        started.append(process.pid)
-        if received:
-            stop(received[0], None)
-        code = None
-        while code is None:
+        while (code := process.poll()) is None:
+            if len(received) > told:
+                told = len(received)
+                os.killpg(process.pid, signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
-                code = process.wait(SECONDS_BETWEEN_LOOKS)
+                process.wait(SECONDS_BETWEEN_LOOKS)
             look()
     finally:
         for number, handler in before.items():
