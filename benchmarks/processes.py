@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from attest.app.evaluating import Apart, RunOnTrial, configuration_of
+from attest.app.evaluating import RunOnTrial, configuration_of
 from attest.app.training import test
 from attest.runs.folder import RunFolder, read_json
 
@@ -80,7 +80,7 @@ def _once(run: Path, processes: int, out: Path) -> tuple[float, float]:
     """Return the seconds from checkpoint to tables, and those that the experiments say they took, on so many processes."""
     folder = RunFolder(run)
     options = [*configuration_of(folder), f"--run.processes={processes}", "--run.force=true"]
-    trial = RunOnTrial(options, folder, folder.best, [], Apart(folder.best, out))
+    trial = RunOnTrial(options, folder, folder.best, [], apart=True, out=out)
     torch.set_num_threads(1)
     with trial.prepared():
         started = time.perf_counter()

@@ -6,7 +6,6 @@ texts.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -52,46 +51,11 @@ def evaluate(run: "RunOnTrial") -> None:
         missing = run.missing_evidence()
         if missing or not run.folder.reported:
             for evidence in run.experiments.values():
-                evidence.reading = run.apart.reading if run.apart else None
+                evidence.reading = run.reading
             sum_up(run, test(run, str(run.on_trial_checkpoint), missing))
         name_tables(run, missing)
         if run.folder.trained:
             tell_verdict(run.folder)
-
-
-@dataclass(frozen=True)
-class Apart:
-    """A separate folder, outside the folder of the run, for evidence on a checkpoint.
-
-    Args:
-        out: the folder that the user typed; None for a folder beside the checkpoint, whose name holds a hash.
-        reading: the reading that replaces attention; None for the attention itself.
-    """
-
-    checkpoint: Path
-    out: Path | None
-    reading: str | None = None
-
-    def folder(self, settings: dict[str, Any]) -> RunFolder:
-        """Return the folder for the evidence on this checkpoint."""
-        name = "-".join(filter(None, (self.checkpoint.stem, "evidence", self.reading, self.digest(settings)[:8])))
-        return RunFolder(self.out or self.checkpoint.with_name(name))
-
-    def begin(self, folder: RunFolder, settings: dict[str, Any], force: bool) -> None:
-        """Write into the folder from which checkpoint and which settings its evidence is computed."""
-        digest = self.digest(settings)
-        known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
-        if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
-            raise AttestError(
-                f"{folder.path} holds evidence on another checkpoint, configuration or version; expected an empty folder or "
-                "one of the same. Give another with --out=<folder>, or add FORCE=1 to compute everything again."
-            )
-        write_json(folder.path / TRIAL, {"sha256": digest, "checkpoint": str(self.checkpoint)})
-
-    def digest(self, settings: dict[str, Any]) -> str:
-        """Return the SHA-256 hash of the checkpoint file and of all settings that can change evidence."""
-        said = (evidence_digest(settings) + (self.reading or "")).encode()
-        return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + said).hexdigest()
 
 
 def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list[str]:
@@ -139,12 +103,26 @@ class _TrainedRun(ConfiguredRun):
 
 
 class RunOnTrial(_TrainedRun):
-    """A run whose evidence is computed on a given checkpoint, without training."""
+    """A run whose evidence is computed on a given checkpoint, without training.
+
+    Args:
+        apart: whether the evidence gets a separate folder, outside the folder of the run.
+        out: the separate folder that the user typed; None for one beside the checkpoint, whose name holds a hash.
+        reading: the reading that replaces attention; None for the attention itself.
+    """
 
     def __init__(
-        self, words: Sequence[str], run: RunFolder | None, checkpoint: Path, wanted: list[str], apart: Apart | None
+        self,
+        words: Sequence[str],
+        run: RunFolder | None,
+        checkpoint: Path,
+        wanted: list[str],
+        apart: bool,
+        out: Path | None = None,
+        reading: str | None = None,
     ) -> None:
-        self.on_trial_checkpoint, self.wanted, self.apart = checkpoint, wanted, apart
+        self.on_trial_checkpoint, self.wanted = checkpoint, wanted
+        self.apart, self.out, self.reading = apart, out, reading
         super().__init__(words, run)
 
     def set_up(self) -> None:
@@ -162,22 +140,33 @@ class RunOnTrial(_TrainedRun):
         settings = self.resolved(self.config)
         self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
         super().set_up()
-        self._on_trial_settings = settings
-        self.folder = self.apart.folder(settings) if self.apart else cast(RunFolder, self.on_trial)
-        self._claim()
+        checkpoint = self.on_trial_checkpoint
+        said = (evidence_digest(settings) + (self.reading or "")).encode()  # all settings that can change evidence
+        digest = hashlib.sha256(hashlib.sha256(checkpoint.read_bytes()).digest() + said).hexdigest()
+        name = "-".join(filter(None, (checkpoint.stem, "evidence", self.reading, digest[:8])))
+        separate = RunFolder(self.out or checkpoint.with_name(name))
+        self.folder = separate if self.apart else cast(RunFolder, self.on_trial)
+        self._claim(digest)
 
     @rank_zero_only
-    def _claim(self) -> None:
+    def _claim(self, digest: str) -> None:
         self._held.enter_context(self.folder.claimed())
-        if self.apart:
-            self.apart.begin(self.folder, self._on_trial_settings, self.run.force)
-        else:
+        if not self.apart:
             self._write_settings(self.folder.settings())
+            return
+        record = self.folder.path / TRIAL
+        known = read_json(record)["sha256"] if record.is_file() else None
+        if not self.run.force and self.folder.evidence(INSTANCES).parent.is_dir() and known != digest:
+            raise AttestError(
+                f"{self.folder.path} holds evidence on another checkpoint, configuration or version; expected an empty folder "
+                "or one of the same. Give another with --out=<folder>, or add FORCE=1 to compute everything again."
+            )
+        write_json(record, {"sha256": digest, "checkpoint": str(self.on_trial_checkpoint)})
 
     @rank_zero_only
     def require_same_data(self) -> None:
         """Record which data the evidence in a separate folder is about; refuse data that differ from an earlier record."""
-        if self.apart is None or not isinstance(self.datamodule, TextDataModule):
+        if not self.apart or not isinstance(self.datamodule, TextDataModule):
             return
         if self.folder.data.is_file() and not self.run.force:
             DataRecord.from_plain(read_json(self.folder.data)).require(self.datamodule.found, str(self.folder.path))

@@ -23,7 +23,7 @@ from pytorch_lightning.strategies import DDPStrategy
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.app.configured import ConfiguredRun
-from attest.callbacks.evidence import Evidence, log_table
+from attest.callbacks.evidence import log_table
 from attest.core.errors import AttestError
 from attest.core.memory import cores, processes_that_fit
 from attest.core.processes import can_fork, together
@@ -55,14 +55,12 @@ class _Connected(LightningEnvironment):
         return self._rank
 
 
-def write_early_tables(
-    precision: float, folder: RunFolder, experiments: Mapping[str, Evidence], trainer: Trainer, **tested: Any
-) -> None:
+def write_early_tables(run: ConfiguredRun, trainer: Trainer, tested: Mapping[str, Any]) -> None:
     """Write the tables of enabled experiments that may stop before all texts are read, and disable these experiments.
 
-    ``precision`` is half the width of the intervals for the means; ``tested`` is what ``Trainer.test`` takes.
+    ``tested`` is what ``Trainer.test`` takes. An experiment stops when all its means are known to ± ``run.until``.
     """
-    data = _require_parts(tested["datamodule"], trainer)
+    data, experiments = _require_parts(run.datamodule, trainer), run.experiments
     asked = [name for name, evidence in experiments.items() if evidence.enabled_on_test]
     seconds: dict[str, float] = defaultdict(float)
 
@@ -83,16 +81,16 @@ def write_early_tables(
     for evidence in experiments.values():
         evidence.folder = None  # a part of the split is no table
     try:
-        early = read_until(precision, stoppable, torch.tensor(data.test.ids), data.seed, measure)
+        early = read_until(run.run.until, stoppable, torch.tensor(data.test.ids), data.seed, measure)
     finally:
         data.part, trainer.loggers = None, loggers
         for evidence in experiments.values():
-            evidence.folder = folder
+            evidence.folder = run.folder
     for name, table in early.items():
         if trainer.is_global_zero:
-            folder.write_evidence(name, table.rows, Stopped(precision, table.rule.found()))
+            run.folder.write_evidence(name, table.rows, Stopped(run.run.until, table.rule.found()))
             part = f"evidence/{name}"
-            folder.note(seconds={part: seconds[name]}, processes={part: trainer.world_size})
+            run.folder.note(seconds={part: seconds[name]}, processes={part: trainer.world_size})
         log_table(trainer, name, table.rows)
     enable({*asked} - early.keys())
 
@@ -155,7 +153,7 @@ def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[s
         tested = {"model": run.model, "datamodule": run.datamodule, "ckpt_path": checkpoint}
         with _interrupting(trainer):
             if run.run.until is not None and gathers:
-                write_early_tables(run.run.until, run.folder, run.experiments, trainer, **tested)
+                write_early_tables(run, trainer, tested)
             return trainer.test(**tested, verbose=False, weights_only=True)
 
     def evaluate_share(rank: int) -> Any:

@@ -33,11 +33,11 @@ def main(arguments: list[str]) -> int:
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
     wanted = wanted if typed.reading is None else _of_reading(typed.reading, wanted)
     checkpoint, run = _on_trial(typed)
-    from attest.app.evaluating import Apart, RunOnTrial, configuration_of, evaluate
+    from attest.app.evaluating import RunOnTrial, configuration_of, evaluate
 
-    own = run is not None and typed.out is None and typed.ckpt is None and typed.reading is None
-    apart = None if own else Apart(checkpoint, typed.out, typed.reading)
-    evaluate(RunOnTrial([*configuration_of(run, typed.trust), *options], run, checkpoint, wanted, apart))
+    apart = run is None or any(option is not None for option in (typed.out, typed.ckpt, typed.reading))
+    words = [*configuration_of(run, typed.trust), *options]
+    evaluate(RunOnTrial(words, run, checkpoint, wanted, apart, typed.out, typed.reading))
     return 0
 
 

@@ -93,11 +93,15 @@ def main(arguments: list[str]) -> int:
         print(missing_runs(plan, request.root))
         return 0
     with RunFolder(request.results).claimed():
-        if request.run:
-            return _carry_out(request, plan)
-        _write_tables(request, plan)
-        _name_tables(request, plan)
-    return 0
+        outcome = _carry_out(request, plan) if request.run else 0
+        if outcome or not request.run:  # else the workflow has written the tables
+            from attest.app.reproduce.write import write_results  # seconds that a plan does not wait for
+
+            for table in plan.tables:
+                write_results(workflow_configuration(request, plan), table)
+        for table in plan.tables:
+            print(f"{table:<10} {request.results / (table + request.suffix) / 'table.md'}")
+    return int(bool(outcome))
 
 
 def _plan(request: Request) -> Plan:
@@ -169,9 +173,7 @@ def _carry_out(request: Request, plan: Plan) -> int:
         print(_failure(job), file=sys.stderr)
     if outcome:
         print(f"attest: the workflow has failed; Snakemake's log says how: {log}", file=sys.stderr)
-        _write_tables(request, plan)
-    _name_tables(request, plan)
-    return int(bool(outcome))
+    return outcome
 
 
 def command_of(request: Request) -> list[str]:
@@ -196,19 +198,6 @@ def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
         "settings": request.settings,
         "files": {file.stem: str(file) for file in request.tables},
     }
-
-
-def _write_tables(request: Request, plan: Plan) -> None:
-    from attest.app.reproduce.write import write_results  # seconds that a plan does not wait for
-
-    configuration = workflow_configuration(request, plan)
-    for table in plan.tables:
-        write_results(configuration, table)
-
-
-def _name_tables(request: Request, plan: Plan) -> None:
-    for table in plan.tables:
-        print(f"{table:<10} {request.results / (table + request.suffix) / 'table.md'}")
 
 
 def _failure(job: Job) -> str:
