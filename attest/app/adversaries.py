@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from attest.app.configured import Settings
 from attest.app.dependent import Base, Dependent, overlay, train_base, train_dependent
 from attest.core.errors import AttestError
-from attest.runs.asked import AskedRun
+from attest.runs.asked import AskedRun, Settings
 from attest.runs.capabilities import declared, is_sparse, predicts
 from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison

@@ -31,14 +31,13 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.tracking.loggers import ContinuedLog, EpochAxes, grouping, point_loggers, without_deprecated
-from attest.runs.asked import AskedRun, RunSettings, differing_keys, identity, run_path
+from attest.runs.asked import AskedRun, RunSettings, Settings, differing_keys, identity, run_path
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
 from attest.runs.choices import plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.versions import environment, quieten
 
-Settings = dict[str, Any]
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
 """The classes of data, imported here so that ``--data`` takes each by its name alone."""
 LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")

@@ -23,12 +23,12 @@ import torch
 import wandb
 from lightning_utilities.core.rank_zero import rank_zero_only
 
-from attest.app.configured import ConfiguredRun, Settings
+from attest.app.configured import ConfiguredRun
 from attest.app.training import train
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
 from attest.report.tracking.loggers import declare_base
-from attest.runs.asked import AskedRun, as_argument, asked_settings, digest, identity
+from attest.runs.asked import AskedRun, Settings, as_argument, asked_settings, digest, identity
 from attest.runs.choices import expand
 from attest.runs.comparison import require_comparable
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json

@@ -95,22 +95,14 @@ def read_by(
         texts: whether texts are given, which the tokenizer reads with token types if it has any, and not batches of token ids.
     """
     from attest.core.labels import class_names
-    from attest.models.pretrained.admitted import (
-        ANSWERING,
-        CHOOSING,
-        gives_number,
-        is_squashed,
-        labels_decided,
-        require_as_it_is,
-        require_head,
-    )
+    from attest.models.pretrained import admitted
     from attest.models.pretrained.crossing import CrossingNetwork
     from attest.models.pretrained.network import PretrainedNetwork, embeddings_of, padding_of
     from attest.models.pretrained.spans import SpanNetwork
     from attest.models.pretrained.texts import Encoder
 
     if prompt is None:
-        require_head(model)
+        admitted.require_head(model)
     rows = len(embeddings_of(model).weight)
     names = ("pad_token_id", "mask_token_id", "unk_token_id")
     pads, masks, unknown = (getattr(tokenizer, name, None) for name in names)
@@ -121,14 +113,14 @@ def read_by(
     reads = None if tokenizer is None else Encoder(model, tokenizer)
     told = reads is not None and encode is None and texts and len(tokenizer) <= rows  # an id beyond looks like one with a type
     segments = reads.segments if reads is not None and told else 1
-    chooses, answers = (type(model).__name__.endswith(ending) for ending in (CHOOSING, ANSWERING))
-    number = OneNumber() if gives_number(model.config) and not (chooses or answers) else None
-    squashed = number is not None and is_squashed(model.config)
+    chooses, answers = (type(model).__name__.endswith(ending) for ending in (admitted.CHOOSING, admitted.ANSWERING))
+    number = OneNumber() if admitted.gives_number(model.config) and not (chooses or answers) else None
+    squashed = number is not None and admitted.is_squashed(model.config)
     kind = SpanNetwork if answers else CrossingNetwork if model.config.is_encoder_decoder else PretrainedNetwork
-    network = kind(model, padding, masked, segments, labels_decided(model), number, squashed)
+    network = kind(model, padding, masked, segments, admitted.labels_decided(model), number, squashed)
     if reads is not None:
         reads.rows, reads.tagging = rows if segments > 1 else 0, network.tags
-    require_as_it_is(network)
+    admitted.require_as_it_is(network)
     shown = reads.words if words is None and reads is not None else words
     unnamed = number or chooses or answers
     return network, encode or reads, shown, label_names or (() if unnamed else class_names(model.config))

@@ -451,11 +451,19 @@ class TaggedMeasuring(Measuring):
     first = TAGGED
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
-        layers = self._observe_layers(batch)
-        assert layers.labels is not None
-        told = {name: batch[key].to(layers.ids.device) for name, key in OF_TAG.items() if key in batch}
-        context = replace(self._context(layers.labels, layers, everyone), **told)
-        identity = {"id": layers.ids, "length": layers.mask.sum(dim=-1)}
+        if "tags" not in batch:
+            raise AttestError(f"a batch has no tags (B, T); expected a class for each token, {NO_TAG} where it has none.")
+        device = device_of(self.network)
+        ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
+        with torch.no_grad():
+            seen = observe_layers(self.network, ids, tokens, mask)
+        require_finite_logits(seen.logits, ids, mask)
+        self._require_names(seen.probabilities.shape[-1])
+        labels = of_batch(batch["tags"], mask.shape, self.label_names, partly=True).to(device)
+        layers = replace(seen, labels=labels, special=batch["special"].to(device) if "special" in batch else None)
+        told = {name: batch[key].to(device) for name, key in OF_TAG.items() if key in batch}
+        context = replace(self._context(labels, layers, everyone), **told)
+        identity = {"id": ids, "length": mask.sum(dim=-1)}
         heads = [attending(self.network)[layer].heads for layer in self_attending(self.network)]
         if TAGGED in self._asked:
             with self._timed(TAGGED):
@@ -463,19 +471,6 @@ class TaggedMeasuring(Measuring):
                 self._parts[TAGGED].append(rows.assign(tokens=batch["tokens"], heads=[heads] * len(rows)))
             yield TAGGED
         yield from self._experiments(None, layers, context, identity)
-
-    @torch.no_grad()
-    def _observe_layers(self, batch: Batch) -> LayerObservation:
-        device = device_of(self.network)
-        ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
-        if "tags" not in batch:
-            raise AttestError(f"a batch has no tags (B, T); expected a class for each token, {NO_TAG} where it has none.")
-        seen = observe_layers(self.network, ids, tokens, mask)
-        require_finite_logits(seen.logits, ids, mask)
-        self._require_names(seen.probabilities.shape[-1])
-        tags = of_batch(batch["tags"], mask.shape, self.label_names, partly=True)
-        special = batch["special"].to(device) if "special" in batch else None
-        return replace(seen, labels=tags.to(device), special=special)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
         gold, predicted = (

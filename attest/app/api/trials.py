@@ -15,20 +15,10 @@ import torch
 from torch import nn
 
 from attest.app.api import answers as spans
+from attest.app.api import foreign
 from attest.app.api.batches import Batch, Encode, Words, attended, batches_of, in_batches
 from attest.app.api.choices import made_choices, numbered
 from attest.app.api.explanations import TEXTS_COMPARED, Explanations, require_one_decision, signs_of, with_explanations
-from attest.app.api.foreign import (
-    bare,
-    everything_of,
-    is_of_transformers,
-    is_plain,
-    plain,
-    prompt_of,
-    read_by,
-    require_known_ids,
-    with_words,
-)
 from attest.app.api.given import Given, given, with_types
 from attest.app.api.long_texts import about_windows, in_windows, require_readable, require_suited
 from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, shown_class, tagged_batches
@@ -214,16 +204,16 @@ def trial(
         raise AttestError("stride and pooled describe windows, and no window was given; expected window=, its most tokens.")
     columns = {"text_column": text_column, "second_column": second_column, "label_column": label_column}
     read = given(data, labels, {option: column for option, column in columns.items() if column is not None})
-    model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
+    model, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
     with on_device(model, device):
-        if foreign := is_of_transformers(model):
-            asked = prompt_of(prompt, answers)
+        if adapted := foreign.is_of_transformers(model):
+            asked = foreign.prompt_of(prompt, answers)
             told = not read.batched or read.typed
-            model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked, told)
-        elif foreign := is_plain(model):
-            model, encode, words = plain(model, tokenizer, encode, words, not read.batched or read.typed)
+            model, encode, words, label_names = foreign.read_by(model, tokenizer, encode, words, label_names, asked, told)
+        elif adapted := foreign.is_plain(model):
+            model, encode, words = foreign.plain(model, tokenizer, encode, words, not read.batched or read.typed)
         network = network_of(model)
-        reads = encode if foreign else None
+        reads = encode if adapted else None
         windowed = None if window is None else in_windows(network, reads, read.items, window, stride, pooled)
         network = windowed or network
         names = names_of(label_names or getattr(data, "label_names", None))
@@ -236,14 +226,14 @@ def trial(
             right, read, names = read.labels, replace(read, labels=None), spans.DECISIONS
         several, number = bool(getattr(network, "labels", 0)) and not chooses, says_number(network)
         batches = _batches(read, network, encode, words, batch_size, names, several)
-        if foreign:
+        if adapted:
             tokens = [batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches]
-            require_known_ids(network, tokenizer, not read.batched, *tokens)
+            foreign.require_known_ids(network, tokenizer, not read.batched, *tokens)
             if read.batched:
                 require_readable(network, tokenizer, batches)
         batches = with_types(batches, network)
-        if foreign:
-            batches = with_words(batches, encode, read.items)
+        if adapted:
+            batches = foreign.with_words(batches, encode, read.items)
             if (tell := getattr(encode, "tell_of_cuts", None)) is not None:
                 tell(sum(len(batch["id"]) for batch in batches))
         if chooses:
@@ -293,7 +283,7 @@ def trial(
 
                     texts = [read.items[row] for row in rows]
                     require_own_windows(windowed, cast(Any, encode).tokenizer, texts, batch["token_ids"], batch["mask"])
-                beside = everything_of(encode, read.items, rows) if foreign else {}
+                beside = foreign.everything_of(encode, read.items, rows) if adapted else {}
                 ids, tokens, mask = (each.to(on) for each in (batch["id"], batch["token_ids"], attended(batch)))
                 require_itself(network, ids, tokens, mask, {name: each.to(on) for name, each in beside.items()})
 

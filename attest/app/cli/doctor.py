@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import torch
 from huggingface_hub import constants
@@ -34,10 +33,6 @@ from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE
 from attest.experiments.registry import INSIDE, askable, suited
 from attest.models.prediction import says_number
 from attest.runs.versions import NOT_INSTALLED, environment, installed_version
-
-if TYPE_CHECKING:
-    from attest.models.pretrained.network import PretrainedNetwork
-    from attest.models.pretrained.prompted import Prompt
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
 """GiB that a small run writes, and GiB that are more than enough for a run on IMDb with all its evidence."""
@@ -92,18 +87,6 @@ def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
     console.print(f"What would stop {stopped}: {told}.", highlight=False)
 
 
-def model(name: str, prompt: str | None = None, labels: str | None = None) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a property of a Transformer and its value as text, after one pass of a sample text through the model."""
-    with needing_transformers():
-        from attest.app.api.foreign import read_by
-        from attest.models.pretrained.loading import load
-        from attest.models.pretrained.prompted import prompt_typed
-    asked = None if prompt is None else prompt_typed(prompt, labels)
-    loaded, tokenizer = load(name, prompted=asked is not None)
-    network, _, _, names = read_by(loaded, tokenizer, None, None, None, asked)
-    return _described(network, tokenizer, names, asked)
-
-
 LEFT_OUT = {
     "attends_everywhere": "tokens see only what stands before them; it would let them look ahead",
     "moves_keys": "the softmax of its attention alone is reached, not its keys",
@@ -119,21 +102,25 @@ DECIDES = {
 }
 
 
-def _described(
-    network: "PretrainedNetwork", tokenizer: Any, classes: Sequence[str], prompt: "Prompt | None"
-) -> Iterator[tuple[str, str]]:
-    from attest.models.pretrained.texts import longest_read  # imports transformers
-
-    model = network.model
+def model(name: str, prompt: str | None = None, labels: str | None = None) -> Iterator[tuple[str, str]]:
+    """Yield pairs of a property of a Transformer and its value as text, after one pass of a sample text through the model."""
+    with needing_transformers():
+        from attest.app.api.foreign import read_by
+        from attest.models.pretrained.loading import load
+        from attest.models.pretrained.prompted import prompt_typed
+        from attest.models.pretrained.texts import longest_read
+    asked = None if prompt is None else prompt_typed(prompt, labels)
+    model, tokenizer = load(name, prompted=asked is not None)
+    network, _, _, classes = read_by(model, tokenizer, None, None, None, asked)
     yield "model", f"{type(model).__name__}, {sum(each.numel() for each in model.parameters()):,} parameters"
     if says_number(network):
         yield "says", "one number of each text"
     else:
         yield "labels" if network.labels else "classes", ", ".join(classes)
-    if prompt is not None:
-        yield "prompt", f"takes {len(tokenizer(prompt.about(''), verbose=False)['input_ids'])} tokens beside the text"
-        first = tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer, model.config.is_encoder_decoder))
-        pairs = zip(prompt.answers.items(), first, strict=True)
+    if asked is not None:
+        yield "prompt", f"takes {len(tokenizer(asked.about(''), verbose=False)['input_ids'])} tokens beside the text"
+        first = tokenizer.convert_ids_to_tokens(asked.first_tokens(tokenizer, model.config.is_encoder_decoder))
+        pairs = zip(asked.answers.items(), first, strict=True)
         told = (f"{label}: {answer!r}, told by its first token {token!r}" for (label, answer), token in pairs)
         yield "answers", "; ".join(told)
     heads = ", ".join(dict.fromkeys(str(call.heads) for call in network.calls))
@@ -220,17 +207,17 @@ def wandb_state() -> Iterator[Finding]:
 
 def folders(root: Path) -> Iterator[Finding]:
     """Yield findings about whether the folders of runs and of downloads are writable and have free space."""
-    yield _folder("runs", root, "--run.root=<folder>", "stops")
-    yield _folder("downloads", cache_folder(), f"{CACHE_VARIABLE}=<folder>", "note")
-
-
-def _folder(what: str, folder: Path, option: str, verdict: str) -> Finding:
-    nearest = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
-    try:
-        with tempfile.NamedTemporaryFile(dir=nearest, prefix=".attest-doctor."):
-            free = shutil.disk_usage(nearest).free / GIB
-    except OSError as error:
-        return Finding(what, f"{folder} cannot be written ({error.strerror}); give another with {option}", verdict)
-    if free < LEAST_DISK_GIB:
-        return Finding(what, f"{folder} has {free:.2f} GiB left; free some, or give another with {option}", verdict)
-    return Finding(what, f"{folder}, {free:.1f} GiB free", "note" if free < AMPLE_DISK_GIB else "fine")
+    runs = ("runs", root, "--run.root=<folder>", "stops")
+    downloads = ("downloads", cache_folder(), f"{CACHE_VARIABLE}=<folder>", "note")
+    for what, folder, option, verdict in (runs, downloads):
+        nearest = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+        try:
+            with tempfile.NamedTemporaryFile(dir=nearest, prefix=".attest-doctor."):
+                free = shutil.disk_usage(nearest).free / GIB
+        except OSError as error:
+            yield Finding(what, f"{folder} cannot be written ({error.strerror}); give another with {option}", verdict)
+            continue
+        if free < LEAST_DISK_GIB:
+            yield Finding(what, f"{folder} has {free:.2f} GiB left; free some, or give another with {option}", verdict)
+        else:
+            yield Finding(what, f"{folder}, {free:.1f} GiB free", "note" if free < AMPLE_DISK_GIB else "fine")
