@@ -14,12 +14,13 @@ from attest.app.api.batches import Batch
 from attest.app.configured import ConfiguredRun
 from attest.app.evaluating import LoadedRun, configuration_of
 from attest.app.training import train as train_configured
-from attest.core.errors import AttestError, as_user_error
+from attest.core.errors import AttestError, as_user_error, said_by
 from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
 from attest.datamodules.notice import some
+from attest.report.card import put_into
 from attest.report.explained import ExplainedText, joined
 from attest.report.findings import Findings
 from attest.report.page import write_report
@@ -31,6 +32,8 @@ from attest.runs.versions import quieten
 
 if TYPE_CHECKING:
     from pytorch_lightning import LightningModule
+
+CARD = "README.md"
 
 
 class Outcome:
@@ -111,9 +114,30 @@ class Outcome:
         Returns:
             The address of the commit, or of the pull request.
         """
-        from attest.app.api.pushing import push_card  # imports the library of the Hub
+        import huggingface_hub  # takes a second
+        from huggingface_hub.errors import EntryNotFoundError, HFValidationError, HTTPError, LocalEntryNotFoundError
 
-        return push_card(self.folder, repo, create_pr)
+        try:
+            try:
+                path = huggingface_hub.hf_hub_download(repo, CARD, force_download=True)
+                card = Path(path).read_bytes().decode()  # with its line endings
+            except LocalEntryNotFoundError:  # nobody knows whether there is one
+                raise
+            except EntryNotFoundError:
+                card = ""
+            done = huggingface_hub.upload_file(
+                path_or_fileobj=put_into(card, self.folder).encode(),
+                path_in_repo=CARD,
+                repo_id=repo,
+                commit_message="What Attest says of the attention",
+                create_pr=create_pr,
+            )
+        except (HTTPError, HFValidationError, OSError) as error:  # OSError: offline by HF_HUB_OFFLINE, among others
+            raise AttestError(
+                f"the card of {repo} could not be read or written ({said_by(error)}); expected a model on the Hub, a network "
+                "and a login that may write there. Type: hf auth login"
+            ) from error
+        return done.pr_url or done.commit_url
 
     @property
     def _findings(self) -> Findings:
