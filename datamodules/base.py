@@ -1,6 +1,7 @@
 """The base class of all DataModules, which reads a corpus, encodes its splits and distributes batches to the processes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +14,7 @@ from torch import Tensor
 from attest.core.errors import AttestError, needing_transformers
 from attest.datamodules.batching import BatchLoader, batches_by_length, deal, shuffled_batches
 from attest.datamodules.corpus import SPACED, SPLITS, TOKENS, Corpus, Documents, Sampling, missing, told
-from attest.datamodules.encoded import (
-    EncodedDocuments,
-    EncodedQuestions,
-    EncodedSentences,
-    corpus_in_subwords,
-    in_subwords,
-    read_erased,
-)
+from attest.datamodules.encoded import EncodedDocuments, EncodedQuestions, EncodedSentences, in_subwords, read_erased
 from attest.datamodules.notice import say
 from attest.datamodules.record import EXPECTED, DataRecord
 from attest.datamodules.tokenisers import sentence_lengths
@@ -133,7 +127,11 @@ class TextDataModule(LightningDataModule):
     @cached_property
     def corpus(self) -> Corpus:
         """Read the corpus at the first access and return it."""
-        self.require_sensible()
+        for name in ("batch_size", "min_df", "max_words", "max_tokens", "texts", "num_workers"):
+            value, least = getattr(self, name), 0 if name == "num_workers" else 1
+            if value is not None and value < least:
+                command = f"--data.init_args.{name}=<number>"
+                raise AttestError(f"{name} is {value}; expected a whole number from {least}. Type {command}")
         corpus = self.read()
         if self.max_tokens is not None:
             corpus = self._within_max_tokens(corpus, self.max_tokens)
@@ -145,7 +143,10 @@ class TextDataModule(LightningDataModule):
                 say(f"{unread:,} of the {corpus.sizes[split]:,} texts of the {split} split have no word of the vocabulary.")
         for sentence in told(corpus.copies, corpus.sizes):
             say(sentence)
-        return corpus if self.subwords is None else corpus_in_subwords(corpus, self._cutter)
+        if self.subwords is None:
+            return corpus
+        cut = corpus.with_each(lambda documents: in_subwords(documents, self._cutter, corpus.label_names))
+        return replace(cut, vocabulary=Vocabulary(self._cutter.vocabulary))
 
     @cached_property
     def _cutter(self) -> "Subwords":
@@ -155,14 +156,6 @@ class TextDataModule(LightningDataModule):
             from attest.models.pretrained.subwords import Subwords  # seconds that words need not wait for
 
             return Subwords(str(self.subwords), self.max_subwords)
-
-    def require_sensible(self) -> None:
-        """Raise an ``AttestError`` if an option has an impossible value."""
-        for name in ("batch_size", "min_df", "max_words", "max_tokens", "texts", "num_workers"):
-            value, least = getattr(self, name), 0 if name == "num_workers" else 1
-            if value is not None and value < least:
-                command = f"--data.init_args.{name}=<number>"
-                raise AttestError(f"{name} is {value}; expected a whole number from {least}. Type {command}")
 
     def _within_max_tokens(self, corpus: Corpus, longest: int) -> Corpus:
         kept = corpus.with_each(lambda documents: documents.where(documents.lengths <= longest))

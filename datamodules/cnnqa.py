@@ -69,7 +69,11 @@ class CnnQaDataModule(QuestionDataModule):
         return {split: pa.Table.from_pylist([each._asdict() for each in found], ASKED) for split, found in asked.items()}
 
     def prepare(self, tables: Tables) -> Corpus:
-        documents = {split: _split_into_words(tables[split]) for split in SPLITS}
+        documents = {}
+        for split in SPLITS:
+            columns = (tables[split][column].combine_chunks() for column in ("passage", "question"))
+            passages, questions = map(pc.utf8_split_whitespace, columns)
+            documents[split] = Documents.of(range(len(passages)), passages, question=questions)
         words = pc.unique(documents["train"].flat("tokens"))
         self.names = tuple(sorted(words.filter(pc.starts_with(words, ENTITY)).to_pylist()))
         known = self.fit_words(documents["train"], MIN_DF).words
@@ -124,11 +128,6 @@ def _asked(parts: list[str], places: tuple[int, int, int], where: str, expected:
             f"{ENTITY}. Copy the file again."
         )
     return asked
-
-
-def _split_into_words(table: pa.Table) -> Documents:
-    passages, questions = (pc.utf8_split_whitespace(table[column].combine_chunks()) for column in ("passage", "question"))
-    return Documents.of(range(len(table)), passages, question=questions)
 
 
 def _named(documents: Documents, names: pa.Array) -> tuple[np.ndarray, np.ndarray]:

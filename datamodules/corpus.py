@@ -38,11 +38,6 @@ def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
     return np.sort(np.lexsort((keys, others))[:most])
 
 
-def spaced(size: int, most: int) -> np.ndarray:
-    """Return at most ``most`` of the rows 0 … size - 1, at equal distances, with the first and the last row."""
-    return np.linspace(0, size - 1, min(size, most)).round().astype(int)
-
-
 def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str] | None = None) -> str | None:
     """Return a sentence that names the classes without a text in a sample; None if no class is missing."""
     lacking = sorted({*flat_labels(labels).unique().to_pylist()} - {*flat_labels(chosen).unique().to_pylist()})
@@ -137,7 +132,9 @@ class Documents:
 
     def chosen(self, most: int, sampling: Sampling) -> np.ndarray:
         """Return the rows of at most ``most`` texts, chosen by ``sampling``, in ascending order."""
-        return sample(self.ids, self.classes, most) if sampling == "keyed" else spaced(len(self), most)
+        if sampling == "keyed":
+            return sample(self.ids, self.classes, most)
+        return np.linspace(0, len(self) - 1, min(len(self), most)).round().astype(int)
 
     def where(self, keep: np.ndarray) -> "Documents":
         """Return the documents for which ``keep``, bool ``(N,)``, is True; their ids do not change."""

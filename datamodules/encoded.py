@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from torch.utils.data import Dataset
 
 from attest.core.errors import AttestError
 from attest.core.labels import UNLABELLED
-from attest.datamodules.corpus import NO_WORD, Corpus, Documents
+from attest.datamodules.corpus import NO_WORD, Documents
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import PADDING, UNKNOWN, Vocabulary
 
@@ -177,12 +176,6 @@ def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
     return dict(zip(mine["id"].tolist(), mine["erased"], strict=True))
 
 
-def corpus_in_subwords(corpus: Corpus, subwords: "Subwords") -> Corpus:
-    """Return a corpus with its texts cut into subwords; labels stay, and the vocabulary is that of the model."""
-    cut = corpus.with_each(lambda documents: in_subwords(documents, subwords, corpus.label_names))
-    return replace(cut, vocabulary=Vocabulary(subwords.vocabulary))
-
-
 def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequence[str] = ()) -> Documents:
     """Cut texts into subwords with special tokens, as a pretrained model reads them; print how many texts were shortened.
 
@@ -202,9 +195,7 @@ def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequenc
         if told := told_of_unread(texts, cut, subwords.longest):
             say(told)
     if documents.has("rationale"):
-        columns["rationale"] = pa.array([
-            [word is not None and text[word] for word in words]
-            for text, words in zip(documents.table["rationale"].to_pylist(), cut.words, strict=True)
-        ])  # fmt: skip
+        pairs = zip(documents.table["rationale"].to_pylist(), cut.words, strict=True)
+        columns["rationale"] = pa.array([[word is not None and text[word] for word in words] for text, words in pairs])
     columns["word"] = pa.array([[NO_WORD if word is None else word for word in words] for words in cut.words])
     return Documents.of(documents.ids, pa.array(tokens, pa.list_(pa.string())), **columns)

@@ -44,28 +44,9 @@ class FileOptions:
     several: bool = False
 
 
-@dataclass(frozen=True)
-class Instance:
-    """A row of a file: a text, a pair or a list of words, with its class, labels or tags; or the problem of the row."""
-
-    number: int
-    """The number of the row in its file, from 0."""
-    place: str
-    text: Any = None
-    label: Any = None
-    problem: str | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """Return the classes or tags of the text."""
-        if self.label is None:
-            return []
-        return self.label if isinstance(self.label, list) else [self.label]
-
-
 def read_instances(
     sources: Mapping[str, str], options: FileOptions, *, classes: bool
-) -> tuple[dict[str, list[Instance]], "FileColumns"]:
+) -> tuple[dict[str, list[FileRow]], "FileColumns"]:
     """Read the texts and labels of files; refuse bad rows, or leave them out and print how many.
 
     If ``classes``, the labels of the first file must be classes, and those of all other files must be among these classes.
@@ -103,7 +84,7 @@ def read_instances(
 
 def _refuse_bad(
     source: str,
-    rows: Sequence[FileRow | Instance],
+    rows: Sequence[FileRow],
     options: FileOptions,
     known: Sequence[str] = (),
     *,
@@ -122,7 +103,7 @@ def _refuse_bad(
     )
 
 
-def _complaint(source: str, rows: Sequence[FileRow | Instance]) -> str:
+def _complaint(source: str, rows: Sequence[FileRow]) -> str:
     places: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         if row.problem is not None:
@@ -282,55 +263,52 @@ HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """One of a pair of surrogates, which JSON can spell and no text holds."""
 
 
-class BadCellError(ValueError):
-    """The error for a cell with a wrong value; its message says in a few words what is wrong."""
-
-
-def _instance(number: int, row: FileRow, columns: FileColumns) -> Instance:
+def _instance(number: int, row: FileRow, columns: FileColumns) -> FileRow:
+    """Return a row with its text and label in place of its cells, or with what is wrong with them."""
     if row.problem is not None:
-        return Instance(number, row.place, problem=row.problem)
+        return row
     text, label = row.cells.get(columns.text), row.cells.get(columns.label)
     try:
         text = _words(text) if columns.words else _string(text, "text")
         if columns.second is not None:
             text = (text, _string(row.cells.get(columns.second), "second text"))
         label = _tags(label, len(text)) if columns.tagging else _labels(label) if columns.several else _label(label)
-    except BadCellError as bad:
-        return Instance(number, row.place, problem=str(bad))
-    return Instance(number, row.place, text, label)
+    except ValueError as bad:
+        return FileRow(row.place, problem=str(bad))
+    return FileRow(row.place, number=number, text=text, label=label)
 
 
-def _known(instance: Instance, known: set[str]) -> Instance:
+def _known(instance: FileRow, known: set[str]) -> FileRow:
     unknown = next((name for name in instance.names if name not in known), None)
     return instance if unknown is None else replace(instance, problem=f"unknown label {shortened(unknown)!r}")
 
 
 def _string(cell: Any, what: str) -> str:
     if isinstance(cell, list | dict):
-        raise BadCellError(f"{'a list' if isinstance(cell, list) else 'an object'} where a {what} belongs")
+        raise ValueError(f"{'a list' if isinstance(cell, list) else 'an object'} where a {what} belongs")
     try:
         text = cell.decode() if isinstance(cell, bytes) else str(cell)
     except UnicodeDecodeError:
-        raise BadCellError("bytes that are not UTF-8") from None
+        raise ValueError("bytes that are not UTF-8") from None
     if cell is None or (isinstance(cell, float) and math.isnan(cell)) or not text.strip(UNSEEN):
-        raise BadCellError(f"missing {what}")
+        raise ValueError(f"missing {what}")
     return _encodable(text)
 
 
 def _encodable(text: str) -> str:
     if HALF_CHARACTER.search(text):
-        raise BadCellError("half a character")
+        raise ValueError("half a character")
     if "\0" in text:
-        raise BadCellError("a null character")
+        raise ValueError("a null character")
     return text
 
 
 def _words(cell: Any) -> list[str]:
     words = cell.split() if isinstance(cell, str) else cell
     if not isinstance(words, list) or not words:
-        raise BadCellError("missing text")
+        raise ValueError("missing text")
     if not all(isinstance(word, str) and word for word in words):
-        raise BadCellError("a word that is empty or no text")
+        raise ValueError("a word that is empty or no text")
     return [_encodable(word) for word in words]
 
 
@@ -349,9 +327,9 @@ def _labels(cell: Any) -> list[str]:
 def _tags(cell: Any, words: int) -> list[str]:
     tags = cell.split() if isinstance(cell, str) else cell
     if not isinstance(tags, list):
-        raise BadCellError("missing label")
+        raise ValueError("missing label")
     if len(tags) != words:
-        raise BadCellError(f"{len(tags)} tags for {words} words")
+        raise ValueError(f"{len(tags)} tags for {words} words")
     return [_label(tag) for tag in tags]
 
 

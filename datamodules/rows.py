@@ -38,13 +38,26 @@ class FileRow:
 
     Args:
         place: ``line 12`` of a text file, counted from 1 with the header; ``row 12`` of another, counted from 0.
-        cells: values by column.
+        cells: values by column, until text and label are known.
         problem: why the row cannot be read; None if it can.
+        number: the number of the row in its file, from 0.
+        text: a text, a pair of texts or a list of words.
+        label: its class, or the list of its labels or tags.
     """
 
     place: str
     cells: dict[str, Any] = field(default_factory=dict)
     problem: str | None = None
+    number: int = 0
+    text: Any = None
+    label: Any = None
+
+    @property
+    def names(self) -> list[str]:
+        """Return the classes or tags of the text."""
+        if self.label is None:
+            return []
+        return self.label if isinstance(self.label, list) else [self.label]
 
 
 def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
@@ -111,7 +124,13 @@ def _separated(path: Path, text: str, encoding: str, **dialect: Any) -> Iterator
     try:
         header = _column_names(path, next(lines, []), encoding)
         for cells in lines:
-            yield _row_of_cells(header, cells, f"line {reader.line_num}", encoding)
+            place = f"line {reader.line_num}"
+            if len(cells) != len(header):
+                yield FileRow(place, problem=f"{len(cells)} cells instead of {len(header)}")
+            elif any(map(UNDECODABLE.search, cells)):
+                yield FileRow(place, problem=UNDECODED.format(encoding.upper()))
+            else:
+                yield FileRow(place, dict(zip(header, cells, strict=True)))
     except csv.Error as error:
         raise AttestError(
             f"{path} line {reader.line_num} is broken ({error}); expected cells with quotation marks closed and doubled "
@@ -141,14 +160,6 @@ def _require_different(path: Path, names: list[str]) -> None:
         raise AttestError(f"{path} has {names.count(twice)} columns named {twice}; expected one. Rename the others.")
 
 
-def _row_of_cells(header: list[str], cells: list[str], place: str, encoding: str) -> FileRow:
-    if len(cells) != len(header):
-        return FileRow(place, problem=f"{len(cells)} cells instead of {len(header)}")
-    if any(map(UNDECODABLE.search, cells)):
-        return FileRow(place, problem=UNDECODED.format(encoding.upper()))
-    return FileRow(place, dict(zip(header, cells, strict=True)))
-
-
 def _jsonl(path: Path, encoding: str) -> Iterator[FileRow]:
     for number, line in enumerate(_read_text(path, encoding).split("\n"), start=1):
         if line.strip():
@@ -160,21 +171,18 @@ def _row_of_json(line: str, place: str, encoding: str) -> FileRow:
         return FileRow(place, problem=UNDECODED.format(encoding.upper()))
     try:
         cells = json.loads(line.lstrip("\ufeff"), object_pairs_hook=_once_each)
-    except TwiceError:
+    except KeyError:
         return FileRow(place, problem="a name twice in one object")
     except (ValueError, RecursionError):  # also a number of more digits than Python reads
         return FileRow(place, problem="no JSON")
     return FileRow(place, cells) if isinstance(cells, dict) else FileRow(place, problem="no JSON object")
 
 
-class TwiceError(Exception):
-    """The error for a name that occurs twice in a JSON object."""
-
-
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the cells of a JSON object; raise a ``KeyError`` if a name occurs twice."""
     cells = dict(pairs)
     if len(cells) < len(pairs):
-        raise TwiceError
+        raise KeyError
     return cells
 
 

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from attest.core.errors import AttestError, said_by
-from attest.datamodules.notice import say
 
 if TYPE_CHECKING:
     import datasets
@@ -132,16 +131,6 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
             f"Give a file with the columns {', '.join(columns)}."
         )
     return table.select(columns).replace_schema_metadata(None)
-
-
-def compare(name: str, split: str, found: Fingerprint, known: Fingerprint) -> None:
-    """Print a sentence if the content of a split differs from the known content, which gives the published counts."""
-    if difference := found.difference(known):
-        source = f"the folder in {DATA_VARIABLE}" if os.environ.get(DATA_VARIABLE) else "the public source"
-        say(
-            f"{name}: the {split} split of {source} holds {difference}; the counts and scores of this run may differ from "
-            "the published ones."
-        )
 
 
 def out_of_reach(what: str, where: str) -> AttestError:

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, Fingerprint, compare, load_hub_split, load_split
+from attest.datamodules.notice import say
+from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, Fingerprint, load_hub_split, load_split
 from attest.datamodules.tokenisers import Tokeniser, tokenise_sentences
 from attest.datamodules.vocabulary import Vocabulary
 
@@ -84,7 +85,12 @@ class StoredDataModule(TextDataModule):
         """Read the source, print how it differs from the known source, and return the corpus."""
         tables = self.tables()
         for split, known in self.known.items():
-            compare(self.folder, split, Fingerprint.of(tables[split]), known)
+            if difference := Fingerprint.of(tables[split]).difference(known):
+                source = f"the folder in {DATA_VARIABLE}" if os.environ.get(DATA_VARIABLE) else "the public source"
+                say(
+                    f"{self.folder}: the {split} split of {source} holds {difference}; the counts and scores of this run may "
+                    "differ from the published ones."
+                )
         return self.prepare(tables)
 
     def words_of(self, texts: Sequence[str]) -> Documents:
@@ -119,8 +125,7 @@ def split_at_random(
     """Split rows into two parts by scikit-learn's ``train_test_split``, as the code of the papers does."""
     from sklearn.model_selection import train_test_split  # a second that corpora with splits of their own need not wait for
 
-    first, second = train_test_split(rows, test_size=share, random_state=seed, stratify=labels)
-    return first, second
+    return tuple(train_test_split(rows, test_size=share, random_state=seed, stratify=labels))
 
 
 def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
@@ -181,9 +186,9 @@ def published_file(corpus: str, *patterns: str) -> Path | None:
     return found[0]
 
 
-def classes(answers: Any, names: Sequence[str], where: str) -> pa.Array:
+def classes(answers: pa.ChunkedArray, names: Sequence[str], where: str) -> pa.Array:
     """Return the class number of each answer, int64."""
-    chunk = answers.combine_chunks() if isinstance(answers, pa.ChunkedArray) else answers
+    chunk = answers.combine_chunks()
     numbers = pc.index_in(chunk, value_set=pa.array(names, pa.string())).cast(pa.int64())
     if numbers.null_count:
         unknown = pc.unique(chunk.filter(numbers.is_null())).to_pylist()

@@ -167,7 +167,13 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
 
 def _vectors_of_package(package: VectorPackage, folder: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
     array = folder / package.vectors
-    _require_hash(array, package.sha256, f"the package {package.name}")
+    with array.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
+    if found != package.sha256:
+        raise AttestError(
+            f"{array.name} of the package {package.name} has the hash {found[:16]}…; expected {package.sha256[:16]}…. Install "
+            "that package again, or give a file of vectors: EMBEDDINGS=<file>"
+        )
     vectors = open_memmap(array, mode="r")
     for place, word in enumerate(pq.read_table(folder / package.words).column(0).to_pylist()):
         if word in wanted:
@@ -204,13 +210,3 @@ def _download(source: WordVectors, path: Path) -> None:
         shutil.copyfileobj(packed, sink)
     unpacked.replace(path)
     archive.unlink()
-
-
-def _require_hash(path: Path, expected: str, whose: str) -> None:
-    with path.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
-    if found != expected:
-        raise AttestError(
-            f"{path.name} of {whose} has the hash {found[:16]}…; expected {expected[:16]}…. Install that package again, or "
-            "give a file of vectors: EMBEDDINGS=<file>"
-        )

@@ -5,7 +5,7 @@ import errno
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, metadata, requires
 
@@ -113,6 +113,21 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 def said_by(error: BaseException) -> str:
     """Return the first line of an error's message, or the name of its class if the message is empty."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+@contextmanager
+def refusing(sentence: Callable[[str], str]) -> Iterator[None]:
+    """Raise an ``AttestError`` with a sentence for any error in the ``with`` block, which is somebody else's code.
+
+    Args:
+        sentence: makes the sentence from what the error says.
+    """
+    try:
+        yield
+    except AttestError:
+        raise
+    except Exception as error:
+        raise AttestError(sentence(said_by(error))) from error
 
 
 def unwritable(path: object, error: OSError) -> AttestError:

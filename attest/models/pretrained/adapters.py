@@ -10,7 +10,7 @@ from safetensors import safe_open
 from torch import nn
 from transformers import PreTrainedModel
 
-from attest.core.errors import AttestError, install_command, said_by
+from attest.core.errors import AttestError, install_command, refusing, said_by
 from attest.core.memory import in_evaluation_mode
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -131,35 +131,26 @@ class Adapter:
         return config
 
     def _shapes(self) -> dict[str, list[int]]:
-        try:
-            with safe_open(self.folder / WEIGHTS, "pt") as file:
-                return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-        except Exception as error:  # safetensors raises errors of its own
-            raise AttestError(
-                f"the weights of {self.name} cannot be read ({said_by(error)}); expected {WEIGHTS}. "
-                "model.save_pretrained(folder) writes it."
-            ) from error
+        expected = f"expected {WEIGHTS}. model.save_pretrained(folder) writes it."
+        refuse = refusing(lambda said: f"the weights of {self.name} cannot be read ({said}); {expected}")
+        with refuse, safe_open(self.folder / WEIGHTS, "pt") as file:
+            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
 
     def applied_to(self, model: PreTrainedModel, missing: list[str]) -> tuple[PreTrainedModel, list[str]]:
         """Return the base model with the adapter in its layers, and the names of the weights that neither of the two has."""
         from peft import PeftModel, get_peft_model_state_dict
 
         own = self._shapes().keys()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of weights that are missing, which are refused below
-                adapted: Any = PeftModel.from_pretrained(
-                    model, str(self.folder), config=self.settings, torch_device=str(model.device)
-                )
-                wanted = get_peft_model_state_dict(adapted, save_embedding_layers=False).keys()
-        except Exception as error:  # peft raises anything on shapes and names that do not fit
-            raise AttestError(
-                f"the adapter {self.name} does not fit its base {self.base} ({said_by(error)}); expected the model that it "
-                "was trained on."
-            ) from error
-        if apart := sorted((wanted - own) | (own - wanted - adapted.state_dict().keys())):
-            raise AttestError(
-                f"the adapter {self.name} does not fit its base {self.base}: {apart[0]} is in only one of the two; expected "
-                "the model that it was trained on."
+        unfit, expected = (
+            f"the adapter {self.name} does not fit its base {self.base}",
+            "expected the model that it was trained on.",
+        )
+        with refusing(lambda said: f"{unfit} ({said}); {expected}"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of weights that are missing, which are refused below
+            adapted: Any = PeftModel.from_pretrained(
+                model, str(self.folder), config=self.settings, torch_device=str(model.device)
             )
+            wanted = get_peft_model_state_dict(adapted, save_embedding_layers=False).keys()
+        if apart := sorted((wanted - own) | (own - wanted - adapted.state_dict().keys())):
+            raise AttestError(f"{unfit}: {apart[0]} is in only one of the two; {expected}")
         return adapted.get_base_model(), [name for name in missing if INSIDE + name not in own]

@@ -6,7 +6,7 @@ Legend: T tokens of the prompt, A tokens of the answer, S = T + A - 1, L layers,
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -19,7 +19,7 @@ from attest.core.errors import AttestError
 from attest.core.memory import memory_budget, rows_at_once
 from attest.core.rounding import rounding
 from attest.models.pretrained.attention import attending_through
-from attest.models.pretrained.calls import AttentionCall, Eager
+from attest.models.pretrained.calls import Attend, Look
 
 Span = tuple[int, int]
 """The begin and the end of a part of a prompt, in tokens."""
@@ -42,36 +42,7 @@ class Rows(NamedTuple):
     """float ``(T,)``: weights times the gradient of the answer's log-probability by them, summed over rows, layers, heads."""
 
 
-Attend = Callable[[slice], tuple[Tensor, Tensor]]
-"""A function from rows of one attention computation to their outputs ``(1, Q, N, D)`` and weights ``(1, N, Q, S)``."""
-
-
-class _Look:
-    real = torch.ones(1, 1, dtype=torch.bool)
-
-    def __init__(self) -> None:
-        self.seen: list[Tensor] = []
-
-    def next_call(self) -> AttentionCall:
-        return cast(AttentionCall, self)
-
-    def attend(
-        self, eager: Eager, module: Any, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, _real: Tensor,
-        **options: Any,
-    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        def rows_of(rows: slice) -> tuple[Tensor, Tensor]:
-            allowed = None if support is None else support[:, :, rows]
-            return eager(module, query[:, :, rows], key, value, allowed, **options)
-
-        return self.seen_of(rows_of)
-
-    def seen_of(self, attend: Attend) -> tuple[Tensor, Tensor | None]:
-        output, weights = attend(slice(None))
-        self.seen.append(weights)
-        return output, weights
-
-
-class _LookAgain(_Look):
+class _LookAgain(Look):
     """A record of the attention computations in one pass; each can be repeated later to get the weights of a few rows."""
 
     def __init__(self, chunks: Sequence[slice]) -> None:
@@ -158,7 +129,7 @@ class Answer:
         if len(before):
             with torch.no_grad():
                 self.model(input_ids=before.unsqueeze(0), past_key_values=cache, use_cache=True)
-        look = _Look()
+        look = Look()
         with torch.enable_grad():
             with attending_through(self.model, look):
                 found = self._of_last_rows(self.tokens[-size:], cache, self._embedded(self.tokens[-size:]))
@@ -173,7 +144,7 @@ class Answer:
         others = without_first.mean(dim=(0, 1, 2))[:length]
         return Rows(by_head.mean(dim=-1), others, by_head, written.sum(dim=(0, 1, 2))[:length])
 
-    def _require_seen(self, look: _Look, found: Tensor) -> None:
+    def _require_seen(self, look: Look, found: Tensor) -> None:
         name = type(self.model).__name__
         if not look.seen:
             raise AttestError(

@@ -7,14 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import eager_mask
 
 from attest.core.errors import AttestError
-from attest.models.pretrained.calls import AttentionCall
 
 PACKED = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seqlens")
 """Arguments of a pass whose rows contain several texts one after the other."""
@@ -22,23 +21,17 @@ NAME = "attest"
 """The name of Attest's attention function, registered once for all models."""
 
 
-class Caller(Protocol):
-    """A network that counts the computations of attention in the current forward pass."""
-
-    def next_call(self) -> AttentionCall:
-        """Return the object that handles the next computation of attention in the current forward pass."""
-
-    @property
-    def real(self) -> Tensor:
-        """Return which tokens are real, bool ``(B, T)``."""
-
-
-_RUNNING: ContextVar[Caller | None] = ContextVar("running", default=None)
+_RUNNING: ContextVar[Any] = ContextVar("running", default=None)
 
 
 @contextmanager
-def attending_through(model: PreTrainedModel, caller: Caller) -> Iterator[None]:
-    """Send every attention computation of a model through the hook points of ``caller`` inside the ``with`` block."""
+def attending_through(model: PreTrainedModel, caller: Any) -> Iterator[None]:
+    """Send every attention computation of a model through the hook points of ``caller`` inside the ``with`` block.
+
+    Args:
+        caller: has ``next_call()``, which returns the ``AttentionCall`` that handles the next computation of attention in the
+            current forward pass, and ``real``, which tokens are real, bool ``(B, T)``.
+    """
     parts = [model, *(part for part in model.modules() if isinstance(part, PreTrainedModel))]
     stacks = {id(part.config): part for part in reversed(parts)}
     before, token = [(part, part.config._attn_implementation) for part in stacks.values()], _RUNNING.set(caller)

@@ -4,7 +4,7 @@ Legend: B batch, N heads, G key-value groups, T tokens, D dimensions a head.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -20,11 +20,37 @@ Eager = Callable[..., tuple[Tensor, Tensor]]
 """A model's own attention function, written out; it returns outputs ``(B, T, N, D)`` and weights ``(B, N, T, T)``."""
 
 
-class Memory(Protocol):
-    """A memory of the keys and values of earlier tokens in one computation of attention."""
+Memory = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor, Tensor | None]]
+"""A function from the keys, values and mask of one computation of attention to those to which its queries attend."""
+Attend = Callable[[slice], tuple[Tensor, Tensor]]
+"""A function from rows of one attention computation to their outputs ``(B, Q, N, D)`` and weights ``(B, N, Q, S)``."""
 
-    def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the keys, values and mask to which the queries of the current pass attend."""
+
+class Look:
+    """A record of the weights of every attention computation in one pass, without hook points."""
+
+    real = torch.ones(1, 1, dtype=torch.bool)
+
+    def __init__(self) -> None:
+        self.seen: list[Tensor] = []
+
+    def next_call(self) -> "AttentionCall":
+        return cast(AttentionCall, self)
+
+    def attend(
+        self, eager: Eager, module: Any, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, _real: Tensor,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        def rows_of(rows: slice) -> tuple[Tensor, Tensor]:
+            allowed = None if support is None else support[:, :, rows]
+            return eager(module, query[:, :, rows], key, value, allowed, **options)
+
+        return self.seen_of(rows_of)
+
+    def seen_of(self, attend: Attend) -> tuple[Tensor, Tensor | None]:
+        output, weights = attend(slice(None))
+        self.seen.append(weights)
+        return output, weights
 
 
 class AttentionCall(HookedModule):
@@ -77,7 +103,7 @@ class AttentionCall(HookedModule):
         """
         key = self.hook("keys", key, real)
         if self.memory is not None:
-            key, value, support = self.memory.completed(key, value, support)
+            key, value, support = self.memory(key, value, support)
         support = self._with_edges(support, query, key, real)
         output, weights = eager(module, query, key, value, support, **options)
         self._look(weights, support, real)
@@ -155,8 +181,12 @@ class AttentionCall(HookedModule):
         longest = int(last_real(real).max()) + 1
         if self.heads is None or (self.everywhere and longest > self._seen):
             self.heads, self._seen = weights.shape[1], longest
-            self.everywhere = support is None or _all_may_attend(allowed_by(support).expand_as(weights), real)
-            self.causal = support is not None and not allowed_by(support).triu(1).any()
+            self.everywhere, self.causal = True, False
+            if support is not None:
+                allowed = allowed_by(support)
+                asked = real.unsqueeze(1).expand(weights.shape[:-1])
+                self.everywhere = bool((allowed.expand_as(weights) == real[:, None, None])[asked].all())
+                self.causal = not allowed.triu(1).any()
 
     def _tampered(self, weights: Tensor, support: Tensor | None, real: Tensor) -> Tensor:
         allowed = torch.ones_like(weights, dtype=torch.bool) if support is None else allowed_by(support).expand_as(weights)
@@ -187,10 +217,6 @@ def allowed_by(support: Tensor) -> Tensor:
 def real_rows(real: Tensor) -> Tensor:
     """Return which rows belong to real tokens, ``(B, T)`` -> ``(B, 1, T, 1)``."""
     return real[:, None, :, None]
-
-
-def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
-    return bool((allowed == real[:, None, None])[real.unsqueeze(1).expand(allowed.shape[:-1])].all())
 
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:

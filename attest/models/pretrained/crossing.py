@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
-from attest.core.errors import AttestError, said_by
+from attest.core.errors import AttestError, refusing
 from attest.core.memory import in_evaluation_mode
 from attest.models.prediction import OneNumber
-from attest.models.pretrained.calls import AttentionCall, Eager, last_real
+from attest.models.pretrained.calls import AttentionCall, Eager, Look, last_real
 from attest.models.pretrained.network import PretrainedNetwork, embeddings_of
 
 if TYPE_CHECKING:
@@ -64,23 +64,6 @@ class CrossCall(AttentionCall):
 
 def _row(values: Tensor, texts: Tensor, place: Tensor) -> Tensor:
     return values[texts, :, place].unsqueeze(2)
-
-
-class _Unseen:
-    """A computation of attention without hook points, which records how many tokens attend to how many."""
-
-    real = torch.ones(1, 1, dtype=torch.bool)
-
-    def __init__(self) -> None:
-        self.seen: list[tuple[int, int]] = []
-
-    def next_call(self) -> AttentionCall:
-        return cast(AttentionCall, self)
-
-    def attend(self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, *others: Any, **options: Any) -> Any:
-        self.seen.append((query.shape[-2], key.shape[-2]))
-        value, support, _real = others
-        return eager(module, query, key, value, support, **options)
 
 
 class CrossingNetwork(PretrainedNetwork):
@@ -141,7 +124,7 @@ class CrossingNetwork(PretrainedNetwork):
             )
         place = self._places[self.made]
         self.made += 1
-        return cast(AttentionCall, _Unseen() if place is None else self.calls[place])
+        return cast(AttentionCall, Look() if place is None else self.calls[place])
 
     def deciding_step(self, steps: int) -> Tensor:
         """Return which step of the decoder decides, int64 ``(B,)``."""
@@ -206,32 +189,25 @@ class CrossingNetwork(PretrainedNetwork):
         from attest.models.pretrained.attention import attending_through  # registers with transformers
 
         model, name = self.model, type(self.model).__name__
-        tokens, look = self.some_tokens(), _Unseen()
+        tokens, look = self.some_tokens(), Look()
         asked = tokens[:, :1].expand(-1, ASKED)
-        try:
-            with in_evaluation_mode(model), attending_through(model, look):
-                model.base_model(input_ids=tokens, decoder_input_ids=asked, use_cache=False)
-        except AttestError:
-            raise
-        except Exception as error:  # whatever somebody's model says
-            raise AttestError(
-                f"{name} cannot read a text of {tokens.shape[-1]} tokens ({said_by(error)}); {EXPECTED}."
-            ) from error
-        for shape in look.seen:
-            self._places.append(len(self.calls) if shape == (ASKED, tokens.shape[-1]) else None)
+        unread = f"{name} cannot read a text of {tokens.shape[-1]} tokens"
+        with (
+            refusing(lambda said: f"{unread} ({said}); {EXPECTED}."),
+            in_evaluation_mode(model),
+            attending_through(model, look),
+        ):
+            model.base_model(input_ids=tokens, decoder_input_ids=asked, use_cache=False)
+        for weights in look.seen:
+            self._places.append(len(self.calls) if weights.shape[-2:] == (ASKED, tokens.shape[-1]) else None)
             if self._places[-1] is not None:
                 self.calls.append(CrossCall(self))
         if not self.calls:
             raise AttestError(
                 f"{name} is not supported: no attention is seen that leads from its decoder to its text; {EXPECTED}."
             )
-        try:
-            with in_evaluation_mode(model):
-                self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
-        except AttestError:
-            raise
-        except Exception as error:  # likewise
-            raise AttestError(f"{name} cannot decide about a text ({said_by(error)}); {EXPECTED}.") from error
+        with refusing(lambda said: f"{name} cannot decide about a text ({said}); {EXPECTED}."), in_evaluation_mode(model):
+            self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
 
     def _where_it_decides(self) -> str:
         return "step"

@@ -27,7 +27,7 @@ from transformers import (
 )
 from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, cached_file, logging
 
-from attest.core.errors import AttestError, said_by
+from attest.core.errors import AttestError, refusing
 from attest.models.pretrained.adapters import SETTINGS, WEIGHTS, Adapter
 from attest.models.pretrained.admitted import ANSWERING, CHOOSING
 from attest.models.pretrained.texts import require_fast
@@ -135,7 +135,11 @@ def config_tried(name: str) -> Any:
 
 def config_of(name: str) -> Any:
     """Return the configuration of a whole model in a folder or on the Hub."""
-    _require_no_adapter(name)
+    if (found := _file(name, SETTINGS)) is not None:  # transformers would apply it only if peft is installed
+        raise AttestError(
+            f"{name} contains an adapter ({found.name}), LoRA for example; expected a whole model to train or to adapt. Write "
+            "it by model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
+        )
     return _without_code(name, _config(name))
 
 
@@ -152,22 +156,9 @@ def _config(name: str) -> Any:
     path = Path(name).expanduser()
     if path.exists() and not (path / "config.json").is_file():
         raise AttestError(f"{name} has no config.json; expected a folder that save_pretrained has written. Type: {COMMAND}")
-    try:
+    neither = f"{name} is neither a folder here nor a model that the Hub could give"
+    with refusing(lambda said: f"{neither} ({said}); expected one of the two. Type: {COMMAND}"):
         return AutoConfig.from_pretrained(name, trust_remote_code=False)
-    except Exception as error:  # whatever the library says of a file that is damaged
-        raise AttestError(
-            f"{name} is neither a folder here nor a model that the Hub could give ({said_by(error)}); expected one of "
-            f"the two. Type: {COMMAND}"
-        ) from error
-
-
-def _require_no_adapter(name: str) -> None:
-    """Refuse an adapter, because transformers would apply it only if peft is installed."""
-    if (found := _file(name, SETTINGS)) is not None:
-        raise AttestError(
-            f"{name} contains an adapter ({found.name}), LoRA for example; expected a whole model to train or to adapt. Write "
-            "it by model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
-        )
 
 
 def _require_safe_weights(name: str, config: Any) -> None:
@@ -203,20 +194,14 @@ def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTra
             f"{name} is a {config.model_type}, and for this type transformers has no {what}; expected one that it has, "
             f"{example} for example."
         )
-    try:
+    expected = "expected model.safetensors. model.save_pretrained(folder) writes it."
+    with refusing(lambda said: f"the weights of {name} cannot be read ({said}); {expected}"):
         _require_safe_weights(name, config)
         model, told = kind.from_pretrained(
             name, config=config, dtype=torch.float32, attn_implementation="eager",
             use_safetensors=True, trust_remote_code=False, output_loading_info=True,
             **options,
         )  # fmt: skip
-    except AttestError:
-        raise
-    except Exception as error:  # whatever the library says of files that are missing or damaged
-        raise AttestError(
-            f"the weights of {name} cannot be read ({said_by(error)}); expected model.safetensors. "
-            "model.save_pretrained(folder) writes it."
-        ) from error
     return model, sorted(told["missing_keys"])
 
 
@@ -228,13 +213,9 @@ def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
             f"{name} has no tokenizer (none of {', '.join(VOCABULARIES)}); expected one beside the model. "
             "tokenizer.save_pretrained(folder) writes it."
         )
-    try:
+    expected = "expected tokenizer.json beside the model. tokenizer.save_pretrained(folder) writes it."
+    with refusing(lambda said: f"{name} has no tokenizer that can be read ({said}); {expected}"):
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
-    except Exception as error:  # whatever the library says of a file that is damaged
-        raise AttestError(
-            f"{name} has no tokenizer that can be read ({said_by(error)}); expected tokenizer.json beside the model. "
-            "tokenizer.save_pretrained(folder) writes it."
-        ) from error
     require_fast(tokenizer)
     return tokenizer
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from attest.core.attention import Uniform
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
-from attest.core.errors import AttestError, said_by
+from attest.core.errors import AttestError, refusing
 from attest.core.memory import in_evaluation_mode
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
@@ -144,18 +144,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         if self._noted:
             low, high = hidden[..., -2:].long().unbind(dim=-1)
             hidden, tokens = hidden[..., :-2], tokens + self.rows * (low + DIGIT * high)
-        with self.embeddings.register_forward_hook(self._in_place_of_what_is_looked_up(hidden)):
-            return self.logits_of(mask, input_ids=tokens)
+        waiting = [hidden.clone()]  # which some models scale in place
 
-    def _has_padding(self, mask: Tensor) -> Tensor:
-        """Return which tokens are padding, bool ``(B, T)``: those after the last real token."""
-        return last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
-
-    def _in_place_of_what_is_looked_up(self, hidden: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-        """Return a hook that replaces the first output of the token embedding by ``hidden (B, T, H)``; later outputs stay."""
-        waiting = [hidden.clone()]  # which some scale in place
-
-        def replace(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
+        def replace_first(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
             if not waiting:
                 return own
             if own.shape != hidden.shape:
@@ -166,7 +157,12 @@ class PretrainedNetwork(UniformPooling, nn.Module):
                 )
             return waiting.pop()
 
-        return replace
+        with self.embeddings.register_forward_hook(replace_first):
+            return self.logits_of(mask, input_ids=tokens)
+
+    def _has_padding(self, mask: Tensor) -> Tensor:
+        """Return which tokens are padding, bool ``(B, T)``: those after the last real token."""
+        return last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits ``(B, C)``, or for each token ``(B, T, K)``, arbitrary at padding."""
@@ -332,7 +328,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         inputs["input_ids"] = self._plain(tokens)
         if self.segments > 1:
             inputs["token_type_ids"] = tokens // self.rows % self.segments
-        with self._through_hook_points():
+        with self._hook_points():
             return self._asked(self._own_logits(mask, **inputs), tokens)
 
     @torch.no_grad()
@@ -358,7 +354,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     def _touched(self) -> bool:
         return any(call.replacements or call.memory for call in (cast(AttentionCall, call) for call in self.calls))
 
-    def _through_hook_points(self) -> AbstractContextManager[Any]:
+    def _hook_points(self) -> AbstractContextManager[Any]:
         if self._untouched and not self._touched:
             return nullcontext()
         if self.attends_at is not None:
@@ -376,27 +372,16 @@ class PretrainedNetwork(UniformPooling, nn.Module):
                 "them all; expected the whole model on one. Load it without tp_plan."
             )
         tokens = self.some_tokens()
-        try:
-            with in_evaluation_mode(model):
-                if model._can_set_attn_implementation():
-                    self._count_calls(tokens)
-                if not self.calls:
-                    self._find_softmaxes(tokens)
-        except AttestError:
-            raise
-        except Exception as error:  # whatever somebody's model says
-            raise AttestError(
-                f"{name} cannot read a text of {tokens.shape[-1]} tokens ({said_by(error)}); {EXPECTED}."
-            ) from error
+        unread = f"{name} cannot read a text of {tokens.shape[-1]} tokens"
+        with refusing(lambda said: f"{unread} ({said}); {EXPECTED}."), in_evaluation_mode(model):
+            if model._can_set_attn_implementation():
+                self._exploring = True
+                self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+                self._exploring = False
+            if not self.calls:
+                self._find_softmaxes(tokens)
         if not self.calls:
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
-
-    def _count_calls(self, tokens: Tensor) -> None:
-        self._exploring = True
-        try:
-            self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
-        finally:
-            self._exploring = False
 
     def _find_softmaxes(self, tokens: Tensor) -> None:
         looks = []

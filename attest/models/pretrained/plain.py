@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attest.core.errors import AttestError, said_by
+from attest.core.errors import AttestError, refusing, said_by
 from attest.core.memory import in_evaluation_mode
 from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, PretrainedNetwork
 
@@ -166,18 +166,12 @@ def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[[Tensor,
         if inputs and isinstance(inputs[0], Tensor) and inputs[0].shape == tokens.shape and torch.equal(inputs[0], tokens):
             used[module] = None
 
-    try:
-        with ExitStack() as hooks, in_evaluation_mode(model):
-            for part in (part for part in model.modules() if isinstance(part, nn.Embedding)):
-                hooks.enter_context(part.register_forward_pre_hook(note))
-            called(tokens, _half(tokens))
-    except AttestError:
-        raise
-    except Exception as error:  # whatever somebody's module says
-        raise AttestError(
-            f"{type(model).__name__} cannot read token ids int64 (1, {tokens.shape[-1]}) ({said_by(error)}); expected "
-            f"forward(tokens, mask). {GUIDE}."
-        ) from error
+    unread = f"{type(model).__name__} cannot read token ids int64 (1, {tokens.shape[-1]})"
+    refuse = refusing(lambda said: f"{unread} ({said}); expected forward(tokens, mask). {GUIDE}.")
+    with refuse, ExitStack() as hooks, in_evaluation_mode(model):
+        for part in (part for part in model.modules() if isinstance(part, nn.Embedding)):
+            hooks.enter_context(part.register_forward_pre_hook(note))
+        called(tokens, _half(tokens))
     if len(used) != 1:
         raise AttestError(
             f"{type(model).__name__} looks its tokens up in {len(used)} nn.Embedding layers; expected one, since gradients "

@@ -13,7 +13,6 @@ Legend: B batch, R rows to read again, G key-value groups, N heads, T tokens, D 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -46,11 +45,14 @@ def beginning_at(
         network.made = layer
         return hidden, *arguments[1:]
 
+    def hand_on(hidden: Tensor, *_: Any, **__: Any) -> Any:
+        return hidden if network.beside is None else (hidden, *network.beside)
+
     entering = blocks[layer].register_forward_pre_hook(enter)
     own = [vars(block).get("forward") for block in others]
     try:
         for block in others:
-            block.forward = partial(_handed_on, network.beside)
+            block.forward = hand_on
         yield
     finally:
         entering.remove()
@@ -59,10 +61,6 @@ def beginning_at(
                 vars(block).pop("forward", None)
             else:
                 block.forward = forward
-
-
-def _handed_on(beside: tuple[None, ...] | None, hidden: Tensor, *_: Any, **__: Any) -> Any:
-    return hidden if beside is None else (hidden, *beside)
 
 
 @torch.no_grad()
@@ -101,8 +99,7 @@ class Kept:
     values: Tensor
     support: Tensor | None
 
-    def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Store the keys, values and mask, and return them unchanged."""
+    def __call__(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         self.keys, self.values, self.support = key.detach(), value.detach(), support
         return key, value, support
 
@@ -116,21 +113,18 @@ class Recalled:
     def __init__(self, kept: Kept, rows: Tensor, places: Tensor) -> None:
         self.kept, self.rows, self.places = kept, rows, places
 
-    def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    def __call__(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return stored keys and values ``(R, G, T, D)``, but new ones at the last token, and the mask row of that token."""
-        return self._among(self.kept.keys, key), self._among(self.kept.values, value), self._row()
+        row, stored = None, self.kept.support
+        if stored is not None:
+            everyone = stored.expand(max(len(stored), len(self.kept.keys)), -1, -1, -1)
+            row = everyone[self.rows, :, self.places].unsqueeze(2)
+        return self._among(self.kept.keys, key), self._among(self.kept.values, value), row
 
     def _among(self, kept: Tensor, own: Tensor) -> Tensor:
         all_of_them = kept[self.rows]
         all_of_them[torch.arange(len(own), device=own.device), :, self.places] = own[:, :, 0]
         return all_of_them
-
-    def _row(self) -> Tensor | None:
-        support = self.kept.support
-        if support is None:
-            return None
-        everyone = support.expand(max(len(support), len(self.kept.keys)), -1, -1, -1)
-        return everyone[self.rows, :, self.places].unsqueeze(2)
 
 
 @torch.no_grad()

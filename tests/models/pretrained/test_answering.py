@@ -96,13 +96,13 @@ def test_a_row_that_attends_to_the_first_token_alone_says_nothing_of_others(monk
     alone = torch.zeros(1, 4, 3, 32)
     alone[..., 0] = 1
 
-    class Parked(answering._Look):
+    class Parked(answering.Look):
         def attend(self, *arguments, **options):
             output, weights = super().attend(*arguments, **options)
             self.seen[-1] = self.seen[-1] * 0 + alone
             return output + 0 * self.seen[-1].sum(), weights
 
-    monkeypatch.setattr(answering, "_Look", Parked)
+    monkeypatch.setattr(answering, "Look", Parked)
     assert asked.rows().without_first.tolist() == [0.0] * 30
 
 
