@@ -42,18 +42,15 @@ class BestCheckpoint(ModelCheckpoint):
                 f"For example: --run.monitor={known[0]} --run.mode=min"
             )
         if trainer.callback_metrics[self.monitor].isnan() and not trainer.sanity_checking:
-            self._leave_out_epoch(trainer)
+            if not self.best_model_path:
+                raise AttestError(
+                    f"run.monitor is {self.monitor}, which is undefined on the validation split, so no epoch can be the best; "
+                    "expected a score that is defined: ROC-AUC needs texts of two classes, F1 something to find. Give other "
+                    "validation texts, or type --run.monitor=validation/loss --run.mode=min"
+                )
+            say(f"{self.monitor} is undefined in epoch {trainer.current_epoch}, which is not chosen.")
         elif not _epoch_will_be_validated_again(trainer):
             super().on_validation_end(trainer, pl_module)
-
-    def _leave_out_epoch(self, trainer: Trainer) -> None:
-        if not self.best_model_path:
-            raise AttestError(
-                f"run.monitor is {self.monitor}, which is undefined on the validation split, so no epoch can be the best; "
-                "expected a score that is defined: ROC-AUC needs texts of two classes, F1 something to find. Give other "
-                "validation texts, or type --run.monitor=validation/loss --run.mode=min"
-            )
-        say(f"{self.monitor} is undefined in epoch {trainer.current_epoch}, which is not chosen.")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.monitor in (known := trainer.callback_metrics) and not known[self.monitor].isnan():

@@ -122,7 +122,7 @@ class Evidence(Callback):
             labels=self.labels(observation) if "labels" in asked else None,
             everyone=self.split.everyone(observation) if "everyone" in asked else None,
             seed=seed_of(trainer),
-            background=self._drawn_from(trainer, observation) if "background" in asked else None,
+            background=self._training_tokens(trainer, observation) if "background" in asked else None,
             truth=rationale_of(observation, batch) if "truth" in asked else None,
             clock=self.clock,
         )
@@ -134,7 +134,7 @@ class Evidence(Callback):
         spec = EXPERIMENTS.get(self.id)
         return spec if spec is not None and spec.run is getattr(self, "experiment", None) else None
 
-    def _drawn_from(self, trainer: Trainer, observation: Observation | LayerObservation) -> Background | None:
+    def _training_tokens(self, trainer: Trainer, observation: Observation | LayerObservation) -> Background | None:
         flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
         if self._background is None and flat is not None and observation.tokens.ndim == 2:
             self._background = Background(*flat).to(observation.tokens.device)
@@ -182,10 +182,7 @@ class Evidence(Callback):
     ) -> None:
         self._running.leave()
 
-    def on_test_batch_start(
-        self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0
-    ) -> None:
-        self._running.leave()
+    on_test_batch_start = on_validation_batch_start
 
     def on_validation_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
@@ -212,7 +209,9 @@ class Evidence(Callback):
             return
         rows = self.complete(self._gather(), trainer)
         self._name_left_out(rows)
-        self._name_unlabelled(rows)
+        missing = int((rows["label"] < 0).sum()) if "label" in rows else 0
+        if missing and "labels" in self._parameters:
+            say(f"{self.id}: {missing} of {len(rows)} texts have no label; whether they are decided rightly is undefined.")
         if self.folder is None:
             self.table = rows
             self._log_means(pl_module, "test", rows)
@@ -238,11 +237,6 @@ class Evidence(Callback):
                 f"{self.id}: {self._spec.quadratic} skipped for {count} of {len(rows)} texts, which have more than "
                 f"{longest:,} tokens. {limits} this limit."
             )
-
-    def _name_unlabelled(self, rows: pd.DataFrame) -> None:
-        missing = int((rows["label"] < 0).sum()) if "label" in rows else 0
-        if missing and "labels" in self._parameters:
-            say(f"{self.id}: {missing} of {len(rows)} texts have no label; whether they are decided rightly is undefined.")
 
     def _due(self, trainer: Trainer) -> bool:
         if trainer.sanity_checking or not self.every_n_epochs or not self.validation_instances:
@@ -329,10 +323,10 @@ def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
 
 def log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
     """Log the numbers of a table to Weights & Biases if the trainer has its logger."""
-    if loggers := [logger for logger in trainer.loggers if isinstance(logger, WandbLogger)]:
-        numbers = rows.select_dtypes(["number", "bool"])
-        cells = numbers.astype(object).to_numpy().tolist()  # W&B would look up each in the table of pandas
-        for logger in loggers:
+    for logger in trainer.loggers:
+        if isinstance(logger, WandbLogger):
+            numbers = rows.select_dtypes(["number", "bool"])
+            cells = numbers.astype(object).to_numpy().tolist()  # W&B would look up each in the table of pandas
             logger.log_table(f"{experiment}/table", columns=[*numbers], data=cells)
 
 

@@ -2,10 +2,8 @@
 
 import os
 import signal
-from collections.abc import Callable
 from typing import Any
 
-import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 from torch.nn.utils import get_total_norm
@@ -19,9 +17,6 @@ class FiniteLoss(Callback):
 
     The run stops before the step, so that weights and checkpoints stay as they were.
     """
-
-    def __init__(self) -> None:
-        self._ids = torch.empty(0)
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         self._ids = batch["id"]
@@ -59,23 +54,16 @@ class EndAtOnce(Callback):
     """
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._replace_handler(trainer)
+        """Replace the handler of Lightning, which sets it before this and resets it when the stage ends."""
 
-    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._replace_handler(trainer)
+        def end(signum: int, frame: Any) -> None:
+            if (launcher := trainer.strategy.launcher) is not None:
+                launcher.kill(signum)  # the ranks that this process has started
+            if trainer.is_global_zero:
+                os.write(2, b"attest: stopped; the same command takes the run up where it stopped.\n")
+            os._exit(128 + signum)
 
-    def _replace_handler(self, trainer: Trainer) -> None:
-        # Lightning sets its handler before this, and resets it when the stage ends
         if trainer.world_size > 1:
-            signal.signal(signal.SIGTERM, _ending(trainer))
+            signal.signal(signal.SIGTERM, end)
 
-
-def _ending(trainer: Trainer) -> Callable[..., Any]:
-    def end(signum: int, frame: Any) -> None:
-        if (launcher := trainer.strategy.launcher) is not None:
-            launcher.kill(signum)  # the ranks that this process has started
-        if trainer.is_global_zero:
-            os.write(2, b"attest: stopped; the same command takes the run up where it stopped.\n")
-        os._exit(128 + signum)
-
-    return end
+    on_test_start = on_train_start

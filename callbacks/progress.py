@@ -31,10 +31,7 @@ class Curves(Callback):
         self._validated = not trainer.sanity_checking
 
     def state_dict(self) -> dict[str, Any]:
-        return {"epochs": self.epochs, "running": self._losses_of_ranks()}
-
-    def _losses_of_ranks(self) -> list[tuple[float, int]]:
-        return all_gather((float(self._loss_sum), self._batches))
+        return {"epochs": self.epochs, "running": all_gather((float(self._loss_sum), self._batches))}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.epochs = list(state_dict["epochs"])
@@ -49,7 +46,7 @@ class Curves(Callback):
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         known = trainer.callback_metrics if self._validated else {}  # else they are those of an epoch before
         logged = {name: float(value) for name, value in known.items() if "validation" in name}
-        loss, batches = _total(self._losses_of_ranks())
+        loss, batches = _total(all_gather((float(self._loss_sum), self._batches)))
         losses = {"train/loss": loss / max(batches, 1)}
         self.epochs.append({"epoch": trainer.current_epoch, "step": trainer.global_step} | losses | logged)
         self._loss_sum, self._batches, self._validated = 0.0, 0, False

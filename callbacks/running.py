@@ -158,18 +158,13 @@ class RunningBatch:
             if found is None:
                 with torch.inference_mode(False), torch.no_grad():  # tensors of inference mode cannot have gradients
                     found = getattr(pl_module if hasattr(pl_module, method) else self.of_transformers, method)(self._batch)
-            self._observed[method] = self._with_ids_and_labels(found)
+            if not getattr(found, "ids_given", True):
+                assert self.split is not None
+                found = replace(found, ids=self.split.rows_of_batch(self._index, len(found.mask)).to(found.mask.device))
+            if isinstance(found, Observation | LayerObservation) and (labels := self._labels(found)) is not None:
+                found = replace(found, labels=labels)
+            self._observed[method] = found
         return self._observed[method]
-
-    def _with_ids_and_labels(self, observation: Any) -> Any:
-        known: dict[str, Any] = {}
-        if not getattr(observation, "ids_given", True):
-            assert self.split is not None
-            mask = observation.mask
-            known["ids"] = self.split.rows_of_batch(self._index, len(mask)).to(mask.device)
-        if isinstance(observation, Observation | LayerObservation) and (labels := self._labels(observation)) is not None:
-            known["labels"] = labels
-        return replace(observation, **known) if known else observation
 
     def _labels(self, observation: Observation | LayerObservation) -> Tensor | None:
         """Return the labels of the batch as class numbers; None if it has no labels."""

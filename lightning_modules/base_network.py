@@ -25,15 +25,6 @@ class ReferenceOutput(NamedTuple):
     weights: dict[str, Tensor]
     """By layer: pooled ``(B, T)``, within layers ``(B, N, T, T)``."""
 
-    @property
-    def pooled(self) -> Tensor:
-        """Return the pooled attention, ``(B, T)``."""
-        return self.weights[POOLED]
-
-
-POOLED = "attention"
-"""Name of the layer that pools, in networks that pool by attention."""
-
 
 class BaseNetwork:
     """The network of a base run, hidden from ``nn.Module`` so that it is neither trained nor saved."""

@@ -129,7 +129,6 @@ class KeyAdversary(Classifier):
         self._collect_attacked("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Any]:
-        """Attack one batch, and return the results for the evidence."""
         return self._collect_attacked("test", batch)
 
     def _collect_attacked(self, stage: str, batch: Batch) -> dict[str, Any]:

@@ -116,13 +116,11 @@ class WarmUp(LRScheduler):
         self.steps = steps
 
     def get_lr(self) -> list[Any]:
-        return [rate * self._height() for rate in self.base_lrs]
-
-    def _height(self) -> float:
         rising = math.ceil(self.share * self.steps) if math.isfinite(self.steps) else 1
+        height = max(0.0, (self.steps - self.last_epoch) / max(1, self.steps - rising))
         if self.last_epoch < rising:
-            return self.last_epoch / rising
-        return max(0.0, (self.steps - self.last_epoch) / max(1, self.steps - rising))
+            height = self.last_epoch / rising
+        return [rate * height for rate in self.base_lrs]
 
 
 def _schedule(

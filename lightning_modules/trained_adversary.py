@@ -118,7 +118,8 @@ class TrainedAdversary(Adversarial, Classifier):
         hidden = network.encode(batch["token_ids"], mask)
         weights = network.project(network.score(hidden, mask), mask)
         ours = probabilities(network.decode(hidden, weights)), weights
-        return classification_objective(self.divergence, ours, (probabilities(theirs.logits), theirs.pooled), mask)
+        base = probabilities(theirs.logits), theirs.weights["attention"]  # the layer that pools
+        return classification_objective(self.divergence, ours, base, mask)
 
 
 class TaggingAdversary(Adversarial, Tagger):

@@ -4,7 +4,7 @@ Legend: B batch, T tokens of a row (passage, padding, candidates, question), Q o
 H hidden, C logits.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attest.core.attention import AdditiveScoring, PooledAttention, Projection
 from attest.core.attention.pooled import pool
 from attest.core.errors import AttestError
-from attest.models.contract import decided
+from attest.models.networks.pooling import PoolsByAttention
 from attest.models.networks.recurrent import BiLSTM
 from attest.models.networks.tokens import PADDING
 
@@ -21,7 +21,7 @@ IMPOSSIBLE = -1e4
 """The logit of an impossible answer: probability 0, but finite, so that differences of logits stay defined."""
 
 
-class ConditionedClassifier(nn.Module):
+class ConditionedClassifier(PoolsByAttention):
     r"""A classifier whose attention over a passage depends on a question, and whose decoder reads passage and question.
 
     .. math:: \alpha = \phi(s(h_1, Q), \dots), \qquad
@@ -45,7 +45,6 @@ class ConditionedClassifier(nn.Module):
         among_candidates: whether passages name the answers that are possible.
     """
 
-    pools_by_attention = True
     reads_questions = True
     """Each training text must have a question."""
 
@@ -104,10 +103,6 @@ class ConditionedClassifier(nn.Module):
         """Map hidden states ``(B, T, H)`` to scores ``(B, T)``, meaningless at padding."""
         return self.attention.score(hidden, mask, hidden[:, -1])
 
-    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Map scores ``(B, T)`` to attention ``(B, T)``; rows sum to 1, exactly 0 outside the passage."""
-        return self.attention.project(scores, mask)
-
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Map hidden states ``(B, T, H)`` and weights ``(B, T)``, which are 0 outside the passage, to logits ``(B, C)``."""
         logits = self.decoder(torch.tanh(self.of_passage(pool(hidden, weights)) + self.of_question(hidden[:, -1])))
@@ -115,14 +110,6 @@ class ConditionedClassifier(nn.Module):
             return logits
         possible = hidden[:, -1 - self._columns : -1].flatten(1)[:, : self.outputs] > 0.5
         return logits.masked_fill(~possible, IMPOSSIBLE)
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map rows of token ids int64 ``(B, T)`` and the mask of their passages, bool ``(B, T)``, to logits ``(B, C)``."""
-        return decided(self, self.encode(tokens, mask), mask)
-
-    def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """Return the parameters that compute attention: scoring and projection."""
-        yield from self.attention.parameters()
 
 
 def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -11,7 +11,27 @@ from attest.models.contract import decided
 from attest.models.networks.recurrent import BiLSTM
 
 
-class PoolingClassifier(nn.Module):
+class PoolsByAttention(nn.Module):
+    """The steps that networks share which pool by a ``PooledAttention``, their attribute ``attention``."""
+
+    pools_by_attention = True
+    """The weights that ``project`` returns are learned attention, which experiments can evaluate."""
+    attention: PooledAttention
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Map scores ``(B, T)`` to attention ``(B, T)``; rows sum to 1, exactly 0 where ``mask`` is False."""
+        return self.attention.project(scores, mask)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
+        return decided(self, cast(Any, self).encode(tokens, mask), mask)
+
+    def attention_parameters(self) -> Iterable[nn.Parameter]:
+        """Return the parameters that compute attention: scoring and projection."""
+        yield from self.attention.parameters()
+
+
+class PoolingClassifier(PoolsByAttention):
     r"""A classifier that pools by attention: :math:`\hat y = w \sum_i \alpha_i h_i + b` (Jain & Wallace 2019).
 
     With the encoder ``Hierarchical``, sentences take the place of tokens: token ids are ``(B, S, T)``, the mask is ``(B, S)``,
@@ -24,9 +44,6 @@ class PoolingClassifier(nn.Module):
         scoring: makes the scoring function from the size of the hidden states.
         projection: takes scores to attention.
     """
-
-    pools_by_attention = True
-    """The weights that ``project`` returns are learned attention, which experiments can evaluate."""
 
     def __init__(
         self,
@@ -50,17 +67,9 @@ class PoolingClassifier(nn.Module):
         """Map hidden states ``(B, T, H)`` to scores ``(B, T)``, meaningless at padding."""
         return self.attention.score(hidden, mask)
 
-    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Map scores ``(B, T)`` to attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
-        return self.attention.project(scores, mask)
-
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Pool hidden states ``(B, T, H)`` by any weights ``(B, T)`` and map the result to logits ``(B, C)``."""
         return self.decoder(pool(hidden, weights))
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
-        return decided(self, self.encode(tokens, mask), mask)
 
     @property
     def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
@@ -94,7 +103,3 @@ class PoolingClassifier(nn.Module):
             return numbers[..., 0], numbers[..., 1:]
 
         return read
-
-    def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """Return the parameters that compute attention: scoring and projection."""
-        yield from self.attention.parameters()
