@@ -49,8 +49,11 @@ def require_steps(network: Any) -> None:
         expected = ", ".join(f"{step}{STEPS[step][0]} -> {STEPS[step][1]}" for step in missing)
         raise AttestError(f"{name} lacks {', '.join(missing)}; expected {expected}. {GUIDE}.")
     for step, (arguments, _) in STEPS.items():
-        if not _takes_two(getattr(network, step)):
-            raise AttestError(f"{name}.{step} cannot be called with {arguments}; expected it to take these two. {GUIDE}.")
+        try:
+            inspect.signature(getattr(network, step)).bind(None, None)
+        except TypeError:
+            expected = "expected it to take these two"
+            raise AttestError(f"{name}.{step} cannot be called with {arguments}; {expected}. {GUIDE}.") from None
 
 
 def require_forward(network: nn.Module) -> None:
@@ -63,14 +66,6 @@ def require_forward(network: nn.Module) -> None:
 def offers_forward(network: nn.Module) -> bool:
     """Return whether a network defines ``forward(tokens, mask)``."""
     return [*inspect.signature(network.forward).parameters][1:] == ["mask"]
-
-
-def _takes_two(step: Any) -> bool:
-    try:
-        inspect.signature(step).bind(None, None)
-    except TypeError:
-        return False
-    return True
 
 
 def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
@@ -275,12 +270,10 @@ def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, giv
     ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
     if offers_forward(network):
         ways["its forward"] = network(tokens, mask)
-    own = (
-        network.itself(tokens, mask, **given)
-        if hasattr(network, "itself")
-        else ways.get("its forward", ways["its four steps"])
-    )
-    found, *rest = (_without_padding(network, each, mask) for each in (own, *ways.values()))
+    own = network.itself(tokens, mask, **given) if hasattr(network, "itself") else [*ways.values()][-1]
+    found, *rest = (predictions_of(network, each) for each in (own, *ways.values()))
+    if found.ndim == 3:  # what is decided about padding is arbitrary
+        found, *rest = (each.where(mask.unsqueeze(-1), 0) for each in (found, *rest))
     for name, other in zip(ways, rest, strict=True):
         what = f"{_name(network)} decides otherwise by {name} than it does itself"
         _require_close(what, found, other, ids, _why(network, tokens, mask))
@@ -291,11 +284,6 @@ def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
     if (found := mask & (tokens == getattr(network, "padding", None))).any():
         return f"The token of padding, {network.padding}, stands in {found.any(dim=-1).sum()} of the texts. Leave them out."
     return "Evidence would be about another model. SDPA drops soft caps: model.set_attn_implementation('eager') keeps them."
-
-
-def _without_padding(network: Any, logits: Tensor, mask: Tensor) -> Tensor:
-    found = predictions_of(network, logits)
-    return found if found.ndim < 3 else found.where(mask.unsqueeze(-1), 0)
 
 
 def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str) -> None:

@@ -4,10 +4,10 @@ Legend: B batch, N heads, T tokens (the last of two T is attended to), C logits,
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -21,26 +21,6 @@ from attest.models.prediction import predictions_of
 
 Scopes = dict[str, list[str]]
 """Groups of layers that an intervention changes together, by the suffix of their columns."""
-
-
-class Resuming(Protocol):
-    """A network with ``resume``, the optional method by which a forward pass can start at one of its layers.
-
-    A subclass that overrides ``forward`` has to override ``resume`` too.
-    """
-
-    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Return the logits of a forward pass that starts at a layer, counted from 0, with its input ``hidden (B, T, H)``."""
-
-
-class Skipping(Protocol):
-    """A wrapped model with the optional members by which a forward pass can start at one of its layers."""
-
-    blocks: Mapping[str, nn.Module]
-    """The modules that get the hidden states ``(B, T, H)`` entering a layer, by name; empty if no pass can skip a layer."""
-
-    def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
-        """Start every pass inside the ``with`` block at a layer, counted from 0, whose input is ``hidden (B, T, H)``."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +46,9 @@ class LayerObservation:
     special: Tensor | None = None
     """bool ``(B, T)``: special tokens, as in ``observe``; None if they are not known."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
-    """float ``(B, T, H)`` that enter each layer, of a clean pass of a network that can go on from there: one that is
-    ``Resuming`` or ``Skipping``. Else empty, and the pass is run again from the tokens on."""
+    """float ``(B, T, H)`` that enter each layer in a clean pass. Empty unless a pass of the network can start at a layer,
+    counted from 0, by its method ``resume(hidden, mask, layer)``, or by ``blocks`` and ``beginning_at(layer, hidden)``, as
+    ``PretrainedNetwork`` has them. A subclass that overrides ``forward`` has to override ``resume`` too."""
 
     @cached_property
     def probabilities(self) -> Tensor:
@@ -269,11 +250,11 @@ def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, i
 
 
 def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
-    bare = unwrapped(network)
+    bare: Any = unwrapped(network)
     if hasattr(bare, "beginning_at"):
-        with cast(Skipping, bare).beginning_at(place, hidden):
+        with bare.beginning_at(place, hidden):
             return network(tokens, mask)
-    return cast(Resuming, bare).resume(hidden, mask, place)
+    return bare.resume(hidden, mask, place)
 
 
 def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
@@ -282,13 +263,9 @@ def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
     if any(layer.replacements for layer in layers.values()):
         return {}
     if hasattr(bare, "beginning_at"):
-        return cast(Skipping, bare).blocks
-    kind = type(bare)
-    return layers if hasattr(bare, "resume") and _made_by(kind, "resume") <= _made_by(kind, "forward") else {}
-
-
-def _made_by(kind: type, method: str) -> int:
-    return next((place for place, each in enumerate(kind.__mro__) if method in vars(each)), len(kind.__mro__))
+        return cast(Any, bare).blocks
+    first = next(each for each in type(bare).__mro__ if {"resume", "forward"} & vars(each).keys())
+    return layers if hasattr(bare, "resume") and "resume" in vars(first) else {}
 
 
 def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, dict[str, Tensor]]:

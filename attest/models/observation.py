@@ -216,14 +216,10 @@ class Observation:
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:
         """Return class probabilities ``(B, K)`` or ``(B, D, K)`` for other attention weights, ``(B, T)`` or ``(B, D, T)``."""
-        if self.class_logits is not None:
-            return self._outcomes_of_pooling(weights)
-        if weights.ndim == 2:
+        if self.class_logits is None and weights.ndim == 2:
             return probabilities(self.network.decode(self.hidden, weights))
-        return by_rows(self._decode_draws, weights.shape[1] * self.hidden[0].nbytes, self.hidden.detach(), weights)
-
-    def _outcomes_of_pooling(self, weights: Tensor) -> Tensor:
-        assert self.class_logits is not None
+        if self.class_logits is None:
+            return by_rows(self._decode_draws, weights.shape[1] * self.hidden[0].nbytes, self.hidden.detach(), weights)
         draws = weights.to(self.class_logits) if weights.ndim == 3 else weights.to(self.class_logits).unsqueeze(1)
         if self.class_logits.shape[-1] == 2:  # one sigmoid costs a tenth of a softmax over two
             margin = draws @ (self.class_logits[..., 1:] - self.class_logits[..., :1])
@@ -289,8 +285,13 @@ def skips_long_texts(measurement: Callable[..., Measured]) -> Callable[..., Meas
         short = observation.lengths <= longest_quadratic()
         if short.all():
             return measurement(observation, *arguments)
-        # a single token stands in for all where every text is too long, so that there are the same columns
-        measured = measurement(observation.part(short) if short.any() else _first_tokens(observation), *arguments)
+        if short.any():
+            part = observation.part(short)
+        else:  # a single token stands in for all, so that there are the same columns
+            first = torch.zeros_like(observation.mask)
+            first[:, 0] = True
+            part = replace(observation, mask=first).part(torch.tensor([0], device=first.device))
+        measured = measurement(part, *arguments)
         if isinstance(measured, Tensor):
             return _spread(measured, short, observation.mask)
         return {name: _spread(column, short, observation.mask) for name, column in measured.items()}
@@ -298,22 +299,13 @@ def skips_long_texts(measurement: Callable[..., Measured]) -> Callable[..., Meas
     return sparing
 
 
-def _first_tokens(observation: Observation) -> Observation:
-    first = torch.zeros_like(observation.mask)
-    first[:, 0] = True
-    return replace(observation, mask=first).part(torch.tensor([0], device=first.device))
-
-
 def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
-    everyone = column.new_full(mask.shape[: column.ndim], torch.nan)
-    if column.ndim > 1:
-        everyone = everyone.masked_fill(~mask, 0)
-    rows = short.nonzero().flatten()
-    measured = column[: len(rows)]
-    if column.ndim > 1:
-        everyone[rows, : column.shape[1]] = measured
-    else:
-        everyone[rows] = measured
+    everyone, rows = column.new_full(mask.shape[: column.ndim], torch.nan), short.nonzero().flatten()
+    if column.ndim == 1:
+        everyone[rows] = column[: len(rows)]
+        return everyone
+    everyone = everyone.masked_fill(~mask, 0)
+    everyone[rows, : column.shape[1]] = column[: len(rows)]
     return everyone
 
 

@@ -6,11 +6,11 @@ own attention implementation. A decoder reads a variant from its first changed t
 Legend: B batch, N variants, T tokens, K classes.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -38,10 +38,9 @@ def attends_within(network: object) -> bool:
 def untouched(network: object) -> Iterator[None]:
     """Use a wrapped model's original attention implementation inside the ``with`` block, except during interventions."""
     with ExitStack() as stack:
-        parts: Iterable[Any] = network.modules() if isinstance(network, nn.Module) else ()
-        for part in parts:
+        for part in network.modules() if isinstance(network, nn.Module) else ():
             if hasattr(part, "untouched"):
-                stack.enter_context(part.untouched())
+                stack.enter_context(cast(Any, part).untouched())
         yield
 
 

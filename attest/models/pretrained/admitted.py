@@ -103,7 +103,10 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
             f"{name} has {layers} layers{f' ({kinds})' if kinds else ''} and computes attention {calls} times in a "
             "pass; expected one computation in each layer."
         )
-    tokens, mask = _two_texts(network)
+    tokens = network.some_tokens().repeat(2, 1)  # the second is shorter, with one token masked
+    tokens[1, 1] = MASKED if network.masked is None else network.masked
+    mask, last = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
+    mask[1, last + 1 :], tokens[1, last] = False, tokens[0, -1]
     with in_evaluation_mode(network):
         if not crosses and _meet_elsewhere(network, tokens[:1]):
             raise AttestError(
@@ -111,15 +114,6 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
                 "model in which tokens meet in attention alone."
             )
         require_itself(network, torch.arange(2), tokens, mask)
-
-
-def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return a text, and a shorter copy of it with one token masked: token ids int64 ``(2, T)`` and mask bool ``(2, T)``."""
-    tokens = network.some_tokens().repeat(2, 1)
-    tokens[1, 1] = MASKED if network.masked is None else network.masked
-    mask, last = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
-    mask[1, last + 1 :], tokens[1, last] = False, tokens[0, -1]
-    return tokens, mask
 
 
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:

@@ -16,12 +16,12 @@ from attest.models.pretrained.subwords import OURS, vocabulary_of
 NAME_IT = 'make train DATA=sst MODEL=pretrained ARGS="--model.init_args.pretrained=<folder or Hub id>"'
 
 
-class FineTuned(PretrainedNetwork):
-    """A pretrained model for fine-tuning; it reads token ids as DataModules number them, and trains in bfloat16 on a GPU.
+class FineTunedClassifier(PretrainedNetwork):
+    """A fine-tuned classifier of texts; it reads token ids as DataModules number them, and trains in bfloat16 on a GPU.
 
     Args:
         vocab_size: number of token ids of the data, which are cut into the model's own subwords.
-        outputs: C, number of logits.
+        outputs: C, number of logits; of two classes there is one: that of class 1 minus that of class 0.
         pretrained: folder or Hub id of the model to start from.
         projection: softmax, as in pretraining; None for softmax, too.
     Raises:
@@ -58,7 +58,6 @@ class FineTuned(PretrainedNetwork):
         require_as_it_is(self)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids of Attest's data, int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``."""
         return super().encode(self._own(tokens), mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
@@ -71,33 +70,21 @@ class FineTuned(PretrainedNetwork):
         return self.decided(logits.float())
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the model without hook points, as its owner runs it, from token ids of Attest's data."""
         return self.decided(super().itself(self._own(tokens), mask, **given))
 
     def decided(self, logits: Tensor) -> Tensor:
-        """Return the logits that training uses: all logits of the model."""
-        return logits
+        """Return the logits that training uses, from those of the model."""
+        return logits if self.tagging or self.outputs > 1 else logits[:, 1:] - logits[:, :1]
 
     def _own(self, tokens: Tensor) -> Tensor:
         return torch.where(tokens < OURS, self.get_buffer("ours")[tokens.clamp(max=OURS - 1)], tokens - OURS)
 
 
-class FineTunedClassifier(FineTuned):
-    """A fine-tuned classifier of texts; for two classes, it trains on one logit: that of class 1 minus that of class 0.
-
-    Args:
-        vocab_size, outputs, pretrained, projection: as in ``FineTuned``.
-    """
-
-    def decided(self, logits: Tensor) -> Tensor:
-        return logits if self.outputs > 1 else logits[:, 1:] - logits[:, :1]
-
-
-class FineTunedTagger(FineTuned):
+class FineTunedTagger(FineTunedClassifier):
     """A fine-tuned tagger, which decides each word at its first subword.
 
     Args:
-        vocab_size, outputs, pretrained, projection: as in ``FineTuned``.
+        vocab_size, outputs, pretrained, projection: as in ``FineTunedClassifier``.
     """
 
     tagging = True

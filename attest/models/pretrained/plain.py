@@ -42,18 +42,15 @@ class PlainNetwork(PretrainedNetwork):
         return self._own_logits(mask, **inputs)
 
     def _has_padding(self, mask: Tensor) -> Tensor:
-        """Return which tokens are padding: all tokens where the mask is False, since some modules find padding by token id."""
-        return ~mask
+        return ~mask  # some modules find padding by token id
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits ``(B, C)`` or ``(B, T, K)``, arbitrary at padding."""
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        return self._called(inputs.pop("input_ids"), mask, **inputs)
-
-    def _called(self, tokens: Tensor, mask: Tensor, **others: Tensor) -> Tensor:
-        options = others if self._mask_name is None else others | {self._mask_name: self._mask_as(mask)}
+        tokens = inputs.pop("input_ids")
+        options = inputs if self._mask_name is None else inputs | {self._mask_name: self._mask_as(mask)}
         found = self.model(tokens, **options)
         logits = getattr(found, "logits", found)
         if not isinstance(logits, Tensor) or logits.ndim not in (2, 3) or logits.shape[:-1] != tokens.shape[: logits.ndim - 1]:
@@ -73,7 +70,7 @@ class PlainNetwork(PretrainedNetwork):
             for self._mask_as in MASKS:  # some modules fail with one of them: 1 - mask with bool, for example
                 try:
                     tokens = self.some_tokens()
-                    self.tags = self._called(tokens, _half(tokens)).ndim == 3
+                    self.tags = self._own_logits(_half(tokens), input_ids=tokens).ndim == 3
                     break
                 except AttestError:
                     if self._mask_as is MASKS[-1]:
@@ -116,7 +113,7 @@ class PlainNetwork(PretrainedNetwork):
     def embeddings(self) -> nn.Embedding:
         """Return the token embedding of the model."""
         tokens = torch.full((1, LENGTH), self.padding + 1, device=_device(self.model))
-        return _token_embedding(self.model, tokens, self._called)
+        return _token_embedding(self.model, tokens, self._own_logits)
 
     @cached_property
     def _plain_ids(self) -> list[int]:
@@ -158,7 +155,7 @@ def _mask_parameter(model: nn.Module) -> str | None:
 
 
 @torch.no_grad()
-def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[[Tensor, Tensor], Tensor]) -> nn.Embedding:
+def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[..., Tensor]) -> nn.Embedding:
     """Return the one ``nn.Embedding`` by which a module embeds its tokens."""
     used: dict[nn.Embedding, None] = {}
 
@@ -171,7 +168,7 @@ def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[[Tensor,
     with refuse, ExitStack() as hooks, in_evaluation_mode(model):
         for part in (part for part in model.modules() if isinstance(part, nn.Embedding)):
             hooks.enter_context(part.register_forward_pre_hook(note))
-        called(tokens, _half(tokens))
+        called(_half(tokens), input_ids=tokens)
     if len(used) != 1:
         raise AttestError(
             f"{type(model).__name__} looks its tokens up in {len(used)} nn.Embedding layers; expected one, since gradients "

@@ -13,8 +13,6 @@ from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from attest.core.errors import AttestError
 
-Batch = dict[str, Any]
-
 
 def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> int:
     """Return the largest number of tokens, special tokens included, that a model can read in one text."""
@@ -24,14 +22,9 @@ def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) ->
     config = model.config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None) or told
     padding = getattr(config, "pad_token_id", None) or 0
-    kept = padding + 1 if _counts_from_padding(model) else 0
-    return min(int(positions) - kept, told)
-
-
-def _counts_from_padding(model: nn.Module) -> bool:
-    """Return whether position ids begin after the padding id, as in RoBERTa, whose 514 positions allow 512 tokens."""
-    return any(getattr(part, "padding_idx", None) is not None and name.endswith("position_embeddings")
-               for name, part in model.named_modules())  # fmt: skip
+    tables = [part for name, part in model.named_modules() if name.endswith("position_embeddings")]
+    counts_from_padding = any(getattr(table, "padding_idx", None) is not None for table in tables)  # as in RoBERTa
+    return min(int(positions) - (padding + 1 if counts_from_padding else 0), told)
 
 
 def require_fast(tokenizer: Any) -> None:

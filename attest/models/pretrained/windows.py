@@ -6,8 +6,7 @@ special tokens of a text. An intervention on a token acts in every window.
 Legend: B batch, W windows, N heads, T tokens of a text, L tokens of a window, H hidden, C logits.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
@@ -258,8 +257,14 @@ class WindowedNetwork(UniformPooling, nn.Module):
     def _together(self, mask: Tensor, of_windows: Callable[[Places], Tensor]) -> Tensor:
         """Combine the logits ``(B W, C)`` of windows into the logits ``(B, C)`` of their texts."""
         places = self.windows.places(mask)
-        with self._side_by_side(places.there.shape[1]):
+        calls = [cast(AttentionCall, call) for call in attending(self.network).values()]
+        try:
+            for call in calls:
+                call.windows = places.there.shape[1]
             logits = of_windows(places).unflatten(0, places.there.shape)
+        finally:
+            for call in calls:
+                call.windows = 1
         there = places.there.unsqueeze(-1)
         if self.pooled == "max":
             return logits.masked_fill(~there, -torch.inf).amax(dim=1)
@@ -269,17 +274,6 @@ class WindowedNetwork(UniformPooling, nn.Module):
         least = torch.finfo(mean.dtype).tiny
         logarithms = mean.clamp(min=least).log()
         return logarithms[..., 1:] - logarithms[..., :1] if logits.shape[-1] == 1 else logarithms
-
-    @contextmanager
-    def _side_by_side(self, windows: int) -> Iterator[None]:
-        calls = [cast(AttentionCall, call) for call in attending(self.network).values()]
-        try:
-            for call in calls:
-                call.windows = windows
-            yield
-        finally:
-            for call in calls:
-                call.windows = 1
 
 
 def windowed(
