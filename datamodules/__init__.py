@@ -14,20 +14,7 @@ masks, labels or tags, identities and, where the deciding tokens are known, thei
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from attest.datamodules.agnews import AgNewsDataModule
-    from attest.datamodules.babi import BabiDataModule
-    from attest.datamodules.base import TextDataModule
-    from attest.datamodules.cnnqa import CnnQaDataModule
-    from attest.datamodules.conll2000 import Conll2000DataModule
-    from attest.datamodules.files import FilesDataModule
-    from attest.datamodules.imdb import ImdbDataModule
-    from attest.datamodules.newsgroups import NewsgroupsDataModule
-    from attest.datamodules.planted import PlantedDataModule
-    from attest.datamodules.snli import SnliDataModule
-    from attest.datamodules.sst import SstDataModule
+from typing import Any
 
 __all__ = [
     "AgNewsDataModule",

@@ -16,7 +16,7 @@ from attest.datamodules.batching import BatchLoader, batches_by_length, deal, sh
 from attest.datamodules.corpus import SPACED, SPLITS, TOKENS, Corpus, Documents, Sampling, missing, told
 from attest.datamodules.encoded import EncodedDocuments, EncodedQuestions, EncodedSentences, in_subwords, read_erased
 from attest.datamodules.notice import say
-from attest.datamodules.record import EXPECTED, DataRecord
+from attest.datamodules.record import EXPECTED, DataRecord, digest_of, fingerprint_of
 from attest.datamodules.tokenisers import sentence_lengths
 from attest.datamodules.vocabulary import Vocabulary
 from attest.datamodules.word_vectors import Unseen, WordVectors, vectors_of
@@ -134,7 +134,10 @@ class TextDataModule(LightningDataModule):
                 raise AttestError(f"{name} is {value}; expected a whole number from {least}. Type {command}")
         corpus = self.read()
         if self.max_tokens is not None:
-            corpus = self._within_max_tokens(corpus, self.max_tokens)
+            whole, longest = corpus, self.max_tokens
+            corpus = whole.with_each(lambda documents: documents.where(documents.lengths <= longest))
+            counts = ", ".join(f"{size - corpus.sizes[split]} of {size} {split}" for split, size in whole.sizes.items())
+            say(f"max_tokens={longest} leaves out {counts} texts.")
         if self.texts is not None:
             corpus = self._thinned(corpus, self.texts)
         corpus.require_texts(type(self).__name__)
@@ -156,12 +159,6 @@ class TextDataModule(LightningDataModule):
             from attest.models.pretrained.subwords import Subwords  # seconds that words need not wait for
 
             return Subwords(str(self.subwords), self.max_subwords)
-
-    def _within_max_tokens(self, corpus: Corpus, longest: int) -> Corpus:
-        kept = corpus.with_each(lambda documents: documents.where(documents.lengths <= longest))
-        counts = ", ".join(f"{size - kept.sizes[split]} of {size} {split}" for split, size in corpus.sizes.items())
-        say(f"max_tokens={longest} leaves out {counts} texts.")
-        return kept
 
     def _thinned(self, corpus: Corpus, texts: int) -> Corpus:
         cut = corpus.with_each(lambda documents: documents.take(documents.chosen(texts, self.sampling)))
@@ -211,7 +208,19 @@ class TextDataModule(LightningDataModule):
         labels, positive_weight = corpus.train.labels, 1.0
         if labels is not None and len(corpus.label_names) == 2:
             positive_weight = float((len(labels) - labels.sum()) / labels.sum())
-        return DataRecord.of(corpus, positive_weight, tokenising, self.split_sources(), self.sampling)
+        sources = self.split_sources()
+        return DataRecord(
+            words=corpus.vocabulary.words,
+            label_names=tuple(corpus.label_names),
+            positive_weight=positive_weight,
+            tokenising=tokenising,
+            counts=corpus.sizes,
+            fingerprints={split: fingerprint_of(documents) for split, documents in corpus.splits.items()},
+            sources=sources,
+            files={split: digest_of(Path(source)) for split, source in sources.items() if Path(source).is_file()},
+            copies=corpus.copies,
+            sampling=self.sampling,
+        )
 
     def require_expected(self) -> None:
         """Raise an ``AttestError`` if the data differ from the data of the trained model, or cannot be read."""

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
-from attest.datamodules.corpus import SPLITS, Corpus, Documents, Sampling
+from attest.datamodules.corpus import SPLITS, Documents, Sampling
 from attest.datamodules.vocabulary import Vocabulary
 
 PREPROCESSING = 1
@@ -56,28 +56,6 @@ class DataRecord:
     sampling: Sampling = "spaced"
 
     @classmethod
-    def of(
-        cls,
-        corpus: Corpus,
-        positive_weight: float,
-        tokenising: Mapping[str, Any],
-        sources: Mapping[str, str],
-        sampling: Sampling,
-    ) -> "DataRecord":
-        return cls(
-            words=corpus.vocabulary.words,
-            label_names=tuple(corpus.label_names),
-            positive_weight=positive_weight,
-            tokenising=dict(tokenising),
-            counts=corpus.sizes,
-            fingerprints={split: fingerprint_of(documents) for split, documents in corpus.splits.items()},
-            sources=dict(sources),
-            files={split: _digest(Path(source)) for split, source in sources.items() if Path(source).is_file()},
-            copies=corpus.copies,
-            sampling=sampling,
-        )
-
-    @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> "DataRecord":
         """Return the record from the plain values that ``plain`` returned."""
         lists = {name: tuple(values[name]) for name in ("words", "label_names")}
@@ -95,7 +73,7 @@ class DataRecord:
     def touched(self) -> list[str]:
         """Return the splits whose files have changed since training; a missing file does not count."""
         known = {split: Path(self.sources[split]) for split in self.files}
-        return [split for split, file in known.items() if file.is_file() and _digest(file) != self.files[split]]
+        return [split for split, file in known.items() if file.is_file() and digest_of(file) != self.files[split]]
 
     def require(self, found: "DataRecord", whose: str) -> None:
         """Raise an ``AttestError`` if the data differ from the data on which a model was trained and tested."""
@@ -145,7 +123,8 @@ def _words(flat: Any) -> bytes:
     return listed + ranks[encoded.indices.to_numpy(zero_copy_only=False)].tobytes()
 
 
-def _digest(file: Path) -> str:
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 

@@ -120,11 +120,10 @@ class LayerObservation:
 
     def rows(self, index: Tensor) -> "LayerObservation":
         """Return the observation of the instances in the rows ``index`` of the batch, int64 ``(R,)``; rows may repeat."""
-        attention = {layer: weights[index] for layer, weights in self.attention.items()}
-        inputs = {layer: hidden[index] for layer, hidden in self.inputs.items()}
-        ids, tokens, mask, logits = (column[index] for column in (self.ids, self.tokens, self.mask, self.logits))
-        labels, special = (None if each is None else each[index] for each in (self.labels, self.special))
-        return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given, special, inputs)
+        attention, inputs = ({layer: each[index] for layer, each in of.items()} for of in (self.attention, self.inputs))
+        by_text = {name: getattr(self, name) for name in ("ids", "tokens", "mask", "logits", "labels", "special")}
+        chosen = {name: column[index] for name, column in by_text.items() if column is not None}
+        return replace(self, attention=attention, inputs=inputs, **chosen)
 
     def per_instance(self, values: Tensor) -> Tensor:
         """Return one number for each instance, ``(B,)``: values ``(B,)`` as they are, or the means of values ``(B, T)``.

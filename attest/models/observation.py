@@ -199,18 +199,16 @@ class Observation:
         def cut(values: Tensor) -> Tensor:
             return self.narrowed(values.detach()[rows], size)
 
-        return Observation(
-            self.network,
-            self.ids[rows],
-            *(cut(self.tokens), cut(self.mask), cut(self.embedded), cut(self.hidden), cut(self.scores), cut(self.weights)),
-            self.logits.detach()[rows],
-            None if self.read_instead is None else cut(self.read_instead),
+        by_token = ("tokens", "mask", "embedded", "hidden", "scores", "weights", "read_instead", "words", "spared", "marks")
+        known: dict[str, Any] = {name: cut(values) for name in by_token if (values := getattr(self, name)) is not None}
+        return replace(
+            self,
+            ids=self.ids[rows],
+            logits=self.logits.detach()[rows],
             labels=None if self.labels is None else self.labels[rows],
-            words=None if self.words is None else cut(self.words),
-            ids_given=self.ids_given,
-            spared=None if self.spared is None else cut(self.spared),
             given={name: each._replace(values=cut(each.values)) for name, each in self.given.items()},
-            marks=None if self.marks is None else cut(self.marks),
+            cache={},
+            **known,
         )
 
     @torch.no_grad()

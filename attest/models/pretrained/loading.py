@@ -73,7 +73,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     language = "written" if config.is_encoder_decoder else "next"
     heads = {ANSWERING: "answers", CHOOSING: "choices"}
     apart = next((kind for ending, kind in heads.items() if saved_as(config, ending)), None)
-    decided = language if prompted else apart or _decided(tagging)
+    decided = language if prompted else apart or ("tokens" if tagging else "texts")
     model, missing = _model(adapter.base if adapter else name, config, decided)
     if adapter is not None:
         if missing and _file(name, "config.json") is None:
@@ -100,7 +100,7 @@ def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedMo
     quieten_transformers()
     config = config_of(name)
     config.num_labels, config.problem_type = classes, None
-    model, missing = _model(name, config, _decided(tagging), ignore_mismatched_sizes=True)
+    model, missing = _model(name, config, "tokens" if tagging else "texts", ignore_mismatched_sizes=True)
     embeddings = {id(parameter) for parameter in model.get_input_embeddings().parameters()}
     if any(id(parameter) in embeddings for key, parameter in model.named_parameters() if key in missing):
         raise AttestError(f"{name} has no weights for the embeddings of its tokens; expected a pretrained model.")
@@ -129,7 +129,7 @@ def config_tried(name: str) -> Any:
         return config_of(name)
     beside = _file(name, "config.json")
     config = _without_code(name, _config(str(beside.parent))) if beside else config_of(adapter.base)
-    kind, *_ = KINDS[adapter.decides or _decided(decides_tokens(config))]
+    kind, *_ = KINDS[adapter.decides or ("tokens" if decides_tokens(config) else "texts")]
     return adapter.configured(config, kind) if type(config) in kind._model_mapping else config
 
 
@@ -181,10 +181,6 @@ def _file(name: str, file: str) -> Path | None:
         found = cached_file(name, file, _raise_exceptions_for_missing_entries=False)
         return None if found is None else Path(found)
     return None
-
-
-def _decided(tagging: bool) -> str:
-    return "tokens" if tagging else "texts"
 
 
 def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTrainedModel, list[str]]:

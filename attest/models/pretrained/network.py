@@ -19,7 +19,7 @@ from attest.core.memory import in_evaluation_mode
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
-from attest.models.pretrained.resuming import after_prefix, beginning_at, blocks_of, last_token_of, remembered
+from attest.models.pretrained.resuming import beginning_at, blocks_of, last_token_of
 from attest.models.pretrained.softmaxes import Softmaxes
 
 if TYPE_CHECKING:
@@ -243,9 +243,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         mask = torch.ones_like(tokens, dtype=torch.bool)
 
         def only_every_second(weights: Tensor, _mask: Tensor) -> Tensor:
-            silent = torch.zeros_like(weights)
-            silent[:, 1::2] = weights[:, 1::2]
-            return silent
+            return weights * (torch.arange(weights.shape[1], device=weights.device) % 2).view(-1, 1, 1)
 
         with torch.no_grad(), in_evaluation_mode(self):
             with recorded(self, "outputs") as outputs:
@@ -304,13 +302,24 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         """Return whether the network can continue from cached keys and values; False during an intervention."""
         return self.looks_back and self.attends_at is None and not self.chooses and not self._touched
 
+    @torch.no_grad()
     def remembering(self, tokens: Tensor, mask: Tensor) -> Any:
         """Compute the keys and values of texts ``(B, T)``, which ``going_on`` uses."""
-        return remembered(self, tokens, mask)
+        from transformers.cache_utils import DynamicCache
 
+        memory: Any = DynamicCache()
+        self.logits_of(mask, input_ids=tokens.where(mask, self.padding), past_key_values=memory)
+        return memory
+
+    @torch.no_grad()
     def going_on(self, memory: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits ``(N, C)`` of variants ``(N, T)`` whose first ``begin`` tokens are cached in ``memory``."""
-        return after_prefix(self, memory, texts, begin, tokens, mask)
+        from transformers.cache_utils import DynamicCache
+
+        before: Any = DynamicCache([(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in memory.layers])
+        behind = torch.arange(mask.shape[-1], device=mask.device) > last_real(mask).unsqueeze(-1)
+        told = tokens.masked_fill(behind, self.padding)[:, begin:]
+        return self.logits_of(mask, input_ids=told, past_key_values=before)
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
@@ -342,10 +351,14 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs
-        if getattr(self.model.config.get_text_config(), "use_cache", False):
+        config, padding = self.model.config.get_text_config(), padding_of(self.model)
+        if getattr(config, "use_cache", False):
             options["use_cache"] = "past_key_values" in inputs
-        with _padding_known(self.model, self.padding):
+        try:
+            config.pad_token_id = self.padding if padding is None else padding
             return self._logits_in(self.model(**self._one_of_many(options)))
+        finally:
+            config.pad_token_id = padding
 
     def _logits_in(self, output: Any) -> Tensor:
         return output.logits
@@ -417,8 +430,13 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         """Return which tokens decide, ``first``, ``last`` or ``all``, from gradients of the last layer's attention weights."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
-        with in_evaluation_mode(self), _in_graph(self.embeddings), recorded(self, "weights") as weights:
-            loss = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens).square().sum()
+
+        def in_graph(_table: nn.Module, _tokens: Any, embedded: Tensor) -> Tensor:
+            return embedded.detach().requires_grad_().clone()  # which some models scale in place
+
+        with torch.enable_grad(), in_evaluation_mode(self), recorded(self, "weights") as weights:
+            with self.embeddings.register_forward_hook(in_graph):
+                loss = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens).square().sum()
             passes = loss.requires_grad and weights[last].requires_grad
             gradient = torch.autograd.grad(loss, weights[last], allow_unused=True)[0] if passes else None
         if gradient is None:
@@ -447,27 +465,3 @@ def embeddings_of(model: "PreTrainedModel") -> nn.Embedding:
             f"{type(model).__name__} is not supported: it does not look its tokens up in one nn.Embedding; {EXPECTED}."
         )
     return found
-
-
-@contextmanager
-def _in_graph(part: nn.Module) -> Iterator[None]:
-    """Record the parameters of a module in the autograd graph inside the ``with`` block, even if they are frozen."""
-    before = [(parameter, parameter.requires_grad) for parameter in part.parameters()]
-    try:
-        with torch.enable_grad():
-            part.requires_grad_()
-            yield
-    finally:
-        for parameter, required in before:
-            parameter.requires_grad_(required)
-
-
-@contextmanager
-def _padding_known(model: "PreTrainedModel", padding: int) -> Iterator[None]:
-    """Set the padding token of a decoder that has none, while the ``with`` block runs."""
-    config, before = model.config.get_text_config(), padding_of(model)
-    try:
-        config.pad_token_id = padding if before is None else before
-        yield
-    finally:
-        config.pad_token_id = before

@@ -151,28 +151,6 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
     return again if torch.allclose(again(everyone), clean, rtol=close, atol=close) else None
 
 
-@torch.no_grad()
-def remembered(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> Any:
-    """Return the keys and values from a pass over texts ``(B, T)`` without interventions."""
-    from transformers.cache_utils import DynamicCache
-
-    cache: Any = DynamicCache()
-    network.logits_of(mask, input_ids=tokens.where(mask, network.padding), past_key_values=cache)
-    return cache
-
-
-@torch.no_grad()
-def after_prefix(network: "PretrainedNetwork", cache: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Compute logits of variants from cached keys and values of their first tokens; see ``PretrainedNetwork.going_on``."""
-    from transformers.cache_utils import DynamicCache
-
-    shared = [(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in cache.layers]
-    behind = torch.arange(mask.shape[-1], device=mask.device) > last_real(mask).unsqueeze(-1)
-    told = tokens.masked_fill(behind, network.padding)[:, begin:]
-    before: Any = DynamicCache(shared)
-    return network.logits_of(mask, input_ids=told, past_key_values=before)
-
-
 def _tampered(network: "PretrainedNetwork") -> list[int]:
     return [place for place, call in enumerate(network.calls) if cast(AttentionCall, call).replacements]
 
