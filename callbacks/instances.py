@@ -117,12 +117,10 @@ class AttentionMaps(TextTable):
 class KeyAttackMaps(AttentionMaps):
     """A callback that writes attention maps of a few test texts, with and without a ``KeyAdversary``."""
 
+    methods = ("observe_layers", "attacked")
+
     def __init__(self, texts: int = 3) -> None:
         super().__init__(texts)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        return (self.observes, "attacked")
 
     @torch.no_grad()
     def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> Columns:
@@ -142,10 +140,7 @@ class KeyAttack(TextTable):
     """
 
     id = "E9"
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        return (self.observes, "attacked")
+    methods = ("observe_layers", "attacked")
 
     def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
         attacked: Attacked = self._running.observe(trainer.lightning_module, "attacked")

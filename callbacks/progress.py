@@ -124,56 +124,23 @@ AGAIN = 30
 """The seconds between two forecasts."""
 
 
-class Forecast:
-    """An estimate of the remaining time of some work, which begins when the estimate is created.
-
-    Args:
-        least: the number of batches that must be finished first.
-        renewed: whether the forecast is told every half minute, or once.
-    """
-
-    def __init__(self, least: int = BATCHES, renewed: bool = True) -> None:
-        self.batches, self._least, self._renewed = 0, least, renewed
-        self._started, self._next = time.perf_counter(), float(SECONDS)
-
-    def due(self) -> bool:
-        """Count a finished batch, and return whether the remaining time should be printed now."""
-        self.batches += 1
-        due = self.batches >= self._least and self.seconds >= self._next
-        if due:
-            self._next = self.seconds + AGAIN if self._renewed else math.inf
-        return due
-
-    @property
-    def seconds(self) -> float:
-        """Return the seconds since the work began."""
-        return time.perf_counter() - self._started
-
-    def remaining(self, seconds: float) -> str | None:
-        """Return the remaining time in words; None if only a few seconds are left."""
-        if seconds < SECONDS:
-            return None
-        judged = "batch" if self.batches == 1 else f"{self.batches} batches"
-        return f"about {duration(seconds)}, judging by the first {judged}"
-
-
 class FirstBatches(Callback):
     """A callback that prints the remaining time of a run: once if a progress bar is shown, else every half minute."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._forecast = Forecast(renewed=trainer.progress_bar_callback is None)
+        self._batches, self._tokens = 0, 0
+        self._started, self._next = time.perf_counter(), float(SECONDS)
 
-    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._forecast, self._tokens = Forecast(renewed=trainer.progress_bar_callback is None), 0
+    on_test_start = on_train_start
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         epochs = (trainer.max_epochs or 0) - trainer.current_epoch
         each = trainer.num_training_batches
-        if self._forecast.due() and epochs > 0 and isinstance(each, int):
+        if self._due(trainer) and epochs > 0 and isinstance(each, int):
             place = f"{epochs_counted(trainer)}, batch {batch_idx + 1} of {each}"
-            times = (epochs * each - batch_idx - 1) / self._forecast.batches
+            times = (epochs * each - batch_idx - 1) / self._batches
             self._say(f"{place}: training goes on for at most", times, "; evidence follows")
 
     def on_test_batch_end(
@@ -181,11 +148,21 @@ class FirstBatches(Callback):
     ) -> None:
         self._tokens += int(batch["mask"].sum()) if isinstance(batch, dict) and "mask" in batch else 0
         sizes = getattr(getattr(trainer.test_dataloaders, "dataset", None), "sizes", None)
-        if self._tokens and sizes is not None and self._forecast.due():
-            remaining = float(sizes.sum()) / trainer.world_size / self._tokens - 1
-            self._say("Evidence goes on for at least", remaining, ", which have the shortest texts")
+        if self._tokens and sizes is not None and self._due(trainer):
+            times = float(sizes.sum()) / trainer.world_size / self._tokens - 1
+            self._say("Evidence goes on for at least", times, ", which have the shortest texts")
+
+    def _due(self, trainer: Trainer) -> bool:
+        """Count a finished batch, and return whether the remaining time should be printed now."""
+        self._batches += 1
+        self._seconds = time.perf_counter() - self._started
+        due = self._batches >= BATCHES and self._seconds >= self._next
+        if due:
+            self._next = self._seconds + AGAIN if trainer.progress_bar_callback is None else math.inf
+        return due
 
     @rank_zero_only
-    def _say(self, what: str, times: float, which: str = "") -> None:
-        if (told := self._forecast.remaining(times * self._forecast.seconds)) is not None:
-            print(f"{what} {told}{which}.", flush=True)
+    def _say(self, what: str, times: float, which: str) -> None:
+        remaining = times * self._seconds
+        if remaining >= SECONDS:
+            print(f"{what} about {duration(remaining)}, judging by the first {self._batches} batches{which}.", flush=True)

@@ -169,10 +169,21 @@ def require_attention(
     if seen or (seen is False and mask.all()) or not scores.isfinite()[mask].all():
         return
     weights, logits = weights.detach(), logits.detach()
-    _require_distribution(f"{type(network).__name__}.project returned attention", weights, mask)
-    _require_logits(type(network).__name__, logits)
+    name = type(network).__name__
+    _require_distribution(f"{name}.project returned attention", weights, mask)
+    one = (logits.sum(dim=-1) - 1).abs() <= _tolerance(logits)
+    if logits.shape[-1] > 1 and (one & (logits >= 0).all(dim=-1)).all():
+        raise AttestError(
+            f"{name}.decode returned probabilities, which sum to 1 in every row; expected logits. Leave out its softmax."
+        )
     _require_linear(network, hidden, weights, logits)
-    _require_forward(network, logits, tokens, mask)
+    with torch.no_grad():
+        apart = _apart(network(tokens, mask), logits) if offers_forward(network) else 0
+    if apart:
+        raise AttestError(
+            f"{name}: forward and decode(hidden, project(score(hidden))) are {apart:.3g} apart; expected the same logits, "
+            "since evidence comes from the steps. Let forward call the four steps."
+        )
     _PADDING_SEEN[network] = not bool(mask.all())
 
 
@@ -192,14 +203,6 @@ def _require_distribution(found: str, weights: Tensor, mask: Tensor) -> None:
         raise AttestError(f"{found} with a sum of {shown} in rows {other}; expected 1. Use a softmax, or divide by the sum.")
 
 
-def _require_logits(name: str, logits: Tensor) -> None:
-    one = (logits.sum(dim=-1) - 1).abs() <= _tolerance(logits)
-    if logits.shape[-1] > 1 and (one & (logits >= 0).all(dim=-1)).all():
-        raise AttestError(
-            f"{name}.decode returned probabilities, which sum to 1 in every row; expected logits. Leave out its softmax."
-        )
-
-
 def _require_linear(network: nn.Module, hidden: Tensor, weights: Tensor, logits: Tensor) -> None:
     token_logits = getattr(network, "token_logits", None)
     if token_logits is None:
@@ -209,15 +212,6 @@ def _require_linear(network: nn.Module, hidden: Tensor, weights: Tensor, logits:
         raise AttestError(
             f"{type(network).__name__}: decode and the attention-weighted sum of token_logits are {apart:.3g} apart; expected "
             "the same logits, since token_logits promises a linear decoder. Leave token_logits out where decode is not linear."
-        )
-
-
-@torch.no_grad()
-def _require_forward(network: nn.Module, logits: Tensor, tokens: Tensor, mask: Tensor) -> None:
-    if offers_forward(network) and (apart := _apart(network(tokens, mask), logits)):
-        raise AttestError(
-            f"{type(network).__name__}: forward and decode(hidden, project(score(hidden))) are {apart:.3g} apart; expected "
-            "the same logits, since evidence comes from the steps. Let forward call the four steps."
         )
 
 

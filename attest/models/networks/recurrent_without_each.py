@@ -12,7 +12,6 @@ A features and F numbers of a ``Readout``.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -24,20 +23,27 @@ State = tuple[Tensor, ...]
 """Tensors ``(V, B, H)``, the hidden state first."""
 
 
-class Cell(Protocol):
+class Cell:
     """One direction of a recurrent network, which reads one token of every text in each step."""
+
+    of_token: Callable[[Tensor], Tensor]
+    bias: Tensor
 
     def inputs(self, sequences: Tensor) -> Tensor:
         """Map vectors ``(B, T, E)`` to their contributions to the G gates in each step, ``(T, B, G)``."""
+        rows = sequences.transpose(0, 1).flatten(0, 1)
+        return self.of_token(rows).add_(self.bias).unflatten(0, (sequences.shape[1], -1))
 
     def start(self) -> State:
         """Return the state before the first token, each tensor ``(H,)``."""
+        raise NotImplementedError
 
     def step(self, state: State, inputs: Tensor) -> None:
         """Update the states ``(V, B, H)`` of V variants in place by one token, given as ``inputs (B, G)`` to the gates."""
+        raise NotImplementedError
 
 
-class LstmCell:
+class LstmCell(Cell):
     """One direction of a one-layer ``nn.LSTM`` that reads the vector ``first (E,)`` before every text."""
 
     def __init__(self, lstm: nn.LSTM, first: Tensor) -> None:
@@ -45,9 +51,6 @@ class LstmCell:
         self.of_token, self.bias = product_with(_candidate_doubled(weight_ih)), _candidate_doubled(bias_ih + bias_hh)
         self.recurrent = product_with(_candidate_doubled(weight_hh))
         self.first, self.size = first, lstm.hidden_size
-
-    def inputs(self, sequences: Tensor) -> Tensor:
-        return _inputs(sequences, self.of_token, self.bias)
 
     def start(self) -> State:
         state = tuple(self.bias.new_zeros(2, 1, 1, self.size))
@@ -62,7 +65,7 @@ class LstmCell:
         torch.sigmoid(cell, out=hidden).sub_(0.5).mul_(show).mul_(2)
 
 
-class GruCell:
+class GruCell(Cell):
     """One direction of a one-layer ``nn.GRU`` that starts every text with a state of zeros."""
 
     def __init__(self, gru: nn.GRU) -> None:
@@ -72,9 +75,6 @@ class GruCell:
         self.bias = torch.cat([bias_ih[:gates] + bias_hh[:gates], bias_ih[gates:]])
         self.candidate_bias = bias_hh[gates:]  # inside what the reset gate multiplies
         self.of_token, self.recurrent = product_with(weight_ih), product_with(weight_hh)
-
-    def inputs(self, sequences: Tensor) -> Tensor:
-        return _inputs(sequences, self.of_token, self.bias)
 
     def start(self) -> State:
         return (self.bias.new_zeros(self.size),)
@@ -87,11 +87,6 @@ class GruCell:
         candidate.add_(self.candidate_bias).mul_(reset).add_(inputs[:, 2 * self.size :])
         candidate.mul_(2).sigmoid_().mul_(2).sub_(1)
         hidden.sub_(candidate).mul_(stay).add_(candidate)
-
-
-def _inputs(sequences: Tensor, product: Callable[[Tensor], Tensor], bias: Tensor) -> Tensor:
-    rows = sequences.transpose(0, 1).flatten(0, 1)
-    return product(rows).add_(bias).unflatten(0, (sequences.shape[1], -1))
 
 
 def _candidate_doubled(gates: Tensor) -> Tensor:

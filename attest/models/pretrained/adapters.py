@@ -28,8 +28,9 @@ def model_inside(adapted: Any) -> nn.Module:
     for name in named:
         _require_in_layers(type(adapted).__name__, adapted.peft_config[name])
     inside = adapted.get_base_model()
-    fused = (part for part in inside.modules() if isinstance(part, nn.TransformerEncoderLayer | nn.MultiheadAttention))
-    if torch.backends.mha.get_fastpath_enabled() and any(map(_is_adapted, fused)):
+    fused = (layer for layer in inside.modules() if isinstance(layer, nn.TransformerEncoderLayer | nn.MultiheadAttention))
+    adapted_parts = [part for layer in fused for part in layer.modules() if type(part).__module__.startswith("peft.")]
+    if torch.backends.mha.get_fastpath_enabled() and adapted_parts:
         raise AttestError(
             "torch computes nn.TransformerEncoderLayer in evaluation mode by a fast path, which leaves out the adapter in it; "
             "expected torch.backends.mha.set_fastpath_enabled(False)."
@@ -40,10 +41,6 @@ def model_inside(adapted: Any) -> nn.Module:
             f"change layers; expected one of {', '.join(IN_LAYERS)}. Give model.merge_and_unload() if it can be merged."
         )
     return inside
-
-
-def _is_adapted(layer: nn.Module) -> bool:
-    return any(type(part).__module__.startswith("peft.") for part in layer.modules())
 
 
 def _require_in_layers(name: str, settings: Any) -> None:
