@@ -28,7 +28,6 @@ class BestCheckpoint(ModelCheckpoint):
         self.path = str(folder.best)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the best score, even if the run folder has moved."""
         if state_dict["best_model_path"]:
             here = dict.fromkeys(("best_model_path", "kth_best_model_path"), self.path)
             state_dict = state_dict | here | {"best_k_models": {self.path: state_dict["best_model_score"]}}

@@ -75,7 +75,6 @@ class EvidenceProgress(RichProgressBar):
 
     @property
     def refresh_rate(self) -> float:
-        """Return after how many batches the bar is updated: on the test split, after each."""
         running = self._trainer is not None and self._trainer.testing
         return 1 if running else super().refresh_rate
 
@@ -83,7 +82,6 @@ class EvidenceProgress(RichProgressBar):
         return epochs_counted(self.trainer).ljust(len(self.validation_description))
 
     def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> Any:
-        """Return the numbers that the progress bar shows."""
         return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
 
     def name_experiment(self, identity: str, place: int, of: int) -> None:

@@ -56,7 +56,6 @@ class AgNewsDataModule(StoredDataModule):
         return Corpus(train, validation, test, self.fit_vocabulary(known.table["tokens"], MIN_DF), self.names)
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Return the news articles of the two chosen classes."""
         least, most = pc.min(table["label"]).as_py(), pc.max(table["label"]).as_py()
         if least is not None and (least < 1 or most > 4):  # in copies numbered from 0, 1 and 3 are sports and science
             raise AttestError(

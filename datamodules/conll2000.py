@@ -67,7 +67,6 @@ class Conll2000DataModule(StoredDataModule):
         return Documents.of(table["id"], table["text"], tags=table["label"])
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Return the words and the numbers of their tags."""
         tags = table["chunk_tags"].combine_chunks()
         numbers = pc.index_in(pc.list_flatten(tags), value_set=pa.array(TAGS)).cast(pa.int64())
         if numbers.null_count:

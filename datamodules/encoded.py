@@ -110,7 +110,6 @@ class EncodedSentences(EncodedDocuments):
         self.sizes = self.sentences + longest / (longest.max() + 1)
 
     def __getitems__(self, rows: list[int]) -> Batch:
-        """Return one batch, padded in sentences and in tokens; see ``TextDataModule`` for its keys."""
         index = torch.tensor(rows, dtype=torch.int64)
         counts = torch.from_numpy(self.sentences[rows])
         position = torch.arange(_largest(counts))
@@ -144,7 +143,6 @@ class EncodedQuestions(EncodedDocuments):
         self._beside_starts = _starts(self._beside_lengths.numpy())
 
     def __getitems__(self, rows: list[int]) -> Batch:
-        """Return one padded batch, as wide as its longest text and longest question; see ``TextDataModule`` for its keys."""
         batch, index = super().__getitems__(rows), torch.tensor(rows, dtype=torch.int64)
         lengths = self._beside_lengths[index].unsqueeze(-1)
         before = torch.arange(_largest(lengths)) - _largest(lengths) + lengths  # below 0: padding

@@ -81,7 +81,6 @@ class NewsgroupsDataModule(StoredDataModule):
         return self._jain_wallace(posts.take(_pooled_order(posts.ids, len(tables["train"]), len(tables["test"]))))
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Return the posts of the chosen groups, without headers, signatures and quotations."""
         ids = np.flatnonzero(pc.is_in(table["label_text"], value_set=pa.array(self.groups)))
         table = table.take(ids)
         texts = pa.array([stripped(text) for text in table["text"].to_pylist()], pa.string())

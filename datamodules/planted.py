@@ -70,7 +70,6 @@ class PlantedDataModule(TextDataModule):
         self.sizes = {"train": train_texts, "validation": validation_texts, "test": test_texts}
 
     def read(self) -> Corpus:
-        """Generate all three splits from one stream of texts."""
         texts = planted_texts(self.rule, self.seed if self.corpus_seed is None else self.corpus_seed)
         splits = {split: _documents([next(texts) for _ in range(size)]) for split, size in self.sizes.items()}
         vocabulary = self.fit_vocabulary(splits["train"].table["tokens"])

@@ -61,7 +61,6 @@ class SstDataModule(StoredDataModule):
         return Corpus(**splits, vocabulary=vocabulary, label_names=self.names)
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Return the sentences that are not neutral."""
         table = table.append_column("id", pa.array(range(len(table)), pa.int64()))
         table = table.filter(pc.not_equal(table["label"], NEUTRAL)).combine_chunks()
         labels = pc.greater(table["label"], NEUTRAL).cast(pa.int64())

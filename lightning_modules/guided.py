@@ -17,12 +17,10 @@ class FixedAttention(DependentModule):
     """The parameters of its own attention learn nothing."""
 
     def training_step(self, batch: Batch, batch_idx: int) -> Any:
-        """Return the loss of one batch with the attention of the base run's network."""
         with self._attending_as_base(batch):
             return super().training_step(batch, batch_idx)
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Score one batch with the attention of the base run's network."""
         with self._attending_as_base(batch):
             super().validation_step(batch, batch_idx)
 

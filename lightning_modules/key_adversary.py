@@ -86,11 +86,9 @@ class KeyAdversary(Classifier):
         self.adversary = KeyPerturbation(keys_11H.shape[-1], hidden_size)
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Copy the parameters of the trained network, which do not change afterwards."""
         self.network.load_state_dict(state)
 
     def train(self, mode: bool = True) -> "KeyAdversary":
-        """Set training mode for the adversary only; the attacked network stays in evaluation mode."""
         super().train(mode)
         self.network.eval()
         return self
@@ -144,5 +142,4 @@ class KeyAdversary(Classifier):
         return {"attacked": attacked}
 
     def configure_optimizers(self) -> Any:
-        """Return one optimiser for only the parameters of the adversary."""
         return self.optimisation.make(self.adversary.parameters())

@@ -87,7 +87,6 @@ class Adversarial(DependentModule):
         return losses.mean() if self.convention == "instances" else losses.sum()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Collect the predictions of one batch, and the two terms of the loss."""
         super().validation_step(batch, batch_idx)
         terms = [torch.zeros(0), torch.zeros(0)]
         if len(batch["id"]):
@@ -96,7 +95,6 @@ class Adversarial(DependentModule):
         self.objectives.update(batch["id"], *(each.to(batch["id"].device) for each in terms))
 
     def on_validation_epoch_end(self) -> None:
-        """Log the scores, and the means of the loss and of its two terms."""
         super().on_validation_epoch_end()
         rows = self.objectives.compute()
         found = Objective(rows[:, 1], rows[:, 2])

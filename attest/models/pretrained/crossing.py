@@ -41,7 +41,6 @@ class CrossCall(AttentionCall):
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
         **options: Any,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Compute outputs and weights of cross-attention; without interventions they equal the model's own bit for bit."""
         output, weights = eager(module, query, key, value, support, **options)
         self.heads = weights.shape[1]
         if not self.replacements:
@@ -108,12 +107,10 @@ class CrossingNetwork(PretrainedNetwork):
 
     @property
     def embeddings(self) -> nn.Embedding:
-        """Return the token embedding of the encoder."""
         return embeddings_of(self.model.get_encoder())
 
     @property
     def blocks(self) -> Mapping[str, nn.Module]:
-        """Return an empty mapping, because no pass can start at a layer."""
         return {}
 
     def next_call(self) -> AttentionCall:
@@ -147,7 +144,6 @@ class CrossingNetwork(PretrainedNetwork):
         return torch.stack([each.mean(dim=1).squeeze(1) for each in attention.values()]).mean(dim=0)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
         return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype))
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
@@ -166,7 +162,6 @@ class CrossingNetwork(PretrainedNetwork):
             return super().decode(hidden, weights)
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the model without hook points, ``(B, C)``, as its owner runs it."""
         if not self._answers:
             return super().itself(tokens, mask, **given)
         found = super().itself(tokens, mask, **given, decoder_input_ids=self._first_steps(tokens))

@@ -64,7 +64,6 @@ class FineTunedClassifier(PretrainedNetwork):
         return self.decided(super().decode(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids of Attest's data and mask ``(B, T)`` to logits ``(B, C)``, for a tagger ``(B, T, K)``, float32."""
         with torch.autocast(mask.device.type, torch.bfloat16, enabled=self.training and mask.is_cuda):
             logits = super().forward(self._own(tokens), mask)
         return self.decided(logits.float())

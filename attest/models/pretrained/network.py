@@ -177,7 +177,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             tokens, mask: ``(B, T)``.
             given: all further inputs from the tokenizer, ``(B, T)`` each; inputs that the model does not take are left out.
         """
-        taken = inspect.signature(self.model.forward).parameters
+        self.real, taken = mask, inspect.signature(self.model.forward).parameters
         told = {"input_ids": self._plain(tokens).where(mask, self.padding), "attention_mask": mask.long()}
         if self.segments > 1:
             told["token_type_ids"] = (tokens // self.rows % self.segments).where(mask, 0)

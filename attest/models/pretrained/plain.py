@@ -35,7 +35,6 @@ class PlainNetwork(PretrainedNetwork):
     """
 
     def itself(self, tokens: Tensor, mask: Tensor, **_given: Tensor) -> Tensor:
-        """Return the logits of the module without hook points, ``(B, C)`` or ``(B, T, K)``, as its owner runs it."""
         inputs = {"input_ids": self._plain(tokens).where(mask, self.padding)}
         if self.segments > 1:
             inputs["token_type_ids"] = (tokens // self.rows).where(mask, 0)
@@ -45,7 +44,6 @@ class PlainNetwork(PretrainedNetwork):
         return ~mask  # some modules find padding by token id
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids and mask ``(B, T)`` to logits ``(B, C)`` or ``(B, T, K)``, arbitrary at padding."""
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
@@ -106,12 +104,10 @@ class PlainNetwork(PretrainedNetwork):
         )
 
     def some_tokens(self) -> Tensor:
-        """Return a short example text as token ids, int64 ``(1, T)``."""
         return torch.tensor([[*self._plain_ids, self._plain_ids[0]]], device=_device(self.model))
 
     @cached_property
     def embeddings(self) -> nn.Embedding:
-        """Return the token embedding of the model."""
         tokens = torch.full((1, LENGTH), self.padding + 1, device=_device(self.model))
         return _token_embedding(self.model, tokens, self._own_logits)
 

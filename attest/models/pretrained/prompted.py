@@ -109,7 +109,6 @@ class PromptEncoder(Encoder):
         self.prompt = prompt
 
     def __call__(self, text: str) -> list[int]:
-        """Return the token ids of the prompt about a text."""
         if not isinstance(text, str):
             raise AttestError(
                 f"a prompt asks about one text, and a {type(text).__name__} of {len(text)} is given; expected strings. For "
@@ -124,11 +123,9 @@ class PromptEncoder(Encoder):
         return ids
 
     def everything(self, texts: Sequence[str]) -> dict[str, list[list[int]]]:
-        """Return all inputs that the tokenizer makes from the prompts about texts, such as token ids."""
         return super().everything([self.prompt.about(text) for text in texts])
 
     def word_of(self, text: str) -> list[int]:
-        """Return the word index of each token in the prompt; -1 for special tokens."""
         return super().word_of(self.prompt.about(text))
 
     def spaced_of(self, text: str) -> list[int]:
@@ -169,7 +166,6 @@ class PromptedNetwork(PretrainedNetwork):
             return super().logits_of(mask, **inputs)[:, 0, self._answers]
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the answers' first tokens without hook points, ``(B, C)``, as the model's owner runs it."""
         with self._asked_at(last_real(mask)):
             return super().itself(tokens, mask, **given)[:, 0, self._answers]
 

@@ -48,11 +48,6 @@ class SpanNetwork(PretrainedNetwork):
     def _logits_in(self, output: Any) -> Tensor:
         return torch.stack([output.start_logits, output.end_logits], dim=-1)
 
-    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the model without hook points, as its owner runs it."""
-        self.real = mask
-        return super().itself(tokens, mask, **given)
-
     def marked(self, tokens: Tensor, passage: Tensor, answer: Span) -> Tensor:
         """Encode a passage, bool ``(B, T)``, and the span of its answer as marks in token ids ``(B, T)``; return the ids."""
         places = torch.arange(tokens.shape[-1], device=tokens.device)
