@@ -87,19 +87,6 @@ class FilesDataModule(StoredDataModule):
         return {split: str(path.absolute()) if path.is_file() else sources[split] for split, path in paths.items()}
 
     def tables(self) -> Tables:
-        self._require_sources()
-        instances, columns = read_instances(self.sources, self.file_options, classes=True)
-        self.in_words = columns.words
-        return {
-            split: pa.table({
-                "id": pa.array([each.number for each in found], pa.int64()),
-                "text": [each.text for each in found],
-                "label": [each.label for each in found],
-            })
-            for split, found in instances.items()
-        }  # fmt: skip
-
-    def _require_sources(self) -> None:
         missing = [split for split in ("train", "test") if split not in self.sources]
         if missing:
             raise AttestError(f"DATA=files has no {missing[0]} file; expected one to train and one to test. Type: {COMMAND}")
@@ -112,6 +99,16 @@ class FilesDataModule(StoredDataModule):
                     f"{self.sources[split]} is given for {split} and for {other}; expected files with different texts, "
                     f"because scores on training texts say nothing. Give another file with {option(other, '<file>')}"
                 )
+        instances, columns = read_instances(self.sources, self.file_options, classes=True)
+        self.in_words = columns.words
+        return {
+            split: pa.table({
+                "id": pa.array([each.number for each in found], pa.int64()),
+                "text": [each.text for each in found],
+                "label": [each.label for each in found],
+            })
+            for split, found in instances.items()
+        }  # fmt: skip
 
     def prepare(self, tables: Tables) -> Corpus:
         names = in_order(set(flat_labels(tables["train"]["label"].combine_chunks()).to_pylist()))

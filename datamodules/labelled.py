@@ -75,7 +75,10 @@ def labelled(
     """
     if source in CORPORA and not Path(source).exists():
         texts, labels = CORPORA[source]().originals(split)
-        _require_kind(source, labels, tagging)
+        if isinstance(labels[0], list) is not tagging:
+            there, expected = ("a tag a word", "a label a text") if not tagging else ("a label a text", "a tag a word")
+            others = ", ".join(name for name in CORPORA if (name == "conll2000") is tagging)
+            raise AttestError(f"{source} has {there}, and the model asks for {expected}; expected {others}, or a file.")
         return _drawn(texts, labels, most, f"the {split} split of {source}", numbers)
     with typed_plainly():
         pairs = pairs and text_column is None and not tagging
@@ -93,10 +96,3 @@ def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str, numbers:
         say(f"{lacking} For more texts, type --texts <number>")
     every = frozenset(name for label in labels for name in (label if isinstance(label, list) else [label]))
     return Labelled([texts[row] for row in rows], [labels[row] for row in rows], len(texts), whence, every)
-
-
-def _require_kind(corpus: str, labels: list[Any], tagging: bool) -> None:
-    if isinstance(labels[0], list) is not tagging:
-        there, expected = ("a tag a word", "a label a text") if not tagging else ("a label a text", "a tag a word")
-        others = ", ".join(name for name in CORPORA if (name == "conll2000") is tagging)
-        raise AttestError(f"{corpus} has {there}, and the model asks for {expected}; expected {others}, or a file.")

@@ -100,7 +100,9 @@ class NewsgroupsDataModule(StoredDataModule):
         if self.protocol == "jw-paper":
             train, test = map(_of_jw_length, _fifth_apart(posts))
             train, validation = self.tenth_apart(train)
-            return Corpus(train, validation, test, self.fit_vocabulary(_with_empty_word(posts), MIN_DF), self.groups)
+            empty = int((posts.lengths == 0).sum())  # an empty post has one empty word, as if it were split at blanks
+            known = pa.chunked_array([*posts.table["tokens"].chunks, pa.array([[""]] * empty, TOKENS)])
+            return Corpus(train, validation, test, self.fit_vocabulary(known, MIN_DF), self.groups)
         train, test = _fifth_apart(posts.where(posts.lengths > 0))
         train, validation = _fifth_apart(train)
         vocabulary = self.fit_vocabulary(train.table["tokens"], MIN_DF)
@@ -114,12 +116,6 @@ def _fifth_apart(posts: Documents) -> tuple[Documents, Documents]:
 
 def _of_jw_length(posts: Documents) -> Documents:
     return between(posts, 6, JW_LONGEST)
-
-
-def _with_empty_word(posts: Documents) -> pa.ChunkedArray:
-    """Return the tokens of posts; an empty post gets one empty word, as if an empty string were split at blanks."""
-    empty = int((posts.lengths == 0).sum())
-    return pa.chunked_array([*posts.table["tokens"].chunks, pa.array([[""]] * empty, TOKENS)])
 
 
 def _pooled_order(ids: np.ndarray, train_posts: int, test_posts: int) -> np.ndarray:

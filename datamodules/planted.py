@@ -95,7 +95,10 @@ def _text(draw: random.Random, deciding: list[Clause]) -> Clause:
     fillers: list[Clause] = []
     length = sum(map(len, deciding))
     while True:
-        filler = _filler(draw)
+        if draw.random() < 0.2:
+            filler = _plain(f"{draw.choice(PEOPLE)} {draw.choice(('agreed', 'left', 'smiled'))} .")
+        else:
+            filler = _plain(f"{draw.choice(PEOPLE)} {draw.choice(VERBS)} the {draw.choice(PARTS)} {draw.choice(TIMES)} .")
         if length >= shortest and length + len(filler) > target:
             break
         fillers.append(filler)
@@ -104,12 +107,6 @@ def _text(draw: random.Random, deciding: list[Clause]) -> Clause:
     for place, clause in zip(places, deciding, strict=True):
         fillers.insert(place, clause)
     return [word for clause in fillers for word in clause]
-
-
-def _filler(draw: random.Random) -> Clause:
-    if draw.random() < 0.2:
-        return _plain(f"{draw.choice(PEOPLE)} {draw.choice(('agreed', 'left', 'smiled'))} .")
-    return _plain(f"{draw.choice(PEOPLE)} {draw.choice(VERBS)} the {draw.choice(PARTS)} {draw.choice(TIMES)} .")
 
 
 def _plain(text: str) -> Clause:

@@ -64,9 +64,11 @@ def newsgroup_tokens(texts: pa.Array) -> pa.Array:
     Of each run of non-word characters, blanks among them, only the last is kept, so that punctuation between blanks
     disappears while apostrophes stay as tokens.
     """
-    texts = texts.to_pylist()
-    tokens = _masked_words(texts)
-    return pa.array([_without_punctuation(words, text) for words, text in zip(tokens, texts, strict=True)], TOKENS)
+    texts, tokens = texts.to_pylist(), []
+    for words, text in zip(_masked_words(texts), texts, strict=True):
+        followed = " " if text[-1:].isspace() else ""  # the run goes on into the next piece
+        tokens.append(re.sub(r"(\W)+", r" \1 ", " ".join(words) + followed).split())
+    return pa.array(tokens, TOKENS)
 
 
 def masked_tokens(texts: pa.Array) -> pa.Array:
@@ -77,11 +79,6 @@ def masked_tokens(texts: pa.Array) -> pa.Array:
 def _masked_words(texts: list[str]) -> list[list[str]]:
     squeezed = (" ".join(text.split()) for text in texts)
     return [["qqq" if any(map(str.isdigit, word)) else word for word in words] for words in _spacy_words(squeezed)]
-
-
-def _without_punctuation(words: list[str], text: str) -> list[str]:
-    followed = " " if text[-1:].isspace() else ""  # the run goes on into the next piece
-    return re.sub(r"(\W)+", r" \1 ", " ".join(words) + followed).split()
 
 
 def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:

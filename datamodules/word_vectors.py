@@ -185,28 +185,23 @@ def _downloaded(source: WordVectors) -> Path:
     path = folder / (source.member or source.url.rsplit("/", 1)[-1])
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):  # processes that begin together download once
-        if not path.is_file():
-            _download(source, path)
-    return path
-
-
-def _download(source: WordVectors, path: Path) -> None:
-    archive = path.parent / f"{source.url.rsplit('/', 1)[-1]}.part"
-    say(f"Downloading {source.url} ({source.licence}) into {path.parent}, once.")
-    try:
-        torch.hub.download_url_to_file(source.url, str(archive), hash_prefix=source.sha256, progress=True)
-    except (OSError, RuntimeError) as error:
-        archive.unlink(missing_ok=True)
-        package = "" if source.package is None else f"Type pip install {source.package.name}, or give"
-        raise AttestError(
-            f"{source.name} is not on this machine, and {source.url} could not be read ({error}). "
-            f"{package or 'Give'} a file of vectors: EMBEDDINGS=<file>"
-        ) from None
-    if source.member is None:
-        archive.replace(path)
-        return
-    unpacked = path.with_suffix(".part")
-    with zipfile.ZipFile(archive).open(source.member) as packed, unpacked.open("wb") as sink:
-        shutil.copyfileobj(packed, sink)
-    unpacked.replace(path)
-    archive.unlink()
+        if path.is_file():
+            return path
+        archive = folder / f"{source.url.rsplit('/', 1)[-1]}.part"
+        say(f"Downloading {source.url} ({source.licence}) into {folder}, once.")
+        try:
+            torch.hub.download_url_to_file(source.url, str(archive), hash_prefix=source.sha256, progress=True)
+        except (OSError, RuntimeError) as error:
+            archive.unlink(missing_ok=True)
+            package = "" if source.package is None else f"Type pip install {source.package.name}, or give"
+            raise AttestError(
+                f"{source.name} is not on this machine, and {source.url} could not be read ({error}). "
+                f"{package or 'Give'} a file of vectors: EMBEDDINGS=<file>"
+            ) from None
+        if source.member is None:
+            return archive.replace(path)
+        unpacked = path.with_suffix(".part")
+        with zipfile.ZipFile(archive).open(source.member) as packed, unpacked.open("wb") as sink:
+            shutil.copyfileobj(packed, sink)
+        archive.unlink()
+        return unpacked.replace(path)

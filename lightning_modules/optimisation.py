@@ -51,7 +51,14 @@ class Optimisation:
         attention["lr"] = attention["lr"] * self.learning_rate_scale * self.attention_learning_rate_scale
         if self.scheduler is None:
             return optimizer
-        return {"optimizer": optimizer, "lr_scheduler": _schedule(self.scheduler, optimizer, steps)}
+        scheduler: Any = self.scheduler(optimizer)
+        schedule = {"scheduler": scheduler, "interval": "epoch"}
+        if isinstance(scheduler, WarmUp):
+            scheduler.spread_over(steps())
+            schedule["interval"] = "step"
+        if isinstance(scheduler, ReduceLROnPlateau):
+            schedule["monitor"] = scheduler.monitor
+        return {"optimizer": optimizer, "lr_scheduler": schedule}
 
     def make(self, parameters: Iterable[Any]) -> torch.optim.Optimizer:
         """Return the optimiser for parameters, or for groups of parameters."""
@@ -121,14 +128,3 @@ class WarmUp(LRScheduler):
         if self.last_epoch < rising:
             height = self.last_epoch / rising
         return [rate * height for rate in self.base_lrs]
-
-
-def _schedule(
-    make: Callable[[torch.optim.Optimizer], Any], optimizer: torch.optim.Optimizer, steps: Callable[[], float]
-) -> dict[str, Any]:
-    scheduler = make(optimizer)
-    if isinstance(scheduler, WarmUp):
-        scheduler.spread_over(steps())
-        return {"scheduler": scheduler, "interval": "step"}
-    monitored = {"monitor": scheduler.monitor} if isinstance(scheduler, ReduceLROnPlateau) else {}
-    return {"scheduler": scheduler, "interval": "epoch"} | monitored

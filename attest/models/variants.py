@@ -6,6 +6,7 @@ own attention implementation. A decoder reads a variant from its first changed t
 Legend: B batch, N variants, T tokens, K classes.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -85,36 +86,22 @@ class _Variants:
 
     def read(self) -> Tensor:
         """Return the predictions for all variants, ``(N, K)``; reuse unchanged first tokens only if predictions stay equal."""
-        if not self.goes_on:
-            return self._in_pieces(torch.zeros_like(self.lengths), self._whole)
         network: Any = self.observation.network
-        memory = network.remembering(self.observation.tokens, self.observation.mask)
-        begins = self._first_changes()
-        found = self._in_pieces(begins, partial(self._going_on, memory))
-        most = begins.argmax().view(1)
-        apart = (found[most] - self._whole(most, 0)).abs().max()
-        if apart <= self.observation.within:
-            return found
+        kept = 2 * len(network.calls) * self.observation.hidden.nbytes if getattr(network, "goes_on", False) else math.inf
+        if len(self.texts) and kept <= memory_budget():
+            tokens, mask = self.observation.tokens, self.observation.mask
+            same = (self.tokens == tokens[self.texts]) & (self.kept == mask[self.texts])
+            begins = torch.minimum(same.to(torch.uint8).cumprod(dim=-1).sum(dim=-1), self.lengths - 1)
+            found = self._in_pieces(begins, partial(self._going_on, network.remembering(tokens, mask)))
+            most = begins.argmax().view(1)
+            if (found[most] - self._whole(most, 0)).abs().max() <= self.observation.within:
+                return found
         return self._in_pieces(torch.zeros_like(self.lengths), self._whole)
 
     @cached_property
     def lengths(self) -> Tensor:
         """Return the length of each variant up to its last kept token, int64 ``(N,)``."""
         return self.kept.shape[-1] - self.kept.flip(-1).to(torch.uint8).argmax(dim=-1)
-
-    @property
-    def goes_on(self) -> bool:
-        """Return whether the network can reuse the tokens that variants share with their texts, within the memory budget."""
-        network: Any = self.observation.network
-        if not (len(self.texts) and getattr(network, "goes_on", False)):
-            return False
-        return 2 * len(network.calls) * self.observation.hidden.nbytes <= memory_budget()
-
-    def _first_changes(self) -> Tensor:
-        """Return how many first tokens each variant shares with its text, int64 ``(N,)``, at most its own length minus 1."""
-        tokens, mask = self.observation.tokens[self.texts], self.observation.mask[self.texts]
-        same = (self.tokens == tokens) & (self.kept == mask)
-        return torch.minimum(same.to(torch.uint8).cumprod(dim=-1).sum(dim=-1), self.lengths - 1)
 
     def _whole(self, rows: Tensor, _begin: int) -> Tensor:
         network, size = self.observation.network, min(int(self.lengths[rows].max()), self.observation.reach)
