@@ -124,9 +124,9 @@ def test_a_guide_attends_as_it_is_told():
     seen = module.test_step(of, 0)["observe"]
     module.on_test_batch_end(None, of, 0)
     theirs = module.base.reference(of)
-    torch.testing.assert_close(seen.attention, theirs.pooled)
+    torch.testing.assert_close(seen.attention, theirs.weights["attention"])
     hidden = module.network.encode(of["token_ids"], of["mask"])
-    expected = module.network.decoder(torch.einsum("bt,bth->bh", theirs.pooled, hidden))
+    expected = module.network.decoder(torch.einsum("bt,bth->bh", theirs.weights["attention"], hidden))
     torch.testing.assert_close(seen.logits, expected)
 
 
