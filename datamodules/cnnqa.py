@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -22,15 +22,8 @@ ENTITY = "@entity"
 MIN_DF = 8
 
 
-class Asked(NamedTuple):
-    """A question about an article, with the entity that answers it; blanks separate words."""
-
-    passage: str
-    question: str
-    answer: str
-
-
-ASKED = pa.schema(dict.fromkeys(Asked._fields, pa.string()))
+ASKED = pa.schema(dict.fromkeys(("passage", "question", "answer"), pa.string()))
+"""One row for each question: an article, the question about it, and the entity that answers it; blanks separate words."""
 
 
 class CnnQaDataModule(QuestionDataModule):
@@ -66,7 +59,7 @@ class CnnQaDataModule(QuestionDataModule):
 
     def tables(self) -> Tables:
         asked = {split: [each for file in _files(split) for each in _questions(file)] for split in SPLITS}
-        return {split: pa.Table.from_pylist([each._asdict() for each in found], ASKED) for split, found in asked.items()}
+        return {split: pa.Table.from_pylist(found, ASKED) for split, found in asked.items()}
 
     def prepare(self, tables: Tables) -> Corpus:
         documents = {}
@@ -110,7 +103,7 @@ def _files(split: str) -> list[Path]:
     return files
 
 
-def _questions(file: Path) -> Iterator[Asked]:
+def _questions(file: Path) -> Iterator[dict[str, str]]:
     with file.open(encoding="utf-8") as lines:
         blocks = ([line.rstrip("\n") for line in block] for blank, block in groupby(lines, key=str.isspace) if not blank)
         if file.suffix == ".question":
@@ -120,9 +113,10 @@ def _questions(file: Path) -> Iterator[Asked]:
             yield _asked(block, (2, 0, 1), f"{file}, question {count},", "question, answer and article")
 
 
-def _asked(parts: list[str], places: tuple[int, int, int], where: str, expected: str) -> Asked:
-    asked = Asked(*(parts[place].strip() for place in places)) if len(parts) > max(places) else None
-    if asked is None or not asked.answer.startswith(ENTITY) or " " in asked.answer:
+def _asked(parts: list[str], places: tuple[int, int, int], where: str, expected: str) -> dict[str, str]:
+    asked = {name: parts[place].strip() for name, place in zip(ASKED.names, places, strict=True) if place < len(parts)}
+    answer = asked.get("answer", "")
+    if len(asked) < len(ASKED) or not answer.startswith(ENTITY) or " " in answer:
         raise AttestError(
             f"{where} has {len(parts)} parts, the first {parts[0][:40] if parts else ''!r}; expected {expected}, which is one "
             f"{ENTITY}. Copy the file again."

@@ -136,28 +136,21 @@ def tokenise_sentences(texts: pa.Array, tokeniser: Tokeniser) -> tuple[pa.Array,
     last_piece = np.cumsum([len(text) for text in pieces])
     ends = np.concatenate([[0], np.cumsum(lengths)])[np.concatenate([[0], last_piece])]
     by_text = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pc.list_flatten(tokens))
-    sentences = [list(_cut_long(part.tolist())) for part in np.split(lengths, last_piece[:-1])]
+    sentences = [[cut for length in part.tolist() for cut in _cut_long(length)] for part in np.split(lengths, last_piece[:-1])]
     return by_text, pa.array(sentences, pa.list_(pa.int64()))
 
 
 def sentence_lengths(tokens: Iterable[str]) -> Iterator[int]:
     """Return the number of tokens in each sentence of a tokenised text; a punctuation mark ends a sentence."""
-    return _cut_long(_between_marks(tokens))
-
-
-def _cut_long(lengths: Iterable[int]) -> Iterator[int]:
-    for length in lengths:
-        yield from [LONGEST] * (length // LONGEST)
-        if length % LONGEST:
-            yield length % LONGEST
-
-
-def _between_marks(tokens: Iterable[str]) -> Iterator[int]:
     length = 0
     for token in tokens:
         length += 1
         if token in SENTENCE_ENDS:
-            yield length
+            yield from _cut_long(length)
             length = 0
-    if length:
-        yield length
+    yield from _cut_long(length)
+
+
+def _cut_long(length: int) -> list[int]:
+    whole, rest = divmod(length, LONGEST)
+    return [LONGEST] * whole + [rest] * (rest > 0)

@@ -45,7 +45,10 @@ class Optimisation:
         """
         if self.attention_learning_rate_scale != 1:
             require_attention_parameters(network)
-        optimizer = self.make(parameter_groups(network))
+        attending = list(cast(Any, network).attention_parameters()) if hasattr(network, "attention_parameters") else []
+        theirs = {id(parameter) for parameter in attending}
+        rest = [parameter for parameter in network.parameters() if id(parameter) not in theirs]
+        optimizer = self.make([{"params": rest}, {"params": attending, "weight_decay": 0.0}])
         others, attention = optimizer.param_groups
         others["lr"] = others["lr"] * self.learning_rate_scale
         attention["lr"] = attention["lr"] * self.learning_rate_scale * self.attention_learning_rate_scale
@@ -82,14 +85,6 @@ def training_steps(trainer: Trainer) -> float:
     epochs = math.inf if trainer.max_epochs in (None, -1) else trainer.max_epochs
     steps = math.ceil(batches / trainer.accumulate_grad_batches) * epochs
     return steps if trainer.max_steps in (None, -1) else min(steps, trainer.max_steps)
-
-
-def parameter_groups(network: Any) -> list[dict[str, Any]]:
-    """Return two groups of parameters: those outside attention, and those of attention, which have no weight decay."""
-    attention = list(network.attention_parameters()) if hasattr(network, "attention_parameters") else []
-    theirs = {id(parameter) for parameter in attention}
-    others = [parameter for parameter in network.parameters() if id(parameter) not in theirs]
-    return [{"params": others}, {"params": attention, "weight_decay": 0.0}]
 
 
 def require_attention_parameters(network: nn.Module) -> None:

@@ -9,7 +9,7 @@ Legend: B batch, T tokens, H hidden, C logits, K classes.
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -27,8 +27,6 @@ GUIDE = "“Your own model” in the documentation shows a network that works"
 ROWS_SHOWN = 5
 _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
 """The networks whose attention has been checked, each with whether the checked batch had padding."""
-_REPEATABLE: WeakSet[nn.Module] = WeakSet()
-"""The networks in training mode whose passes give equal logits."""
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
@@ -86,20 +84,14 @@ def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
             raise AttestError(f"{name} are {kind}; expected whole numbers. Use {name}.long().")
     if ids is not None and ids.shape != mask.shape[:1]:
         raise AttestError(f"ids are {tuple(ids.shape)} for {len(mask)} texts; expected ({len(mask)},), one for each text.")
-    if not (mask[:, 0].all() & (mask[:, 1:] <= mask[:, :-1]).all()):
-        _refuse_mask(mask)
-
-
-def _refuse_mask(mask: Tensor) -> None:
-    empty = _rows_where(~mask.any(dim=-1))
-    if empty:
+    if empty := _rows_where(~mask.any(dim=-1)):
         raise AttestError(
             f"mask: rows {empty} have no real token; expected at least one in each text. Leave empty texts out of the batch."
         )
-    late = _rows_where((mask[:, 1:] > mask[:, :-1]).any(dim=-1))
-    raise AttestError(
-        f"mask: rows {late} have padding before real tokens; expected padding at the end. Pad texts on the right."
-    )
+    if late := _rows_where((mask[:, 1:] > mask[:, :-1]).any(dim=-1)):
+        raise AttestError(
+            f"mask: rows {late} have padding before real tokens; expected padding at the end. Pad texts on the right."
+        )
 
 
 def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int, ...], dimensions: int) -> None:
@@ -136,7 +128,7 @@ def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
 
 def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], Tensor]) -> None:
     """Refuse a network in training mode if two passes through one batch give different logits, for example by dropout."""
-    if network in _REPEATABLE or (network in _PADDING_SEEN and not network.training):
+    if network in _PADDING_SEEN and not network.training:
         return
     training = [part for part in network.modules() if part.training]
     normalises = any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in training)
@@ -146,8 +138,6 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
             f"{type(network).__name__} is in training mode{part} and gives other logits in every pass or batch; expected "
             "evaluation mode, without dropout. Call network.eval() first."
         )
-    if training:
-        _REPEATABLE.add(network)
 
 
 def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
