@@ -3,8 +3,8 @@
 Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
@@ -386,8 +386,18 @@ def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> T
 
 def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     module = cast(nn.Module, network)
+    embedded: list[Tensor] = []
+
+    def begin_graph(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Tensor | None:
+        if inputs[0].shape != tokens.shape:  # a lookup of something else: positions, say
+            return None
+        embedded.append(output.detach().requires_grad_())
+        return embedded[-1]
+
     try:
-        with _embedded_inputs(_token_lookups(network, tokens, mask), tokens) as embedded:
+        with ExitStack() as hooks:
+            for each in _token_lookups(network, tokens, mask):
+                hooks.enter_context(each.register_forward_hook(begin_graph))
             hidden = network.encode(tokens, mask)
     except IndexError:
         require_known_tokens(module, tokens)
@@ -436,20 +446,3 @@ def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Mo
             hooks.enter_context(each.register_forward_hook(note))
         network.encode(twice, mask.expand(2, -1))
     return list(dict.fromkeys(used))
-
-
-@contextmanager
-def _embedded_inputs(lookups: Sequence[nn.Module], tokens: Tensor) -> Iterator[list[Tensor]]:
-    """Make the output of every token lookup a leaf that requires grad, and collect these leaves."""
-    leaves: list[Tensor] = []
-
-    def cut(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Tensor | None:
-        if inputs[0].shape != tokens.shape:  # a lookup of something else: positions, say
-            return None
-        leaves.append(output.detach().requires_grad_())
-        return leaves[-1]
-
-    with ExitStack() as hooks:
-        for module in lookups:
-            hooks.enter_context(module.register_forward_hook(cut))
-        yield leaves

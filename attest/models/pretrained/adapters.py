@@ -35,7 +35,12 @@ def model_inside(adapted: Any) -> nn.Module:
             "torch computes nn.TransformerEncoderLayer in evaluation mode by a fast path, which leaves out the adapter in it; "
             "expected torch.backends.mha.set_fastpath_enabled(False)."
         )
-    if isinstance(inside, PreTrainedModel) and not _same_logits(adapted, inside):
+    if not isinstance(inside, PreTrainedModel):
+        return inside
+    tokens = torch.arange(1, 6, device=inside.device).unsqueeze(0)
+    with torch.no_grad(), in_evaluation_mode(adapted):
+        logits = [model(input_ids=tokens, return_dict=True).logits for model in (adapted, inside)]
+    if not torch.equal(*logits):
         raise AttestError(
             f"the model inside the {type(adapted).__name__} decides otherwise than the whole, so its adapter does more than "
             f"change layers; expected one of {', '.join(IN_LAYERS)}. Give model.merge_and_unload() if it can be merged."
@@ -55,13 +60,6 @@ def _require_in_layers(name: str, settings: Any) -> None:
             f"{name} is an activated LoRA (alora_invocation_tokens), which acts only on some tokens of a text; expected an "
             "adapter that acts on all tokens."
         )
-
-
-@torch.no_grad()
-def _same_logits(adapted: nn.Module, inside: PreTrainedModel) -> bool:
-    tokens = torch.arange(1, 6, device=inside.device).unsqueeze(0)
-    with in_evaluation_mode(adapted):
-        return torch.equal(*(model(input_ids=tokens, return_dict=True).logits for model in (adapted, inside)))
 
 
 class Adapter:
@@ -93,23 +91,20 @@ class Adapter:
         """The folder or Hub id of the model that is adapted."""
         self.decides = TASKS.get(str(self.settings.task_type or ""))
         """What the adapted model decides, as in ``TASKS``; None if the adapter does not say."""
-        self._require_taken()
-
-    def _require_taken(self) -> None:
-        _require_in_layers(self.name, self.settings)
+        _require_in_layers(name, self.settings)
         kind = str(getattr(self.settings.peft_type, "value", self.settings.peft_type))
         if kind not in IN_LAYERS:
-            raise AttestError(f"{self.name} is a {kind} adapter; expected one of {', '.join(IN_LAYERS)}.")
+            raise AttestError(f"{name} is a {kind} adapter; expected one of {', '.join(IN_LAYERS)}.")
         if getattr(self.settings, "megatron_config", None):  # peft would import the module that the file names
-            raise AttestError(f"{self.name} asks for Megatron (megatron_config); expected an adapter of transformers.")
+            raise AttestError(f"{name} asks for Megatron (megatron_config); expected an adapter of transformers.")
         revision = self.settings.revision
         if revision not in (None, "main") and not Path(self.base).expanduser().exists():
             raise AttestError(
-                f"{self.name} adapts the revision {revision} of {self.base}; expected no revision. Download this one, and "
+                f"{name} adapts the revision {revision} of {self.base}; expected no revision. Download this one, and "
                 f"write its folder as base_model_name_or_path into {SETTINGS}."
             )
         if not self.base:
-            raise AttestError(f"{self.name} names no model that it adapts; expected base_model_name_or_path in {SETTINGS}.")
+            raise AttestError(f"{name} names no model that it adapts; expected base_model_name_or_path in {SETTINGS}.")
 
     def configured(self, config: Any, kind: Any) -> Any:
         """Return a copy of a configuration for the model class that ``kind`` selects, with the adapter's number of classes."""

@@ -139,7 +139,7 @@ class Encoder:
         return texts_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
     def places_of(self, text: Any) -> list[tuple[int, int]]:
-        """Return the places of the first character of each token and of the character after its last one."""
+        """Return the place of each token's first character and the place after its last one."""
         return list(self._read(text, truncation=True, max_length=self.longest)[0].offsets)
 
     @property
