@@ -44,24 +44,13 @@ class EvaluatedSplit:
         self.alone = len(loaders) == 1
         """Whether the trainer has this loader alone."""
         self.rank, self.ranks = trainer.global_rank, trainer.world_size
-        self._batches_here = loop.max_batches[place]
-
-    @property
-    def dataset(self) -> Any:
-        """Return the data set of the loader; None if it has none."""
-        return getattr(self.loader, "dataset", None)
-
-    @property
-    def batches(self) -> float:
-        """Return the number of batches of all ranks together; infinity if it is not known."""
+        self.dataset: Any = getattr(self.loader, "dataset", None)
         declared = getattr(self.loader, "batches_of_all_ranks", None)
-        return self._batches_here * self.ranks if declared is None else declared
-
-    @property
-    def batch_size(self) -> int:
-        """Return the largest number of instances in a batch."""
+        self.batches: float = loop.max_batches[place] * self.ranks if declared is None else declared
+        """The number of batches of all ranks together; infinity if it is not known."""
         sampler = getattr(self.loader, "batch_sampler", None)
-        return getattr(sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
+        self.batch_size = getattr(sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
+        """The largest number of instances in a batch."""
 
     def sampled_batches(self, instances: int) -> np.ndarray:
         """Return the numbers of batches that together have about ``instances`` instances.

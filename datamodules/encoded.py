@@ -33,6 +33,8 @@ class EncodedDocuments(Dataset):
 
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         self.documents = documents
+        self.ids = documents.ids
+        """The ids of the texts, int64 ``(N,)``."""
         self.lengths = documents.lengths
         self.sizes = self.lengths
         """The numbers by which batches are formed, ``(N,)``."""
@@ -49,11 +51,6 @@ class EncodedDocuments(Dataset):
 
     def __len__(self) -> int:
         return len(self.lengths)
-
-    @property
-    def ids(self) -> np.ndarray:
-        """Return the ids of the texts, int64 ``(N,)``."""
-        return self.documents.ids
 
     def __getitems__(self, rows: list[int]) -> Batch:
         """Return one padded batch; see ``TextDataModule`` for its keys."""

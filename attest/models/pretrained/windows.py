@@ -131,7 +131,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
                 "the place of the decision; expected an encoder. Leave window out."
             )
         self.network, self.windows, self.pooled = network, windows, pooled
-        self.padding, self.masked, self.segments = network.padding, network.masked, network.segments
+        self.padding, self.masked, self.segments, self.rows = network.padding, network.masked, network.segments, network.rows
 
     @property
     def decides(self) -> str:
@@ -167,11 +167,6 @@ class WindowedNetwork(UniformPooling, nn.Module):
     @number.setter
     def number(self, number: OneNumber) -> None:
         self.network.number = number
-
-    @property
-    def rows(self) -> int:
-        """Return the size of the vocabulary."""
-        return self.network.rows
 
     @property
     def attends_everywhere(self) -> bool:
