@@ -68,10 +68,7 @@ def epochs_counted(trainer: Trainer) -> str:
 
 
 class EvidenceProgress(RichProgressBar):
-    """A progress bar of Lightning that counts epochs from 1 and names the running experiment.
-
-    Batches are sorted by length, and long ones take longer: what remains is an estimate from the batches so far.
-    """
+    """A progress bar of Lightning that counts epochs from 1 and names the running experiment."""
 
     @property
     def refresh_rate(self) -> float:

@@ -89,8 +89,6 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
 class BatchLoader(DataLoader):
     """A loader that computes the batches of an epoch when the epoch begins; iteration can start in the middle of an epoch.
 
-    Lightning stores ``state_dict`` in every checkpoint and gives it back on resume.
-
     Args:
         dataset: the encoded texts.
         batches: gives this rank's batches of the epoch that is about to begin.

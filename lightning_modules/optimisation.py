@@ -1,8 +1,4 @@
-"""The optimiser of a network, with separate settings for the parameters of attention.
-
-The papers train attention without weight decay and sometimes faster; two parameter groups of one optimiser say the same as
-the two or three optimisers of their code.
-"""
+"""The optimiser of a network, with separate settings for the parameters of attention."""
 
 import math
 from collections.abc import Callable, Iterable

@@ -57,13 +57,8 @@ class Cnn(nn.Module):
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
         """Remove each token of each text in turn and apply ``readout`` to the new hidden states, ``(B, T, T, F)``.
 
-        Only the hidden states of neighbours change.
-
-        Args:
-            tokens, mask: ``(B, T)``.
-        Returns:
-            ``(B, T, T, F)``: ``[b, v, t]`` is what is read at token t of text b without its token v; arbitrary at t = v and
-            at padding.
+        Only the hidden states of neighbours change. At ``[b, v, t]`` stands what is read at token t of text b without its
+        token v; arbitrary at t = v and at padding.
         """
         reach, size = self.reach, tokens.shape[1]
         read = without_context(readout(self(tokens, mask))).contiguous()

@@ -82,11 +82,7 @@ class PoolingClassifier(PoolsByAttention):
         return lambda hidden, mask, layer: decided(self, encoder_resumes(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return the logits that the network would give if one token had all the weight, for each token, ``(B, T, C)``.
-
-        The decoder is linear and weights sum to 1, so ``decode(hidden, weights) = weights @ token_logits(hidden)``: every
-        counterfactual attention costs O(T C) instead of O(T H).
-        """
+        """Return the logits that the network would give if one token had all the weight, for each token, ``(B, T, C)``."""
         return self.decoder(hidden)
 
     @property

@@ -71,10 +71,7 @@ def _rows(sequences_BSE: Tensor, index_BS: Tensor) -> Tensor:
 
 class _WithoutContext(nn.Module):
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Apply ``readout`` to the hidden states once and repeat the result for each removed token: ``(B, T, T, F)``.
-
-        No hidden state changes if another token is removed.
-        """
+        """Apply ``readout`` to the hidden states once and repeat the result for each removed token: ``(B, T, T, F)``."""
         return without_context(readout(self(tokens, mask)))
 
 

@@ -181,10 +181,7 @@ class Answer:
 
     @torch.enable_grad()
     def gradient_times_input(self) -> Tensor:
-        r"""Return the absolute value of gradient times input for each token of the prompt, ``(T,)``.
-
-        The value is :math:`|\langle \partial \log p / \partial e_t, e_t \rangle|`.
-        """
+        r"""Return :math:`|\langle \partial \log p / \partial e_t, e_t \rangle|` for each token of the prompt, ``(T,)``."""
         embedded = self._embedded(self.tokens)
         (gradient,) = torch.autograd.grad(self._of_last_rows(self.tokens, embedded=embedded), embedded)
         return (gradient * embedded.detach()).sum(dim=-1).abs()[0, : len(self.prompt)]

@@ -81,10 +81,7 @@ class AttentionCall(HookedModule):
         """Whether outputs as we write them out have been held against the model's own."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
-        """Apply interventions at a hook point to a value and return the result.
-
-        Interventions see values of W windows, ``(B W, N, …)``, as ``(B, W N, …)``.
-        """
+        """Apply interventions at a hook point; they see values of W windows, ``(B W, N, …)``, as ``(B, W N, …)``."""
         if self.windows == 1 or point == "projection" or all(where != point for where, _ in self.replacements):
             return super().hook(point, value, mask)
         whole = super().hook(point, value.unflatten(0, (-1, self.windows)).flatten(1, 2), mask)

@@ -1,8 +1,6 @@
 """The loading of a fine-tuned model and its tokenizer from a folder or the Hub, without running code from there.
 
-Weights are read from safetensors only.
-
-Every model is loaded in float32, because evidence compares numbers that half precision does not distinguish.
+Weights are read from safetensors only, in float32: evidence compares numbers that half precision does not distinguish.
 """
 
 import json
@@ -128,7 +126,7 @@ def config_tried(name: str) -> Any:
     if adapter is None:
         return config_of(name)
     beside = _file(name, "config.json")
-    config = _without_code(name, _config(str(beside.parent))) if beside else config_of(adapter.base)
+    config = _config(str(beside.parent), name) if beside else config_of(adapter.base)
     kind, *_ = KINDS[adapter.decides or ("tokens" if decides_tokens(config) else "texts")]
     return adapter.configured(config, kind) if type(config) in kind._model_mapping else config
 
@@ -140,25 +138,22 @@ def config_of(name: str) -> Any:
             f"{name} contains an adapter ({found.name}), LoRA for example; expected a whole model to train or to adapt. Write "
             "it by model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
         )
-    return _without_code(name, _config(name))
+    return _config(name, name)
 
 
-def _without_code(name: str, config: Any) -> Any:
-    if getattr(config, "auto_map", None):
-        raise AttestError(
-            f"{name} comes with Python code of its own (auto_map in its config.json), which is never run; expected a model "
-            "that the library transformers knows itself."
-        )
-    return config
-
-
-def _config(name: str) -> Any:
+def _config(name: str, called: str) -> Any:
     path = Path(name).expanduser()
     if path.exists() and not (path / "config.json").is_file():
         raise AttestError(f"{name} has no config.json; expected a folder that save_pretrained has written. Type: {COMMAND}")
     neither = f"{name} is neither a folder here nor a model that the Hub could give"
     with refusing(lambda said: f"{neither} ({said}); expected one of the two. Type: {COMMAND}"):
-        return AutoConfig.from_pretrained(name, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+    if getattr(config, "auto_map", None):
+        raise AttestError(
+            f"{called} comes with Python code of its own (auto_map in its config.json), which is never run; expected a model "
+            "that the library transformers knows itself."
+        )
+    return config
 
 
 def _require_safe_weights(name: str, config: Any) -> None:
