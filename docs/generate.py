@@ -17,7 +17,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from attest.app.cli.fit import choices_help
-from attest.app.cli.main import COMMANDS, TRAINING, Command, CommandParser
+from attest.app.cli.main import COMMANDS, OF_LIGHTNING, Command, CommandParser, module_of
 from attest.core.places import configs_folder
 from attest.experiments.judges.judging import SHIPPED
 from attest.experiments.registry import EXPERIMENTS
@@ -91,10 +91,10 @@ def commands_reference() -> str:
 
 
 def _command(name: str, command: Command) -> str:
-    if command.module == TRAINING and name != "fit":
+    if name in OF_LIGHTNING and name != "fit":
         return f"## attest {name}\n\n{command.does[0].upper()}{command.does[1:]}. It takes the words of attest fit."
-    said = choices_help(name) if name == "fit" else plain_help(inspect.getdoc(import_module(command.module)))
-    parts = [f"## attest {name}", f"```text\n{said.strip()}\n```", _options(command.module)]
+    said = choices_help(name) if name == "fit" else plain_help(inspect.getdoc(import_module(module_of(name))))
+    parts = [f"## attest {name}", f"```text\n{said.strip()}\n```", _options(name)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -105,18 +105,18 @@ def targets_reference() -> str:
     return markdown_table([("target", "what it does"), *said])
 
 
-def parsers_of(module: str) -> list[argparse.ArgumentParser]:
+def parsers_of(command: str) -> list[argparse.ArgumentParser]:
     """Return the parser whose help a command prints; empty if the command has none of its own."""
     seen: list[argparse.ArgumentParser] = []
     keep = patch.object(CommandParser, "print_help", lambda parser, file=None: seen.append(parser))
     with keep, suppress(SystemExit), redirect_stdout(io.StringIO()):
-        if module != TRAINING:
-            import_module(module).main(["--help"])
+        if command not in OF_LIGHTNING:
+            import_module(module_of(command)).main(["--help"])
     return seen
 
 
-def _options(module: str) -> str:
-    actions = [action for parser in parsers_of(module) for action in parser._actions if action.dest != "help"]
+def _options(command: str) -> str:
+    actions = [action for parser in parsers_of(command) for action in parser._actions if action.dest != "help"]
     rows = [(f"`{', '.join(each.option_strings) or each.dest}`", (each.help or "").replace("%%", "%")) for each in actions]
     return markdown_table([("option", "meaning"), *rows]) if rows else ""
 

@@ -1,8 +1,6 @@
 """The training and evaluation of a configured run, from the first batch to the report. ``train`` calls all steps; ``attest
-fit``, ``attest.train`` and every dependent run call ``train``. Several processes share the test texts when evidence is
-gathered; the number of processes changes the time and never the numbers. With ``run.until`` an experiment reads the test
-texts in random order, and stops when its means are known precisely enough. An experiment that needs more texts, or that
-draws its own sample, reads the whole split.
+fit``, ``attest.train`` and every dependent run call ``train``. The number of processes that share the test texts changes the
+time and never the numbers.
 """
 
 import sys

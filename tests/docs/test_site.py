@@ -59,7 +59,7 @@ def test_every_command_of_the_documentation_can_be_typed(page, line):
 
 
 def _require_options(command: str, rest: list[str]) -> None:
-    actions = [action for parser in parsers_of(COMMANDS[command].module) for action in parser._actions]
+    actions = [action for parser in parsers_of(command) for action in parser._actions]
     known = {option for action in actions for option in action.option_strings}
     typed = {word.partition("=")[0] for word in rest if word.startswith("--")}
     assert not known or {option for option in typed if "." not in option} <= known, f"{command} takes {sorted(known)}"

@@ -59,11 +59,7 @@ class Fitting:
     def each(self, batch: Batch, work: Callable[[Batch], None]) -> None:
         """Call ``work`` on a batch, or on each half of the batch if the whole batch does not fit into memory.
 
-        A GPU says that it lacks memory by an error of its own. PyTorch's allocator on a CPU raises a plain ``RuntimeError``,
-        like many others: halves are tried after any of these, and what a single text raises is raised.
-
-        Raises:
-            Exception: what ``work`` raises for a single text or for lists of sentences, or what has nothing to do with memory.
+        PyTorch's allocator on a CPU raises a plain ``RuntimeError``, like many others: halves are tried after any of these.
         """
         waiting = [batch]
         while waiting:

@@ -206,15 +206,15 @@ def trial(
     read = given(data, labels, {option: column for option, column in columns.items() if column is not None})
     model, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
     with on_device(model, device):
+        told = not read.batched or read.typed
         if adapted := foreign.is_of_transformers(model):
             asked = foreign.prompt_of(prompt, answers)
-            told = not read.batched or read.typed
             model, encode, words, label_names = foreign.read_by(model, tokenizer, encode, words, label_names, asked, told)
         elif adapted := foreign.is_plain(model):
-            model, encode, words = foreign.plain(model, tokenizer, encode, words, not read.batched or read.typed)
+            model, encode, words = foreign.plain(model, tokenizer, encode, words, told)
         network = network_of(model)
-        reads = encode if adapted else None
-        windowed = None if window is None else in_windows(network, reads, read.items, window, stride, pooled)
+        encoder = encode if adapted else None
+        windowed = None if window is None else in_windows(network, encoder, read.items, window, stride, pooled)
         network = windowed or network
         names = names_of(label_names or getattr(data, "label_names", None))
         tags, chooses = bool(getattr(network, "tags", False)), bool(getattr(network, "chooses", False))
@@ -248,13 +248,11 @@ def trial(
         if rationales is not None:
             require_one_decision("rationales", batches, several or chooses or marks)
             batches = with_marks(batches, rationales, read, encode, tags)
-        inside = not getattr(network, "pools_by_attention", True)
         on = device_of(network)
         drawn_from = None if background is None else _background(background, encode).to(on)
-        wanted = _with_readings(
-            _asked_for(experiments, batches, network, reading), bool(given_numbers) or rationales is not None, readings
-        )
-        measures = chosen(wanted, inside, tags, number)
+        wanted = _asked_for(experiments, batches, network, reading)
+        wanted = _with_readings(wanted, bool(given_numbers) or rationales is not None, readings)
+        measures = chosen(wanted, not getattr(network, "pools_by_attention", True), tags, number)
         _require_reading(reading, [*given_numbers], measures, tags)
         limits: dict[str, Any] = {"memory_gib": memory_gib, "max_tokens": max_tokens}
         remarks = [str(cast(Any, network).about)] if getattr(network, "crosses", False) else []

@@ -24,8 +24,6 @@ from attest.runs.versions import version_line
 class Command(NamedTuple):
     """A subcommand of ``attest``."""
 
-    module: str
-    """The module of its ``main``, which takes what follows the name of the subcommand and returns the exit code."""
     does: str
     """What it does, as a line of the help."""
     words: bool = False
@@ -34,40 +32,28 @@ class Command(NamedTuple):
     """Its exit code after a mistake of the user."""
 
 
-TRAINING = "attest.app.cli.fit"
-"""The module whose ``main`` takes the name of the subcommand, too."""
+OF_LIGHTNING = ("fit", "test", "validate")
+"""The subcommands of LightningCLI; the module of ``attest fit`` serves all, and its ``main`` takes the name, too."""
 USAGE = 64
 """The exit code of a mistake where 2 says something else; ``EX_USAGE`` of sysexits.h."""
 COMMANDS = {
-    "fit": Command(TRAINING, "train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),
-    "test": Command(TRAINING, "score a trained run on the test split"),
-    "validate": Command(TRAINING, "score a trained run on the validation split"),
-    "evidence": Command("attest.app.cli.evidence", "compute experiments for a run or a checkpoint: --run <folder> E3 E12"),
-    "explain": Command("attest.app.cli.explain", 'explain what a run says about a text: --run <folder> --text "a fine film"'),
-    "adversarial": Command("attest.app.cli.adversarial", "train adversaries of a run (E7): DATA=sst LAMBDA=1e-3", words=True),
-    "controls": Command(
-        "attest.app.cli.controls", "compare a run with uniform attention, other seeds and guides (E4, E5, E6)", words=True
-    ),
-    "keys": Command("attest.app.cli.keys", "attack the keys of a Transformer (E9): DATA=sst MODEL=transformer-dr", words=True),
-    "roar": Command(
-        "attest.app.cli.roar",
-        "erase what an explanation ranks first and train again: DATA=sst READING=attention STEPS=10",
-        words=True,
-    ),
-    "report": Command("attest.app.cli.report", "write the report of a run, or one that compares several runs"),
-    "gate": Command("attest.app.cli.gate", 'pass or fail in CI: <run or trial> --require "tokens=yes"', mistaken=USAGE),
-    "card": Command("attest.app.cli.card", "write the section for a model card: <run or trial> --into README.md"),
-    "table": Command("attest.app.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
-    "reproduce": Command(
-        "attest.app.cli.reproduce", "reproduce a published table, our numbers beside theirs: TABLE=jw-2 DATA=sst"
-    ),
-    "trial": Command(
-        "attest.app.cli.trial", "put a Hugging Face Transformer of yours on trial: --model <folder> --data <file>"
-    ),
-    "sources": Command(
-        "attest.app.cli.sources", 'say which sentences an answer comes from: --model <folder> --context doc.txt --question "…"'
-    ),
-    "doctor": Command("attest.app.cli.doctor", "list what is installed, and what would stop a run"),
+    "fit": Command("train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),
+    "test": Command("score a trained run on the test split"),
+    "validate": Command("score a trained run on the validation split"),
+    "evidence": Command("compute experiments for a run or a checkpoint: --run <folder> E3 E12"),
+    "explain": Command('explain what a run says about a text: --run <folder> --text "a fine film"'),
+    "adversarial": Command("train adversaries of a run (E7): DATA=sst LAMBDA=1e-3", words=True),
+    "controls": Command("compare a run with uniform attention, other seeds and guides (E4, E5, E6)", words=True),
+    "keys": Command("attack the keys of a Transformer (E9): DATA=sst MODEL=transformer-dr", words=True),
+    "roar": Command("erase what an explanation ranks first and train again: DATA=sst READING=attention STEPS=10", words=True),
+    "report": Command("write the report of a run, or one that compares several runs"),
+    "gate": Command('pass or fail in CI: <run or trial> --require "tokens=yes"', mistaken=USAGE),
+    "card": Command("write the section for a model card: <run or trial> --into README.md"),
+    "table": Command("write the numbers of runs as Markdown, LaTeX or CSV"),
+    "reproduce": Command("reproduce a published table, our numbers beside theirs: TABLE=jw-2 DATA=sst"),
+    "trial": Command("put a Hugging Face Transformer of yours on trial: --model <folder> --data <file>"),
+    "sources": Command('say which sentences an answer comes from: --model <folder> --context doc.txt --question "…"'),
+    "doctor": Command("list what is installed, and what would stop a run"),
 }
 
 FIRST_RANK = "ATTEST_FIRST_RANK_PID"
@@ -103,11 +89,11 @@ def _run(arguments: list[str]) -> int:
         name, *rest = arguments
         if name not in COMMANDS:
             raise unknown_choice("The command", name, COMMANDS, "attest {}")
-        command, module = COMMANDS[name], import_module(COMMANDS[name].module)
+        command, module = COMMANDS[name], import_module(module_of(name))
         if command.words and {"-h", "--help"} & {*rest}:
             print(plain_help(module.__doc__))
             return 0
-        return int(module.main(arguments if command.module == TRAINING else rest))
+        return int(module.main(arguments if name in OF_LIGHTNING else rest))
     except Exception as error:
         if (mistake := as_user_error(error)) is None:
             raise
@@ -121,6 +107,11 @@ def _run(arguments: list[str]) -> int:
     finally:
         if wandb := sys.modules.get("wandb"):
             wandb.finish()  # a second run in this process must not write into the first one's file
+
+
+def module_of(name: str) -> str:
+    """Return the module of a subcommand; its ``main`` takes what follows the name and returns the exit code."""
+    return f"attest.app.cli.{'fit' if name in OF_LIGHTNING else name}"
 
 
 def end_with_first_rank() -> None:

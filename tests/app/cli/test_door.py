@@ -127,7 +127,7 @@ def test_a_help_is_plain_text_with_an_example_first_and_lists_every_argument(com
     assert blank == ""
     assert example.startswith(f"    attest {command} ")
     assert "`" not in said
-    for parser in parsers_of(COMMANDS[command].module):
+    for parser in parsers_of(command):
         assert [action.dest for action in parser._actions if not action.help] == []
 
 

@@ -18,7 +18,8 @@ def main(words):
     open("result", "w").close()
     return 0
 
-door.COMMANDS["work"] = door.Command("__main__", "print a lot")
+door.COMMANDS["work"] = door.Command("print a lot")
+sys.modules[door.module_of("work")] = sys.modules["__main__"]
 sys.exit(door.main())
 """
 
