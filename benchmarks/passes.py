@@ -21,12 +21,13 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from attest.app.api.batches import batches_of
-from attest.app.api.foreign import prompt_of, read_by
+from attest.app.api.foreign import read_by
 from attest.app.api.measuring import Measuring
 from attest.core.attention.interventions import attending
 from attest.datamodules.labelled import labelled
 from attest.experiments.erasure import Background
 from attest.experiments.registry import askable, chosen
+from attest.models.pretrained.prompted import Prompt
 from attest.report.run_tables import markdown_table
 
 PROMPT, ANSWERS = "Review: {text}\nSentiment:", {"negative": " negative", "positive": " positive"}
@@ -85,7 +86,7 @@ def speed_of_products(size: int, rounds: int = 5) -> float:
 def counted(model: Any, tokenizer: Any, texts: Sequence[str], names: Sequence[str] | None) -> list[list[str]]:
     """Return a row for each experiment that suits a model of transformers."""
     classifies = type(model).__name__.endswith("ForSequenceClassification")
-    prompt = None if classifies else prompt_of(PROMPT, ANSWERS)
+    prompt = None if classifies else Prompt(PROMPT, ANSWERS)
     network, encode, *_ = read_by(model, tokenizer, None, None, None, prompt=prompt)
     batches = list(batches_of(list(texts), encode))
     background = Background.of([torch.tensor(encode(text)) for text in texts])

@@ -69,15 +69,6 @@ def plain(
     return network, encode or reads, reads.words if words is None else words
 
 
-def prompt_of(template: str | None, answers: Mapping[str, str] | None) -> "Prompt | None":
-    """Return the prompt for a language model; None if neither a template nor answers are given."""
-    if template is None and answers is None:
-        return None
-    from attest.models.pretrained.prompted import Prompt
-
-    return Prompt(template or "", answers or {})
-
-
 def read_by(
     model: Any,
     tokenizer: Any,

@@ -208,7 +208,9 @@ def trial(
     with on_device(model, device):
         told = not read.batched or read.typed
         if adapted := foreign.is_of_transformers(model):
-            asked = foreign.prompt_of(prompt, answers)
+            from attest.models.pretrained.prompted import Prompt  # imports transformers
+
+            asked = None if prompt is None and answers is None else Prompt(prompt or "", answers or {})
             model, encode, words, label_names = foreign.read_by(model, tokenizer, encode, words, label_names, asked, told)
         elif adapted := foreign.is_plain(model):
             model, encode, words = foreign.plain(model, tokenizer, encode, words, told)
