@@ -193,7 +193,9 @@ class ConfiguredRun(LightningCLI):
         self.record: DataRecord | None = None
         if self.made_from is not None and self.made_from.data.is_file():
             self.record = DataRecord.from_plain(read_json(self.made_from.data))
-        self.nothing_to_do = self.subcommand == "fit" and self._is_done()
+        complete = self.folder.complete(self.expected_tables, self.run.until) and not self.run.force
+        complete = complete and not outdated_tables(self.folder, self.settings["experiments"])
+        self.nothing_to_do = self.subcommand == "fit" and complete and not (self.record and self.record.touched())
         known = self.folder.timing.is_file() and not self.run.force
         self.wandb_id = read_json(self.folder.timing)["wandb_id"] if known else secrets.token_hex(4)
         if self.subcommand == "fit":
@@ -204,13 +206,6 @@ class ConfiguredRun(LightningCLI):
 
     def _identity(self) -> RunIdentity:
         return RunIdentity.of(self.settings, self.folder.path.parent.name)
-
-    def _is_done(self) -> bool:
-        """Return whether the run is complete and its data files are unchanged or deleted."""
-        complete = self.folder.complete(self.expected_tables, self.run.until)
-        if self.run.force or not complete or outdated_tables(self.folder, self.settings["experiments"]):
-            return False
-        return not (self.record and self.record.touched())
 
     def _believed(self) -> list[RunFolder]:
         """Return the folders whose files must be unchanged; the run's data must match the record in the first folder."""

@@ -125,6 +125,7 @@ class DependentRun(ConfiguredRun):
         if any(identity(self.own).values()):
             name = f"{name}-{digest(self.own)[:8]}"
         self.folder = RunFolder(self.base.folder.path / self.dependent.kind / name)
+        self.base_wandb_id = read_json(self.read.timing).get("wandb_id") if self.read.timing.is_file() else None
         self.base_record = {
             "checkpoint": os.path.relpath(self.read.best, self.folder.path),
             "sha256": hashlib.sha256(self.read.best.read_bytes()).hexdigest(),
@@ -157,14 +158,10 @@ class DependentRun(ConfiguredRun):
     def _open_folder(self) -> None:
         super()._open_folder()
         write_json(self.folder.base, self.base_record)
-        self.folder.note(base={"wandb_id": self._base_wandb_id})
-
-    @property
-    def _base_wandb_id(self) -> str | None:
-        return read_json(self.read.timing).get("wandb_id") if self.read.timing.is_file() else None
+        self.folder.note(base={"wandb_id": self.base_wandb_id})
 
     def before_training(self) -> None:
-        rank_zero_only(declare_base)(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
+        rank_zero_only(declare_base)(self.trainer.loggers, self.read, self.base_wandb_id, self.base_record["sha256"])
 
     @rank_zero_only
     def after_testing(self) -> None:
