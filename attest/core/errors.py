@@ -72,7 +72,11 @@ def _is_lack_of_memory(error: BaseException) -> bool:
 
 
 def _missing_package(module: str | None, said: str) -> AttestError:
-    if extra := _extra_with(module):
+    package = (module or "").split(".")[0].replace("_", "-")
+    markers = [each.marker for each in own_requirements() if each.name == package and each.marker is not None]
+    extras = (metadata(DISTRIBUTION).get_all("Provides-Extra") or ()) if markers else ()
+    named = (extra for extra in extras if any(marker.evaluate({"extra": extra}) for marker in markers))
+    if extra := next((extra for extra in named if extra != "dev"), None):
         return AttestError(
             f"a package is missing ({said}); expected the packages of the extra {extra!r}. Type: {install_command(extra)}"
         )
@@ -88,14 +92,6 @@ def own_requirements() -> list[Requirement]:
         return [Requirement(line) for line in requires(DISTRIBUTION) or ()]
     except PackageNotFoundError:
         return []
-
-
-def _extra_with(module: str | None) -> str | None:
-    package = (module or "").split(".")[0].replace("_", "-")
-    markers = [each.marker for each in own_requirements() if each.name == package and each.marker is not None]
-    extras = (metadata(DISTRIBUTION).get_all("Provides-Extra") or ()) if markers else ()
-    named = [extra for extra in extras if any(marker.evaluate({"extra": extra}) for marker in markers)]
-    return next((extra for extra in named if extra != "dev"), None)
 
 
 def install_command(extra: str) -> str:

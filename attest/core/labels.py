@@ -51,7 +51,13 @@ def class_numbers(
         mend = {most: " Of labels that are counted from 1, subtract 1.", UNLABELLED: " Leave out the texts without a label."}
         how = mend.get(values[wrong][0], "") if len(np.unique(values[wrong])) == 1 else ""
         raise AttestError(f"the labels have {_shown(values[wrong])}; expected class numbers {least}{named}{ignored}.{how}")
-    _require_no_other_name(values, names)
+    for number in np.unique(values).astype(int).tolist():
+        if str(number) in names and names[number] != str(number):
+            raise AttestError(
+                f"the label {number} has two readings: class {number} is named {names[number]!r}, and class "
+                f"{list(names).index(str(number))} is named '{number}'; expected labels with one reading. Give the names, as "
+                "strings."
+            )
     return values.astype(np.int64)
 
 
@@ -138,9 +144,7 @@ def require_no_table(what: str, given: Any) -> None:
 
 def _array(labels: Any, partly: bool) -> np.ndarray:
     require_no_table("labels", labels)
-    if isinstance(labels, str | bytes | Mapping | AbstractSet):
-        raise AttestError(f"the labels are one {type(labels).__name__}; expected a list with a label for each text.")
-    listed = _listed(labels)
+    listed = labels if isinstance(labels, str | bytes | Mapping | AbstractSet) else _listed(labels)
     if not isinstance(listed, list):
         raise AttestError(f"the labels are one {type(listed).__name__}; expected a list with a label for each text.")
     each = np.array([_listed(label) for label in listed], dtype=object)
@@ -192,17 +196,6 @@ def _require_whole(values: np.ndarray) -> None:
             f"the labels have {_shown(values[broken])}, which are no whole numbers; expected classes. Of probabilities or "
             "ratings, decide first which class each is."
         )
-
-
-def _require_no_other_name(values: np.ndarray, names: Sequence[str]) -> None:
-    """Raise an ``AttestError`` for a class number that is also the name of another class."""
-    for number in np.unique(values).astype(int).tolist():
-        if str(number) in names and names[number] != str(number):
-            raise AttestError(
-                f"the label {number} has two readings: class {number} is named {names[number]!r}, and class "
-                f"{list(names).index(str(number))} is named '{number}'; expected labels with one reading. Give the names, as "
-                "strings."
-            )
 
 
 def _whole(label: str) -> int | None:

@@ -33,8 +33,7 @@ _SECONDS_UNTIL_HEARD = 10
 def can_fork() -> bool:
     """Return whether this process can safely fork: on Linux, before a GPU is used, with only one thread for tensors.
 
-    A forked process has the data and the network already. Elsewhere its libraries do not survive a fork. An interactive
-    process, such as a notebook's, stays alone: Lightning refuses several processes there.
+    An interactive process, such as a notebook's, stays alone: Lightning refuses several processes there.
     """
     alone = hasattr(sys, "ps1") or torch.cuda.is_initialized() or distributed.is_initialized()
     return sys.platform == "linux" and not alone and torch.get_num_threads() == 1
@@ -74,15 +73,11 @@ def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
         work(rank)
     except BaseException as error:
         own = folder / f"error of {rank}"
-        own.write_text(_told(error), encoding="utf-8")
+        stack = "".join(traceback.format_exception(error))
+        said = f"{_OURS}{error}" if isinstance(error, AttestError) else f"{type(error).__name__}: {error}\n{stack}"
+        own.write_text(said, encoding="utf-8")
         own.replace(folder / "error")
         os._exit(1)
-
-
-def _told(error: BaseException) -> str:
-    if isinstance(error, AttestError):
-        return _OURS + str(error)
-    return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Random numbers that depend only on a seed and an instance's id, never on its batch, process or neighbours.
 
-A generator that is advanced draw by draw makes evidence depend on who asked first. Here each number is a hash of
-(seed, instance, draw, position), computed for a whole batch at once, so that any sharding gives the same numbers.
+Each number is a hash of (seed, instance, draw, position), computed for a whole batch at once.
 """
 
 from zlib import crc32
@@ -60,8 +59,6 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
 
 def stream(seed: int, purpose: str) -> int:
     """Return the 64-bit seed for all draws for one purpose of a run, computed from the run's seed.
-
-    A number added to the seed would not do: two purposes of neighbouring seeds would share their draws.
 
     Args:
         purpose: in a word or two, different from all others.

@@ -7,11 +7,7 @@ _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5, torch.bfloat16: 1e-2, tor
 
 
 def rounding(dtype: torch.dtype) -> float:
-    """Return the largest difference that rounding alone can make between two numbers near 1 of a dtype.
-
-    Probabilities of 2,000 texts of one word, with and without a token, were up to 1e-13 apart in float64 and 1.3e-5 in
-    float32, 99 in 100 of them less than 4e-6.
-    """
+    """Return the largest difference that rounding alone can make between two numbers near 1 of a dtype."""
     return _ROUNDING[dtype]
 
 

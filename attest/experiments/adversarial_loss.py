@@ -72,13 +72,9 @@ def tagging_objective(
     return Objective(losses.sum(dim=-1) / lengths, diverging / lengths)
 
 
-def _kl(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
-    # a weight of softmax that has underflowed to 0 counts as the least number there is
-    return kullback_leibler(p, q.clamp(min=torch.finfo(q.dtype).tiny))
-
-
 DIVERGENCES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
-    "kl": _kl,
+    # a weight of softmax that has underflowed to 0 counts as the least number there is
+    "kl": lambda p, q, mask: kullback_leibler(p, q.clamp(min=torch.finfo(q.dtype).tiny)),
     "jsd": lambda p, q, mask: jensen_shannon(p, q),
     "smoothed-kl": smoothed_kullback_leibler,
 }

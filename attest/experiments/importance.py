@@ -4,9 +4,6 @@ The probability is the predicted class's; of one sigmoid output both classes hav
 returns one number, gradients are of that number, and it moves in its standard deviations. Jain & Wallace hold attention
 constant, Meister et al. let the gradient flow through it. If tokens are sentences, their input is that of all their words.
 
-Leaving out an input removes the token and reads the shortened text again. Leaving out a hidden state reads the whole text, and
-the attention alone must do without that state.
-
 Legend: B batch, T tokens, V removed tokens (one variant of the text each), E embedding, H hidden, K classes.
 """
 
@@ -46,8 +43,7 @@ def gradient_norm_inputs(observation: Observation) -> Tensor:
 def gradient_norm_hidden(observation: Observation) -> Tensor:
     r"""Return each state's gradient norm, :math:`\lVert \partial \hat y / \partial h_t \rVert_2`, ``(B, T)``, scaled to sum 1.
 
-    Through the attention too: were it held constant under a linear decoder, the norm would be proportional to the attention
-    and agree with it by construction.
+    Gradients flow through the attention too.
     """
     return _normalised_norms(gradients_through_attention(observation)[1], observation.mask)
 
@@ -84,8 +80,7 @@ def leave_one_out_inputs(observation: Observation) -> Tensor:
     """Return how far the prediction moves if each token is removed and the text is read again, ``(B, T)``, at least 0.
 
     NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
-    row get the very same number, since the text is the same whichever of them goes: rounding is not left to break the tie,
-    for rank correlations would see an order in it.
+    row get the same number, because the text is the same without each of them.
     """
     return _tied_in_runs(_movements(observation, predictions_without_each(observation)), observation.tokens)
 

@@ -18,8 +18,7 @@ from attest.models.observation import Observation, cached_per_batch
 RECEIVED = 0.3
 """The least attention that a sink gets, mean over the rows that may attend to it (Gu et al. 2025)."""
 SHORT = 0.5
-"""How long its value is at most, beside the median of its text. Of MiniLM on SST and SmolLM2 tokens that get so much attention
-have values of at most 0.4 of it, if they are the first or a secondary sink, and of 0.7 to 3.5, if they are words."""
+"""How long its value is at most, beside the median of its text."""
 ROWS = 2
 """The fewest rows, without its own, that may attend to it: of the last tokens of a decoder too little is known."""
 HEADS = 0.1

@@ -13,9 +13,8 @@ says which place, in which layers and heads, gets which value instead:
         network(tokens, mask)
     weights["encoder.layers.0.attention"]                    # (B, heads, T, T)
 
-Blocks nest; an inner one sees what outer ones left. Whatever happens inside, the network leaves the block as it entered it.
-Parameters and buffers are never touched, so it works in training and evaluation, on a network wrapped for DDP, and on one
-compiled by ``torch.compile``, which runs uncompiled within the block and neither recompiles nor slows down after it.
+Blocks nest; an inner one sees what outer ones left. Parameters and buffers are never touched. A network that is compiled by
+``torch.compile`` runs uncompiled within the block.
 """
 
 import sys

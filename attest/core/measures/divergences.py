@@ -40,15 +40,14 @@ def movement(p: Tensor, q: Tensor) -> Tensor:
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     """Compute the Jensen-Shannon divergence (JSD) of two attentions in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
 
-    Written with the contrast (p - q) / (p + q), whose logarithms keep the digits of two nearly equal distributions. Zeros need
-    no smoothing; the derivative at one is large and finite.
+    Zeros need no smoothing; the derivative at one is large and finite.
     """
     return jensen_shannon_terms(p, q).sum(dim=-1).clamp(min=0)
 
 
 def jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
     """Compute how much each token adds to the JSD of two attentions: ``(..., T), (..., T) -> (..., T)``."""
-    finfo = torch.finfo(p.dtype)
+    finfo = torch.finfo(p.dtype)  # the logarithms of the contrast keep the digits of nearly equal distributions
     contrast = ((p - q) / (p + q).clamp(min=finfo.tiny)).clamp(finfo.eps - 1, 1 - finfo.eps)
     return 0.5 * (p * contrast.log1p() + q * (-contrast).log1p())
 
@@ -56,8 +55,7 @@ def jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
 def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
     """Compute one minus the cosine of two vectors: ``(..., H), (..., H) -> (...)`` in [0, 2]; 1 if a vector is 0.
 
-    Half the squared distance of the unit vectors, which keeps the digits of nearly equal directions: ``1 - cos`` itself has
-    none below the rounding of 1.
+    Half the squared distance of the unit vectors keeps the digits of nearly equal directions.
     """
     apart = 0.5 * (functional.normalize(a, dim=-1) - functional.normalize(b, dim=-1)).square().sum(dim=-1)
     known = (a != 0).any(dim=-1) & (b != 0).any(dim=-1)

@@ -39,9 +39,7 @@ def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
     """Compute the column space of matrices ``(..., T, F)`` from their singular values, for the tokens in ``mask (..., T)``.
 
     Computed in float64. A singular value counts above max(L, F) · ε · the largest one, with L real tokens and ε the rounding
-    of the matrix's own dtype, since noise of float32 is no direction in float64. A matrix of zeros has rank 0. If the rank is
-    surely full, no singular values are computed: with L <= F the space has every real token, else a QR decomposition gives it
-    in a sixth of the time.
+    of the matrix's own dtype. A matrix of zeros has rank 0. If the rank is surely full, no singular values are computed.
     """
     size, features = matrix.shape[-2:]
     real = torch.where(mask.unsqueeze(-1), matrix.double(), 0).view(-1, size, features)
@@ -87,7 +85,7 @@ def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpa
     """Add a column of ones to the matrix of a column space, because weights are known to sum to 1.
 
     The part of the ones outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
-    length of the ones. This needs no second decomposition, and depends on no scale of T.
+    length of the ones.
 
     Args:
         space: the column space of T.

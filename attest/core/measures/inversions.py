@@ -16,7 +16,8 @@ PAIRWISE_UP_TO = 512
 
 def dense_ranks(values: Tensor) -> Tensor:
     """Rank the values of each row from 0 without gaps: ``(B, T)`` -> int64 ``(B, T)``; equal values get equal ranks."""
-    order = _argsort(values)
+    on_cpu = values.device.type == "cpu"
+    order = torch.from_numpy(np.argsort(to_numpy(values), axis=-1)) if on_cpu else values.argsort(dim=-1)
     return torch.empty_like(order).scatter(-1, order, dense_ranks_of_sorted(values.gather(-1, order)))
 
 
@@ -25,13 +26,6 @@ def dense_ranks_of_sorted(ordered: Tensor) -> Tensor:
     steps = torch.zeros_like(ordered, dtype=torch.int64)
     steps[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     return steps.cumsum(dim=-1)
-
-
-def _argsort(values: Tensor) -> Tensor:
-    """Return the indices that sort each row."""
-    if values.device.type == "cpu":
-        return torch.from_numpy(np.argsort(to_numpy(values), axis=-1))
-    return values.argsort(dim=-1)
 
 
 def inversions(ranks: Tensor) -> Tensor:
@@ -61,7 +55,8 @@ def _bitwise(ranks: Tensor) -> Tensor:
     size = ranks.shape[-1]
     digits = (size - 1).bit_length()
     position = torch.arange(size, device=ranks.device)
-    smaller = _how_many_are_smaller(ranks, 1 << digits)
+    counts = ranks.new_zeros(len(ranks), 1 << digits).scatter_add(-1, ranks, torch.ones_like(ranks))
+    smaller = counts.cumsum(dim=-1) - counts
     count = torch.zeros_like(ranks[:, 0])
     for digit in reversed(range(digits)):
         prefix = ranks >> digit
@@ -72,8 +67,3 @@ def _bitwise(ranks: Tensor) -> Tensor:
         place = torch.where(ones == 1, smaller.gather(-1, prefix << digit) + ones_before, position - ones_before)
         ranks = torch.empty_like(ranks).scatter(-1, place, ranks)
     return count
-
-
-def _how_many_are_smaller(ranks: Tensor, bound: int) -> Tensor:
-    counts = ranks.new_zeros(len(ranks), bound).scatter_add(-1, ranks, torch.ones_like(ranks))
-    return counts.cumsum(dim=-1) - counts

@@ -159,8 +159,7 @@ def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
     r"""Compute the share of tokens that two top-k lists have in common, :math:`|A \cap B| / k`.
 
     Tokens that tie at the k-th place share the places that are left: each is in with the probability that a random order of
-    them gives it, and the overlap is the one to be expected. A ranking at random has k/T with any other, and so has one in
-    which all T tokens tie.
+    them gives it, and the overlap is the one to be expected.
 
     Args:
         x, y: float ``(B, T)``, finite at real tokens.

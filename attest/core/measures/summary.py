@@ -26,7 +26,8 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
         if name in IDENTITY or not pd.api.types.is_numeric_dtype(rows[name]):
             continue
         column = rows[name].astype(float)
-        interval = share_interval if _is_share(rows[name]) else _mean_interval
+        named = SHARES.fullmatch(str(name)) is not None and column.dropna().between(0, 1).all()
+        interval = share_interval if pd.api.types.is_bool_dtype(rows[name]) or named else _mean_interval
         values = column.dropna().to_numpy()
         summary |= {f"{name}/{key}": value for key, value in _describe(values, interval).items()}
         summary[f"{name}/nan"] = float(column.isna().sum())
@@ -43,12 +44,6 @@ SHARES = re.compile(
     r"|(win|violation|won|flipped|correct|support|fraction|concordant|depth|auprc)(_.+)?|same|share"
 )
 """Columns in [0, 1] that say of each instance whether something holds, or in what share of draws, tokens or pairs."""
-
-
-def _is_share(column: pd.Series) -> bool:
-    """Return whether the numbers of a column are shares, by its type or its name."""
-    named = SHARES.fullmatch(str(column.name)) is not None and column.dropna().between(0, 1).all()
-    return pd.api.types.is_bool_dtype(column) or named
 
 
 Interval = Callable[[np.ndarray], tuple[float, float]]
@@ -73,7 +68,7 @@ def share_interval(values: np.ndarray) -> tuple[float, float]:
     """Compute the 95 % interval, within [0, 1], of the mean of shares ``(N,)``.
 
     It is Clopper & Pearson's interval (1934) for the number of zeros and ones that tell as much as the values do (Korn &
-    Graubard 1998). Student's t contains the mean of 16 win rates near 0.95 in 89 of 100 intervals, this interval in 95.
+    Graubard 1998).
     """
     n, mean, variance = float(len(values)), float(values.mean()), float(values.var())
     if 0 < mean < 1:

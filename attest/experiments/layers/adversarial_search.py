@@ -110,10 +110,7 @@ def _tampered(clean: LayerObservation, layers: Sequence[str], weights: Sequence[
 def _gradients(
     clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor], restarts: int, epsilon: float
 ) -> Iterator[Tensor]:
-    """Yield for each layer the derivative of the search's objective by the layer's logits.
-
-    Only the penalty goes through the network; what the JSDs add to the gradient is written out.
-    """
+    """Yield for each layer the derivative of the search's objective by the layer's logits."""
     weights = _weights(clean, logits)
     slopes = _penalty_slopes(clean, layers, weights, epsilon)
     for layer, logit, weight, slope in zip(layers, logits, weights, slopes, strict=True):

@@ -7,7 +7,6 @@ Legend: B batch, N heads, T tokens, Q rows of attention that are asked, D dimens
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,8 +41,8 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
         measured = {}
         for layer, outputs in values.items():
             left_out = sinks[layer] if ending else None
-            asked = _deciding(observation, layer, left_out) if looking_back else _all_rows(observation, layer)
-            measured[layer] = by_rows(measured_of_rows, COPIES * 8 * asked.weights[0].numel(), outputs, *asked)
+            weights, *allowed = (_deciding if looking_back else _all_rows)(observation, layer, left_out)
+            measured[layer] = by_rows(measured_of_rows, COPIES * 8 * weights[0].numel(), outputs, weights, *allowed)
         for suffix, layers in observation.scopes.items():
             together = torch.stack([measured[layer] for layer in layers]).nanmean(dim=0)
             found = zip(MEASURED, together.unbind(dim=-1), strict=True)
@@ -65,24 +64,17 @@ def _where_sinks_are(observation: LayerObservation, sinks: Mapping[str, Tensor])
     return columns
 
 
-class _Rows(NamedTuple):
-    """The rows of attention that E13 measures."""
-
-    weights: Tensor
-    """``(B, N, Q, T)``."""
-    allowed: Tensor
-    """bool ``(B, N, T)``: what they may attend to."""
-    real: Tensor
-    """bool ``(B, Q)``: the rows of real tokens."""
+Rows = tuple[Tensor, Tensor, Tensor]
+"""Attention rows ``(B, N, Q, T)``, what they may attend to, bool ``(B, N, T)``, and which are of real tokens, ``(B, Q)``."""
 
 
-def _all_rows(observation: LayerObservation, layer: str) -> _Rows:
+def _all_rows(observation: LayerObservation, layer: str, sinks: Tensor | None) -> Rows:
     weights = observation.attention[layer]
     allowed = observation.places(weights).squeeze(2).expand(*weights.shape[:2], -1)
-    return _Rows(weights, allowed, observation.rows_that_count(weights)[:, 0])
+    return weights, allowed, observation.rows_that_count(weights)[:, 0]
 
 
-def _deciding(observation: LayerObservation, layer: str, sinks: Tensor | None) -> _Rows:
+def _deciding(observation: LayerObservation, layer: str, sinks: Tensor | None) -> Rows:
     last = observation.mask.sum(dim=-1) - 1
     everyone = torch.arange(len(last), device=last.device)
     weights_BNT = observation.attention[layer][everyone, :, last]
@@ -92,7 +84,7 @@ def _deciding(observation: LayerObservation, layer: str, sinks: Tensor | None) -
         allowed_BNT = allowed_BNT & ~sinks
         weights_BNT = _renormalised(weights_BNT, allowed_BNT)
     one = torch.ones(len(last), 1, dtype=torch.bool, device=last.device)
-    return _Rows(weights_BNT.unsqueeze(2), allowed_BNT, one)
+    return weights_BNT.unsqueeze(2), allowed_BNT, one
 
 
 def _renormalised(weights_BNT: Tensor, allowed_BNT: Tensor) -> Tensor:

@@ -99,8 +99,6 @@ INSIDE = Inside("E2", layer_permutation)
 def deciding_row_permutation(observation: LayerObservation, permutations: int, seed: int) -> dict[str, Tensor]:
     """Permute only the deciding token's attention in a decoder, and measure how far the prediction moves.
 
-    Earlier tokens do not see it, so that they are read once (``from_the_last``) where the model allows it.
-
     Args:
         permutations: D, draws per instance; a layer has the same ones alone and among all.
         seed: with an instance's id it fixes that instance's permutations.

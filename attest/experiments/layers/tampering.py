@@ -8,7 +8,7 @@ H = N D.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -236,18 +236,6 @@ def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
     return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
 
 
-class LooksBack(Protocol):
-    """A decoder, in which no token attends to later tokens and the last token decides."""
-
-    looks_back: bool
-
-    def deciding(self, mask: Tensor) -> Tensor:
-        """Return 1 at the deciding token and 0 elsewhere, ``(B, T)``."""
-
-    def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Return a function from R rows to logits ``(R, C)`` that reuses one pass over earlier tokens; None if impossible."""
-
-
 class DecidingRow:
     """The attention of a decoder's deciding token in every layer and head, which can be changed alone.
 
@@ -255,13 +243,13 @@ class DecidingRow:
     """
 
     def __init__(self, observation: LayerObservation) -> None:
-        network = cast(LooksBack, observation.network)
+        network: Any = observation.network
         self.observation = observation
         self.places = network.deciding(observation.mask).argmax(dim=-1)
         everyone = torch.arange(len(self.places), device=self.places.device)
         self.attention = {layer: weights[everyone, :, self.places] for layer, weights in observation.attention.items()}
         """How the deciding token attends, ``(B, N, T)`` of each layer."""
-        self.again = network.from_the_last(observation.tokens, observation.mask)
+        self.again: Callable[[Tensor], Tensor] | None = network.from_the_last(observation.tokens, observation.mask)
 
     def logits(self, variants: Tensor, changes: Callable[[Tensor, Tensor], Sequence[Intervention]]) -> Tensor:
         """Return the logits ``(B, V, C)`` of every text under V changes of the deciding token's attention.

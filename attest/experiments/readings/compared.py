@@ -128,7 +128,8 @@ def scores_of(
         signed: names of those that also rank tokens by how much they speak for the predicted class.
         seed, sets, truth: as in ``side_by_side``.
     """
-    rankings = _rankings(readings, signed)
+    rankings = {name: values.abs() for name, values in readings.items()}
+    rankings |= {f"{name}_signed": readings[name] for name in signed if name in readings}
     if truth is not None:
         rankings[ORACLE] = truth.to(observation.attention)
     columns = _erased(observation, rankings, seed, sets) | _agreement("tau", readings, observation.ranked, observation.within)
@@ -139,11 +140,6 @@ def scores_of(
     if observation.marks is not None:
         columns |= against_marks(observation, {name: ranking for name, ranking in rankings.items() if name != ORACLE}, seed)
     return columns if truth is None else columns | _against(observation, rankings, truth, seed)
-
-
-def _rankings(readings: dict[str, Tensor], signed: Sequence[str]) -> dict[str, Tensor]:
-    rankings = {name: values.abs() for name, values in readings.items()}
-    return rankings | {f"{name}_signed": readings[name] for name in signed if name in readings}
 
 
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
@@ -194,7 +190,7 @@ def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tenso
     hangs = hangs_on(observation, truth, seed)
     ranks = ranked_by(observation, _stacked(rankings), seed)
     columns: Columns = {"hangs_on_truth": hangs.double()}
-    for name, scores_BR in scores_against(ranks, truth, observation.ranked)._asdict().items():
+    for name, scores_BR in scores_against(ranks, truth, observation.ranked).items():
         columns |= _named(name, rankings, scores_BR.masked_fill(~hangs.unsqueeze(-1), torch.nan))
     return columns
 

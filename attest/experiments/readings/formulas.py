@@ -61,7 +61,7 @@ def value_zeroing_pooled(observation: Observation) -> Tensor:
 
 STEPS, MOST = (20, 40, 80, 160), 0.01
 """Points of the path: more for texts whose sum is further than a tenth of the second from what it should be, as long as they
-help; and how far it may be. On SST the attributions of 20 and 200 points differ by at most 0.0005 of the largest."""
+help; and how far it may be."""
 
 
 def gradient_times_input(observation: Observation) -> Tensor:

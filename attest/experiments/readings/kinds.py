@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, cast
 
 import torch
@@ -76,21 +77,13 @@ def _shows_values(observation: Observation) -> bool:
     return shown and len(values.readers_of(observation)) == len(attending(cast(nn.Module, observation.network)))
 
 
-def _adds_up(observation: Observation) -> bool:
-    return _shows_values(observation) and values.adds_up(observation)
-
-
-def _has_norms(observation: Observation) -> bool:
-    return _pools(observation) or _shows_values(observation)
-
-
 def _has_layer_norms(observation: Observation) -> bool:
     parts = cast(nn.Module, observation.network).modules()
     return _rolls_out(observation) and any(isinstance(part, nn.LayerNorm) or formulas.is_rms_norm(part) for part in parts)
 
 
 def _has_captum(observation: Observation) -> bool:
-    return surrogates.are_there() and observation.tokens.ndim == 2
+    return all(find_spec(name) for name in ("captum", "sklearn")) and observation.tokens.ndim == 2
 
 
 def _value_zeroing(observation: Observation) -> Tensor:
@@ -121,7 +114,9 @@ READINGS: dict[str, Reading] = {
     reading.name: reading
     for reading in (
         Reading("attention", "Attention α", lambda seen: seen.attention, needs=POOLS, suits=_pools),
-        Reading("norm", "Norm-weighted ‖αh‖", _norm, needs=POOLS_OR_READ, suits=_has_norms),
+        Reading(
+            "norm", "Norm-weighted ‖αh‖", _norm, needs=POOLS_OR_READ, suits=lambda seen: _pools(seen) or _shows_values(seen)
+        ),
         Reading(
             "margin", "|αm|", formulas.margin, signed=True, needs=LINEAR, suits=lambda seen: seen.class_logits is not None
         ),
@@ -132,7 +127,7 @@ READINGS: dict[str, Reading] = {
         Reading("integrated-gradients", "Integrated gradients", formulas.integrated_gradients, signed=True),
         Reading("leave-one-out", "Leave-one-out", leave_one_out_inputs),
         Reading("value-zeroing", "Value zeroing", _value_zeroing, needs=BLOCKS, suits=_zeroes_values),
-        Reading("alti", "ALTI", values.alti, needs=ADDED, suits=_adds_up),
+        Reading("alti", "ALTI", values.alti, needs=ADDED, suits=lambda seen: _shows_values(seen) and values.adds_up(seen)),
         Reading("contribution", "Contribution weights", values.contributions, needs=READ_BY_ONE, suits=_shows_values),
         Reading("rollout", "Attention rollout", formulas.rollout, needs=LAYERS, suits=_rolls_out),
         Reading("cross-attention", "Cross-attention", formulas.rollout, needs=CROSSES, suits=_crosses),

@@ -7,7 +7,6 @@ Legend: B batch, V variants of a text, T tokens.
 
 import warnings
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -17,15 +16,8 @@ from attest.core.randomness import stream
 from attest.experiments.erasure.operators import mask_tokens
 from attest.models.observation import Observation
 
-PACKAGES = ("captum", "sklearn")
-"""What they need; scikit-learn fits the linear models."""
 SAMPLES = 256
 """Variants of a text: with 25 tokens that is ten a token."""
-
-
-def are_there() -> bool:
-    """Return whether captum and scikit-learn are installed, without importing them."""
-    return all(find_spec(name) is not None for name in PACKAGES)
 
 
 def kernel_shap(observation: Observation) -> Tensor:

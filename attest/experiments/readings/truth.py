@@ -3,8 +3,6 @@
 Legend: B batch, R readings, T tokens.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
@@ -14,23 +12,15 @@ from attest.experiments.erasure.outcomes import kept_sets, random_ranks, ranked_
 from attest.models.observation import Observation
 
 
-class TruthScores(NamedTuple):
-    """The agreement of R rankings with the deciding tokens, float64 ``(B, R)``; NaN if no tokens or all tokens decide."""
-
-    precision: Tensor
-    """Share of true tokens among the first |truth|, in [0, 1]."""
-    depth: Tensor
-    """Share of the text down to its last true token in the ranking, in (0, 1]: what must be read to have seen all of it."""
-    auprc: Tensor
-    """Average precision: mean over true tokens of the precision at their place, in (0, 1]."""
-
-
-def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> TruthScores:
+def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> dict[str, Tensor]:
     """Measure how well rankings find the tokens that are known to decide.
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
         truth, mask: bool ``(B, T)``, True at the tokens that decide and at those that are ranked.
+    Returns:
+        float64 ``(B, R)`` in [0, 1], NaN if no tokens or all tokens decide: ``precision``, the share of true tokens among the
+        first |truth|; ``depth``, the share of the text down to its last true token; ``auprc``, the average precision.
     """
     true = (truth & mask).unsqueeze(1).expand(ranks.shape)
     count = true.sum(dim=-1)
@@ -42,7 +32,8 @@ def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> TruthScores:
     average = (so_far / place * in_order).double().sum(dim=-1) / count
     depth = ((ranks + 1) * true).amax(dim=-1) / length
     undefined = (count == 0) | (count == length)
-    return TruthScores(*(each.double().masked_fill(undefined, torch.nan) for each in (precision, depth, average)))
+    scores = {"precision": precision, "depth": depth, "auprc": average}
+    return {name: each.double().masked_fill(undefined, torch.nan) for name, each in scores.items()}
 
 
 def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:

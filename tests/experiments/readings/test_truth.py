@@ -14,9 +14,9 @@ def test_a_case_by_hand():
     truth = torch.tensor([[True, False, True, False, False]])
     ranks = torch.tensor([[[0, 1, 2, 3, 4], [3, 2, 1, 0, 4]]])
     scores = scores_against(ranks, truth, mask)
-    np.testing.assert_allclose(scores.precision, [[0.5, 0.5]])
-    np.testing.assert_allclose(scores.depth, [[3 / 4, 1.0]])
-    np.testing.assert_allclose(scores.auprc, [[(1 + 2 / 3) / 2, (1 / 2 + 2 / 4) / 2]])
+    np.testing.assert_allclose(scores["precision"], [[0.5, 0.5]])
+    np.testing.assert_allclose(scores["depth"], [[3 / 4, 1.0]])
+    np.testing.assert_allclose(scores["auprc"], [[(1 + 2 / 3) / 2, (1 / 2 + 2 / 4) / 2]])
 
 
 def test_average_precision_is_that_of_scikit_learn():
@@ -25,13 +25,13 @@ def test_average_precision_is_that_of_scikit_learn():
     truth[:, 0] = True
     scores = scores_against(ranks_of(weights, torch.arange(40), mask, 0), truth, mask)
     expected = [average_precision_score(t, w) for t, w in zip(truth, weights[:, 0], strict=True)]
-    np.testing.assert_allclose(scores.auprc[:, 0], expected, atol=1e-9)
+    np.testing.assert_allclose(scores["auprc"][:, 0], expected, atol=1e-9)
 
 
 def test_without_any_truth_there_is_no_score():
     mask = torch.ones(1, 3, dtype=torch.bool)
     for truth in (~mask, mask):
-        assert all(each.isnan().all() for each in scores_against(torch.tensor([[[0, 1, 2]]]), truth, mask))
+        assert all(each.isnan().all() for each in scores_against(torch.tensor([[[0, 1, 2]]]), truth, mask).values())
 
 
 class Summed(Given):
