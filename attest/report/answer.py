@@ -8,8 +8,8 @@ import pandas as pd
 from attest.core.measures.numbers import number, percent
 from attest.experiments.verdict import FEWEST, IN_PART, NO, NOT_LEARNED, YES, Verdict, judged
 
-ABOUT = ("tokens", "states")
 POINTS = {"tokens": "the words that decide", "states": "the hidden states that decide"}
+NEARLY_ALL = 0.98
 
 
 def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | None) -> dict[str, Verdict]:
@@ -19,37 +19,29 @@ def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | N
         tables: one row a text, by experiment.
         learned: whether the model does better than a constant answer; None if nobody knows.
     """
-    found = {about: judged(tables, about, inside, learned) for about in (ABOUT[:1] if learned is False else ABOUT)}
+    found = {about: judged(tables, about, inside, learned) for about in (["tokens"] if learned is False else POINTS)}
     return {about: each for about, each in found.items() if each is not None}
 
 
 def sentence(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
     """Return the answer as a sentence that a reader without knowledge of attention understands."""
-    if about == "states":
-        return f"For the hidden states that attention weighs: {_said(about, found, inside, labelled)}"
-    return _said(about, found, inside, labelled)
-
-
-def _said(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
     attention = "attention, followed through all layers," if inside else "attention"
-    where = POINTS[about]
+    where, share = POINTS[about], found.share or 0.0
     if found.answer == NOT_LEARNED:
-        return NOT_BETTER
-    share = found.share or 0.0
-    if found.answer == YES:
-        return f"Yes. In {_about(share)} its {attention} points at {where}."
-    if found.answer == IN_PART:
-        return f"In part. In {_about(share)} its {attention} points at {where}; in the others it misses them."
-    if found.answer == NO:
-        return f"No. In {_about(1 - share)} its {attention} misses {where}."
-    return f"Cannot tell whether its {attention} points at {where}. {_why(found, labelled)}"
+        said = NOT_BETTER
+    elif found.answer == YES:
+        said = f"Yes. In {_about(share)} its {attention} points at {where}."
+    elif found.answer == IN_PART:
+        said = f"In part. In {_about(share)} its {attention} points at {where}; in the others it misses them."
+    elif found.answer == NO:
+        said = f"No. In {_about(1 - share)} its {attention} misses {where}."
+    else:
+        said = f"Cannot tell whether its {attention} points at {where}. {_why(found, labelled)}"
+    return f"For the hidden states that attention weighs: {said}" if about == "states" else said
 
 
 def _about(share: float) -> str:
     return "nearly all texts" if share > NEARLY_ALL else f"about {percent(share)} of texts"
-
-
-NEARLY_ALL = 0.98
 
 
 def _why(found: Verdict, labelled: bool) -> str:

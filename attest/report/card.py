@@ -5,7 +5,6 @@ Start at ``section``; ``put_into`` puts it into a card, whose other lines stay a
 
 import shlex
 from itertools import islice
-from typing import Any
 
 from attest.core.errors import AttestError
 from attest.core.measures.numbers import interval
@@ -32,8 +31,11 @@ def section(folder: RunFolder) -> str:
     found = Findings(folder)
     verdicts = [found.summary[VERDICT][about] for about in SUBJECTS if about in found.summary[VERDICT]]
     said = [f"**{each['sentence']}** {error(each.get('wrong'))}".rstrip() for each in verdicts]
-    rows = [(label_of(key), _number(found.summary, key, value)) for key, value in _numbers(found).items()]
-    table = [markdown_table([("", "mean over texts [95 % interval]"), *rows])] if rows else []
+    rows = [("", "mean over texts [95 % interval]")]
+    for key, mean in _numbers(found).items():
+        low, high = (found.summary.get(f"{key}/{end}") for end in PARTS[1:])
+        rows.append((label_of(key), interval(mean, low, high)))
+    table = [markdown_table(rows)] if len(rows) > 1 else []
     parts = ["## May its attention be read as an explanation?", *said, *table, _run(found), _again(found)]
     return "\n\n".join([BEGIN, *parts, END]) + "\n"
 
@@ -62,11 +64,6 @@ def _numbers(found: Findings) -> dict[str, float]:
         carrying |= dict(islice(((key, mean) for key, mean in means.items() if mean is not None), 1))
     score = summary.get(ACCURACY)
     return ({} if score is None else {ACCURACY: score}) | carrying
-
-
-def _number(summary: dict[str, Any], key: str, value: float) -> str:
-    low, high = (summary.get(f"{key}/{part}") for part in PARTS[1:])
-    return interval(value, low, high)
 
 
 def _run(found: Findings) -> str:

@@ -103,8 +103,12 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
             if several and not (key in others and all(each.over_seeds(others[key]) for each in several))
         ]
     names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
-    chosen = {pattern: [name for name in sorted(names) if _matches(name, pattern)] for pattern in patterns}
-    for pattern, found in chosen.items():
+    chosen: dict[str, None] = {}
+    for pattern in patterns:
+        parts = pattern.split("/")
+        as_long = [name for name in sorted(names) if name.count("/") == pattern.count("/")]
+        found = [name for name in as_long if all(map(fnmatchcase, name.split("/"), parts))]
+        chosen |= dict.fromkeys(found)
         if not found:
             whole = {name for name in names if name.rpartition("/")[0] not in names}
             near = nearest(pattern.replace("*", ""), whole)
@@ -112,7 +116,7 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
                 f"no number is called {pattern}; expected names as in summary.json, with * for any part, such as E1/tau_*. "
                 f"The nearest are {', '.join(near)}."
             )
-    return list(dict.fromkeys(name for found in chosen.values() for name in found))
+    return list(chosen)
 
 
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
@@ -123,11 +127,6 @@ def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
         if sum(other.partition("/")[0] == experiment for other in kept) < of_each:
             kept.append(key)
     return kept
-
-
-def _matches(name: str, pattern: str) -> bool:
-    parts, wanted = name.split("/"), pattern.split("/")
-    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
 PARTS = ("mean", "ci_low", "ci_high")

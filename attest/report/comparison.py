@@ -182,9 +182,8 @@ def conclusions(
 
 def _on_settings(settings: Sequence[Setting]) -> Conclusion:
     by_choice, by_setting = choices_apart(settings), settings_apart(settings)
-    named = [*by_choice]
-    if by_setting:
-        named.append(f"{len(by_setting)} single setting{'s' if len(by_setting) > 1 else ''}")
+    count = f"{len(by_setting)} single setting{'s' if len(by_setting) > 1 else ''}"
+    named = [*by_choice, *([count] if by_setting else [])]
     listed = " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
     said = f"differ in {listed}" if named else "differ in no setting that makes them what they are"
     shown = []

@@ -28,7 +28,6 @@ SCORE_NAMES = {
     "spearman": "Spearman's ρ",
     "rmse": "RMSE",
 }
-"""The names of scores, by metric."""
 UNDEFINED = {
     "f1": "no text is positive, and none is called so",
     "chunk_f1": "no chunk is there or predicted, or the tags are not B-, I- and O",
@@ -46,7 +45,6 @@ class Baseline:
 
     majority: Majority
     answer: str
-    """Name of the constant answer."""
     only: str | None
     """Name of the class that the model always predicts; None if it predicts several."""
     instances: int
@@ -173,9 +171,6 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
     )
 
 
-Summary = dict[str, Any]
-
-
 @dataclass(frozen=True)
 class ControlNumber:
     """A number that another number is compared with."""
@@ -194,7 +189,9 @@ NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
 class Controls:
     """The controls of one run, read from its folder and from the folders of related runs."""
 
-    def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary, held: Baseline | None = None) -> None:
+    def __init__(
+        self, folder: RunFolder, settings: dict[str, Any], summary: dict[str, Any], held: Baseline | None = None
+    ) -> None:
         self.folder, self.settings, self.summary, self.held = folder, settings, summary, held
         self.of_trial = TRIAL in settings
         """Whether the model was trained elsewhere, so that no control of it can be trained here."""
@@ -202,7 +199,9 @@ class Controls:
         base, theirs = self._base = _base(folder, settings)
         self.uniform_run = None if self.is_uniform else _uniform_twin(base, theirs)
         self.uniform = None if self.uniform_run is None else read_json(self.uniform_run.summary)
-        self.seeds = _summaries_of_seeds(folder)
+        seeds = sorted(folder.setting.glob("seed*/summary.json"))
+        require_together([RunFolder(path.parent) for path in seeds if path.parent.name != folder.path.name])
+        self.seeds = [read_json(path) for path in seeds]
         compared = base.path / "controls" / folder.summary.name
         found = read_json(compared) if compared.is_file() else {}
         self.between_seeds = {key: value for key, value in found.items() if key.startswith("E5/")}
@@ -210,8 +209,26 @@ class Controls:
 
     def of(self, key: str) -> list[ControlNumber]:
         """Return the known controls of one number: constant answer, chance in the same run, uniform attention, other seeds."""
-        beside = (self._constant(key), self._within_run(key), self._of_uniform(key), self._of_seeds(key))
-        return [control for control in beside if control is not None]
+        known = []
+        if key == "test/accuracy" and self.held is not None:
+            share = self.held.majority.share
+            known.append(ControlNumber(f"always “{self.held.answer}”", number(share), share))
+        measure = measures().get(key)
+        if measure is not None and measure.beside is not None:
+            name, column = measure.beside
+            other = f"{key.split('/')[0]}/{column}/mean"
+            if other in self.summary:
+                known.append(ControlNumber(name, number(self.summary[other]), self.summary[other]))
+        if self.uniform is not None:
+            value = value_of(self.uniform, key)
+            known.append(ControlNumber(NAMES["uniform"], number(value), value))
+        values = [value for summary in self.seeds if (value := value_of(summary, key)) is not None]
+        if len(values) >= 2:
+            over = OverSeeds.of(values)
+            known.append(ControlNumber(f"{over.seeds} seeds", spread(over.mean, over.std), over.mean))
+        elif len(self.seeds) >= 2:
+            known.append(ControlNumber(NAMES["seeds"], number(None)))
+        return known
 
     @cached_property
     def not_run(self) -> list[str]:
@@ -223,52 +240,19 @@ class Controls:
 
     @cached_property
     def commands(self) -> dict[str, str]:
-        """Return the commands that run the missing controls, by kind; for a dependent run, the commands for its base."""
-        if not self.not_run:
+        """Return the commands that run the missing controls of the run or of its base, by kind; empty if they are unknown."""
+        folder, settings = self._base
+        typed = typed_of(folder)
+        if typed is None or not are_plain(typed):  # a command holds no text that a stranger may have written
             return {}
-        return {kind: command for kind, command in _commands(*self._base).items() if kind in self.not_run}
-
-    def _constant(self, key: str) -> ControlNumber | None:
-        if key != "test/accuracy" or self.held is None:
-            return None
-        return ControlNumber(f"always “{self.held.answer}”", number(self.held.majority.share), self.held.majority.share)
-
-    def _within_run(self, key: str) -> ControlNumber | None:
-        measure = measures().get(key)
-        if measure is None or measure.beside is None:
-            return None
-        name, column = measure.beside
-        other = f"{key.split('/')[0]}/{column}/mean"
-        value = self.summary.get(other)
-        return ControlNumber(name, number(value), value) if other in self.summary else None
-
-    def _of_uniform(self, key: str) -> ControlNumber | None:
-        if self.uniform is None:
-            return None
-        value = value_of(self.uniform, key)
-        return ControlNumber(NAMES["uniform"], number(value), value)
-
-    def _of_seeds(self, key: str) -> ControlNumber | None:
-        if len(self.seeds) < 2:
-            return None
-        values = [value for summary in self.seeds if (value := value_of(summary, key)) is not None]
-        if len(values) < 2:
-            return ControlNumber(NAMES["seeds"], number(None))
-        over = OverSeeds.of(values)
-        return ControlNumber(f"{over.seeds} seeds", spread(over.mean, over.std), over.mean)
-
-
-def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:
-    """Return the commands that run the controls, by kind of control; empty if the command that trained the run is unknown."""
-    seed, projection, model = settings["seed_everything"], settings["run"]["projection"], settings["run"]["model"]
-    typed = typed_of(folder)
-    if typed is None or not are_plain(typed):  # a command holds no text that a stranger may have written
-        return {}
-    words = [word for word in typed if not word.startswith("FORCE=")]
-    if projection == "uniform" or model == "average":
-        others = [word for word in words if not word.startswith("SEED=")]
-        return {"seeds": f"attest fit {shlex.join([*others, f'SEED={seed + 1}'])}"}
-    return dict.fromkeys(("uniform", "seeds"), f"attest controls {shlex.join(words)}")
+        words = [word for word in typed if not word.startswith("FORCE=")]
+        if settings["run"]["projection"] == "uniform" or settings["run"]["model"] == "average":
+            others = [word for word in words if not word.startswith("SEED=")]
+            other_seed = f"SEED={settings['seed_everything'] + 1}"
+            known = {"seeds": f"attest fit {shlex.join([*others, other_seed])}"}
+        else:
+            known = dict.fromkeys(("uniform", "seeds"), f"attest controls {shlex.join(words)}")
+        return {kind: command for kind, command in known.items() if kind in self.not_run}
 
 
 def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
@@ -277,12 +261,6 @@ def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[
         return folder, settings
     base = RunFolder(folder.corpus)
     return base, base.settings()
-
-
-def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
-    paths = sorted(folder.setting.glob("seed*/summary.json"))
-    require_together([RunFolder(path.parent) for path in paths if path.parent.name != folder.path.name])
-    return [read_json(path) for path in paths]
 
 
 def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | None:

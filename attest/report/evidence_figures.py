@@ -29,7 +29,6 @@ from attest.report.related import HEADINGS
 
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 PANEL_WIDTH, PANEL_HEIGHT = 3.2, 2.8
-"""The size of the panel of a class, in inches."""
 TITLE = 20
 """The number of characters in a line above a panel."""
 RASTERISED = 400
@@ -53,20 +52,19 @@ def learning_curves(epochs: Sequence[dict[str, float]]) -> Figure:
         epochs: entries with ``epoch`` and any of ``train/loss``, ``validation/loss``, ``validation/<score>``.
     """
     figure = Figure(figsize=(8, 2.8), layout="constrained")
-    losses, scores = figure.subplots(1, 2)
+    drawn = {
+        "loss": ("train/loss", "validation/loss"),
+        "score": ("validation/accuracy", "validation/f1", "validation/chunk_f1", "validation/roc_auc"),
+    }
     at = [epoch["epoch"] + 1 for epoch in epochs]
-    for axes, names in (
-        (losses, ("train/loss", "validation/loss")),
-        (scores, ("validation/accuracy", "validation/f1", "validation/chunk_f1", "validation/roc_auc")),
-    ):
+    for axes, (label, names) in zip(figure.subplots(1, 2), drawn.items(), strict=True):
         known = [name for name in names if any(name in epoch for epoch in epochs)]
         for colour, name in zip(CLASS_COLOURS, known, strict=False):
             axes.plot(at, [epoch.get(name, np.nan) for epoch in epochs], marker="o", markersize=3, color=colour, label=name)
         axes.set_xlabel("epoch")
+        axes.set_ylabel(label)
         if known:
             axes.legend(frameon=False, fontsize=8)
-    losses.set_ylabel("loss")
-    scores.set_ylabel("score")
     return figure
 
 
@@ -140,10 +138,9 @@ def _draw_bars(axes: Axes, values: pd.DataFrame, names: Sequence[str], named: bo
     axes.invert_yaxis()
 
 
-def _draw_means(axes: Axes, at: Any, columns: Sequence[pd.Series], colour: str, label: str) -> None:
-    margins = np.transpose([whiskers(column) for column in columns])
-    means = [column.mean() for column in columns]
-    axes.errorbar(at, means, yerr=margins, marker="o", ms=4, lw=1, capsize=2, color=colour, label=label)
+def _draw_means(axes: Axes, at: Any, values: pd.DataFrame, colour: str, label: str) -> None:
+    margins = np.transpose([whiskers(values[name]) for name in values])
+    axes.errorbar(at, values.mean(), yerr=margins, marker="o", ms=4, lw=1, capsize=2, color=colour, label=label)
 
 
 def _scatter(axes: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
@@ -152,9 +149,8 @@ def _scatter(axes: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
 
 def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw Jain & Wallace's Figure 3: violins of ``tvd_median`` under permutation, for bins of ``max_attention``."""
-    return _violins_by_attention(
-        rows, class_names, "tvd_median", ("median TVD over permutations", "largest attention weight"), 1
-    )
+    labels = ("median TVD over permutations", "largest attention weight")
+    return _violins_by_attention(rows, class_names, "tvd_median", labels, 1)
 
 
 def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
@@ -184,8 +180,7 @@ def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw Meister et al.'s Figures 1 and 4: the mean τ-b of attention with the importance of inputs and hidden states.
 
-    The columns are ``tau_<importance>`` and ``ceiling_<importance>``, the largest τ-b that ties allow, whose mean is an open
-    mark. Whiskers: standard deviation over instances.
+    The columns are ``tau_<importance>`` and ``ceiling_<importance>``, the largest τ-b that ties allow (an open mark).
     """
     figure, panels = _panels(class_names, "Kendall's τ-b with attention")
     kinds = [name for name in IMPORTANCES if f"tau_{name}" in rows]
@@ -227,10 +222,7 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the JSD of the exact adversary against the JSD found by search, one panel for each predicted class.
-
-    No point can lie below the diagonal, because the search cannot find more than the exact adversary.
-    """
+    """Draw the JSD of the exact adversary against the smaller JSD found by search, one panel for each predicted class."""
     figure, panels = _panels(class_names, "found by the search", "exact ε-max JSD")
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
@@ -330,11 +322,10 @@ def _with_room(points: np.ndarray) -> np.ndarray:
     """Return which of N points ``(N, 2)`` get a label, bool ``(N,)``: those that are not close to another labelled point."""
     extent = np.ptp(points, axis=0)
     scaled = points / np.where(extent > 0, extent, 1)
-    chosen: list[int] = []
+    chosen = np.zeros(len(points), dtype=bool)
     for place, point in enumerate(scaled):
-        if all(np.abs(point - scaled[other]).max() > BESIDE for other in chosen):
-            chosen.append(place)
-    return np.isin(np.arange(len(points)), chosen)
+        chosen[place] = (np.abs(point - scaled[chosen]).max(axis=1) > BESIDE).all()
+    return chosen
 
 
 def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
@@ -358,16 +349,14 @@ def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], 
 
 
 CUT = {"drop": "most attended", "drop_random": "random", "drop_sink": "first token"}
-HEAD = re.compile(r"sink_layer(\d+)_head(\d+)")
 
 
 def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw each head's mean attention on the first token, in [0, 1], with a row for each layer and a column for each head."""
-    places = {name: tuple(map(int, found.groups())) for name in rows.columns if (found := HEAD.fullmatch(name))}
-    layers, heads = (max(place[axis] for place in places.values()) for axis in (0, 1))
-    shares = np.full((layers, heads), np.nan)
-    for name, (layer, head) in places.items():
-        shares[layer - 1, head - 1] = rows[name].mean()
+    means = rows.filter(regex=r"^sink_layer\d+_head\d+$").mean()
+    means.index = pd.MultiIndex.from_frame(means.index.str.extract(r"layer(\d+)_head(\d+)").astype(int))
+    shares = means.unstack().to_numpy()
+    layers, heads = shares.shape
     figure, axes = _one_panel(1.8 + 0.35 * heads, 1.4 + 0.22 * layers, "head", "layer")
     image = axes.imshow(shares, vmin=0, vmax=1, cmap="Blues", interpolation="nearest", aspect="auto")
     step = -(-layers // 15)
@@ -386,10 +375,9 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     windows = [*suffixes[1:], suffixes[0]]
     figure, axes = _one_panel(8, 3, ylabel="fall of the logit difference")
     for place, (colour, (name, label)) in enumerate(zip(CLASS_COLOURS, CUT.items(), strict=False)):
-        columns = [rows[f"{name}{suffix}"] for suffix in windows]
-        means, margins = [column.mean() for column in columns], [1.96 * column.sem() for column in columns]
+        values = rows[[f"{name}{suffix}" for suffix in windows]]
         at = np.arange(len(windows)) + 0.12 * (place - 1)
-        axes.errorbar(at, means, yerr=margins, fmt="o", ms=4, capsize=2, color=colour, label=label)
+        axes.errorbar(at, values.mean(), yerr=1.96 * values.sem(), fmt="o", ms=4, capsize=2, color=colour, label=label)
     axes.axhline(0, color="black", linewidth=0.8)
     names = [suffix.removeprefix("_layers").replace("to", " to ") if suffix else "all layers" for suffix in windows]
     axes.set_xticks(range(len(windows)), names)
@@ -429,7 +417,7 @@ def head_curves(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     figure, axes = _one_panel(8, 3, "heads switched off, %", "decisions changed")
     orders = {"look": "where they look", "write": "what they write", "random": "random order"}
     for colour, (order, label) in zip(CLASS_COLOURS, orders.items(), strict=False):
-        _draw_means(axes, CURVE, [rows[f"flipped_{order}_{percentage}"] for percentage in CURVE], colour, label)
+        _draw_means(axes, CURVE, rows[[f"flipped_{order}_{percentage}" for percentage in CURVE]], colour, label)
     axes.set_ylim(0, 1)
     axes.legend(frameon=False, fontsize=8)
     return figure
@@ -445,7 +433,6 @@ def attention_map_grid(maps: Mapping[str, Sequence[np.ndarray]], tokens: Sequenc
 
     Args:
         maps: the maps ``(T, T)`` of the layers of each condition, first to last; rows are queries, columns are keys.
-            All maps share one scale, the square root of the weight, so that small weights can be seen.
     """
     layers = len(next(iter(maps.values())))
     figure = Figure(figsize=(INCHES * len(maps) + 1.4, INCHES * layers + 1.2), layout="constrained")
@@ -472,22 +459,17 @@ def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | Non
     """Draw the accuracy when the attention of one layer, or of all layers, is changed.
 
     Args:
-        swapped, shuffled: tables of E8 and E9; None if one is missing. Whiskers: 95 % of the mean over instances. Dashed:
-            the model as it is.
+        swapped, shuffled: tables of E8 and E9; None if one is missing.
     """
     figure, axes = _one_panel(8, 3, ylabel="accuracy")
     tables = [(table, prefix) for table, prefix in ((swapped, "under "), (shuffled, "keys ")) if table is not None]
-    kinds = [
-        (table, prefix, name)
-        for table, prefix in tables
-        for name in table.columns
-        if name.startswith("correct_") and "_layer" not in name
-    ]
+    whole = re.compile("correct_(?!.*_layer).*")
+    kinds = [(table, prefix, name) for table, prefix in tables for name in table.columns if whole.fullmatch(name)]
     layers = 0
     for colour, (table, prefix, kind) in zip(CLASS_COLOURS, kinds, strict=False):
         alone = [name for name in table.columns if name.startswith(f"{kind}_layer")]  # in order, first layer to last
-        columns = [table[name].astype(float) for name in (*alone, kind)]
-        _draw_means(axes, range(len(columns)), columns, colour, f"{prefix}{kind.removeprefix('correct_')}")
+        values = table[[*alone, kind]].astype(float)
+        _draw_means(axes, range(len(alone) + 1), values, colour, f"{prefix}{kind.removeprefix('correct_')}")
         layers = max(layers, len(alone))
     axes.axhline(tables[0][0]["correct"].mean(), color="black", linestyle="--", linewidth=0.8)
     axes.set_xticks(range(layers + 1), [*(f"layer {place}" for place in range(1, layers + 1)), "all layers"])
@@ -510,16 +492,9 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
             (-0.2, "", EXPLAINED, "tokens ranked first"),
             (0.2, "random_", RANDOM, "random tokens"),
         ):
-            values = [rows[f"{prefix}{kind}_{operator}"].dropna() for operator in shown]
-            axes.barh(
-                np.arange(len(shown)) + shift,
-                [each.mean() for each in values],
-                0.38,
-                xerr=[1.96 * each.sem() for each in values],
-                color=colour,
-                capsize=2,
-                label=name,
-            )
+            values = rows[[f"{prefix}{kind}_{operator}" for operator in shown]]
+            places = np.arange(len(shown)) + shift
+            axes.barh(places, values.mean(), 0.38, xerr=1.96 * values.sem(), color=colour, capsize=2, label=name)
         axes.set_yticks(range(len(shown)), [f"{each} (n={rows[f'{kind}_{each}'].count()})" for each in shown])
         axes.invert_yaxis()
         axes.axvline(0, color="black", linewidth=0.8)
@@ -540,15 +515,9 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     said = f"share of random sets beaten (n={rows['win_comprehensiveness_random'].count()} texts)"
     figure, axes = _one_panel(8, 0.3 * len(order) + 1.4, said)
     for prefix, marker, label in (("", "o", "erased tokens get no attention"), ("deleted_", "s", "erased tokens are deleted")):
-        values = [rows[f"win_{prefix}comprehensiveness_{each}"].dropna() for each in order]
-        axes.errorbar(
-            [each.mean() for each in values],
-            range(len(order)),
-            xerr=np.transpose([whiskers(each) for each in values]),
-            fmt=marker,
-            capsize=2,
-            label=label,
-        )
+        values = rows[[f"win_{prefix}comprehensiveness_{each}" for each in order]]
+        margins = np.transpose([whiskers(values[name]) for name in values])
+        axes.errorbar(values.mean(), range(len(order)), xerr=margins, fmt=marker, capsize=2, label=label)
     axes.axvline(0.5, color="black", linestyle="--", linewidth=1)
     axes.set_yticks(range(len(order)), [title_of(each) for each in order])
     axes.set_ylim(-0.5, len(order) - 0.5)

@@ -66,7 +66,6 @@ class Word:
     special: bool
     """Whether it is a token such as [CLS], which stands in every text."""
     places: list[int]
-    """The places of its tokens."""
 
 
 PIECE_MARKS = ("##", "Ġ", "▁")
@@ -127,7 +126,6 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
 
     Args:
         tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
-        attention_name: the name of the reading in the column ``attention``: rollout in Transformers that pool by a mean.
     """
     rows = tables[INSTANCES].set_index("id", drop=False)
     rows = rows.assign(**{f"{INSTANCES}/attention": rows["attention"], "attention_name": attention_name})
@@ -193,18 +191,14 @@ def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None 
             console.print(Text(f"  unknown words, all alike to the model: {printable(', '.join(text['unknown']))}"))
         words = words_of(text)
         for place, explanation in enumerate(explanations(text, in_detail=True)):
-            _print_explanation(console, explanation, words, in_full=place == 0 or len(words) < LONG)
+            note = f"  {explanation.note}" if explanation.note else ""
+            console.print(Text.assemble(("\n" + explanation.name, "bold"), (note, "dim")))
+            if place == 0 or len(words) < LONG:
+                console.print(coloured(explanation, words))
+            heaviest = ", ".join(f"{printable(word)} {weight:.3g}" for word, weight in explanation.top(words))
+            without = "undefined" if np.isnan(explanation.weights).any() else "no word has any weight"
+            console.print(Text(f"most: {heaviest}" if heaviest else without, style="dim"))
         _print_readings(console, text)
-
-
-def _print_explanation(console: Console, explanation: Explanation, words: Sequence[Word], in_full: bool) -> None:
-    note = f"  {explanation.note}" if explanation.note else ""
-    console.print(Text.assemble(("\n" + explanation.name, "bold"), (note, "dim")))
-    if in_full:
-        console.print(coloured(explanation, words))
-    heaviest = ", ".join(f"{printable(word)} {weight:.3g}" for word, weight in explanation.top(words))
-    without = "undefined" if np.isnan(explanation.weights).any() else "no word has any weight"
-    console.print(Text(f"most: {heaviest}" if heaviest else without, style="dim"))
 
 
 def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
@@ -259,7 +253,6 @@ def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) ->
 
 
 WIDTH = 120
-"""The number of characters in a line of plain text."""
 
 
 class ExplainedText:

@@ -75,8 +75,6 @@ def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFra
 
 @cache
 def _font_has(sign: str) -> bool:
-    if sign.isascii() and sign.isprintable():
-        return True  # every font that figures use has it
     return get_font(findfont(FontProperties())).get_char_index(ord(sign)) > 0
 
 

@@ -15,20 +15,12 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, Verdict, needed
+from attest.report import readings
 from attest.report.answer import answered, error, error_and_estimate, needing, reasons, told, unanswerable
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Decided, Pairing, paired
 from attest.report.controls import Baseline, Controls, baseline, sentence
 from attest.report.measured import Group, Line, measured
-from attest.report.readings import (
-    QUESTION,
-    FirstTokens,
-    compared_first_tokens,
-    survival_lines,
-    survival_sentence,
-    truth_lines,
-    truth_sentence,
-)
 from attest.runs.asked import NAME_PARTS
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, no_configuration, read_json, read_table, write_json
 
@@ -182,7 +174,7 @@ class Findings:
     @cached_property
     def truth(self) -> str | None:
         """Return a sentence on whether attention finds the deciding tokens; None if the corpus does not mark such tokens."""
-        return truth_sentence(self.instances, self.table("E1"))
+        return readings.truth_sentence(self.instances, self.table("E1"))
 
     @cached_property
     def pairs(self) -> str | None:
@@ -197,25 +189,23 @@ class Findings:
         )
 
     @cached_property
-    def first_tokens(self) -> FirstTokens | None:
+    def first_tokens(self) -> readings.FirstTokens | None:
         """Return how well other readings agree with attention on the first tokens; None if no readings are stored."""
-        return compared_first_tokens(self.instances, self.table("E1"))
+        return readings.compared_first_tokens(self.instances, self.table("E1"))
 
     @cached_property
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
         """Return link, question and lines of each section at the top of the page; deciding tokens, if marked, come first."""
-        known = truth_lines(self.instances, self.table("E1"))
+        known = readings.truth_lines(self.instances, self.table("E1"))
         drawn = [("truth", "In how many texts does the top token decide?", known)] if known else []
         for group in self.measured:
             placed = [line for line in group.lines if line.place(line.value) is not None]
-            if group.experiment == "E15" and (readings := self.table("E15")) is not None:
-                placed = survival_lines(readings) or placed
-                drawn += [(group.experiment, group.question, placed[:2])] if placed else []
-                continue
             first = placed[:1] + [line for line in placed[1:] if line.key == CHUNKS]
+            if group.experiment == "E15" and (rows := self.table("E15")) is not None:
+                first = readings.survival_lines(rows) or placed[:2]
             drawn += [(group.experiment, group.question, first)] if first else []
             if group.experiment == "E1" and self.first_tokens is not None and (lines := self.first_tokens.lines()):
-                drawn.append(("E1", QUESTION, lines))
+                drawn.append(("E1", readings.QUESTION, lines))
         return drawn
 
     @cached_property
@@ -231,11 +221,12 @@ class Findings:
         twin = self.controls.uniform_run
         pair = None if twin is None else paired(Decided.by(self.folder), Decided.by(twin))
         said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
-        readings = self.table("E15")
-        survived = None if readings is None else survival_sentence(readings)
         first = None if self.first_tokens is None else self.first_tokens.sentence
-        ranked = {"E1": f"{said['E1']} {first}"} if first and "E1" in said else {}
-        return said | ranked | ({"E15": survived} if survived else {})
+        if first and "E1" in said:
+            said["E1"] = f"{said['E1']} {first}"
+        rows = self.table("E15")
+        survived = None if rows is None else readings.survival_sentence(rows)
+        return said | ({"E15": survived} if survived else {})
 
 
 def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:

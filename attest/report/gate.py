@@ -149,7 +149,13 @@ def no_verdict_on(reading: str) -> str:
 
 def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:
     """Decide one requirement on a run or a trial."""
-    return _by_answer(folder, required) if isinstance(required, Answered) else _by_interval(folder, required)
+    if isinstance(required, Bounded):
+        return _by_interval(folder, required)
+    answer = verdict_of(folder, required.question)
+    given = answer["answer"]
+    outcome: PassOrFail = "pass" if given in required.answers else "undecided" if given == "cannot tell" else "fail"
+    found = {name: answer.get(name) for name in ("answer", "share", "within", "wrong")}
+    return Ruling(required.typed, outcome, f"{answer['sentence']} {error(answer.get('wrong'))}".rstrip(), found)
 
 
 def overall(rulings: Sequence[Ruling]) -> PassOrFail:
@@ -163,14 +169,6 @@ def as_json(folder: RunFolder, rulings: Sequence[Ruling]) -> dict[str, Any]:
     requirements = [{"require": each.require, "outcome": each.outcome} | each.found for each in rulings]
     about = {"version": VERSION, "attest": __version__, "folder": str(folder.path)}
     return about | {"outcome": overall(rulings), "requirements": requirements}
-
-
-def _by_answer(folder: RunFolder, required: Answered) -> Ruling:
-    answer = verdict_of(folder, required.question)
-    given = answer["answer"]
-    outcome: PassOrFail = "pass" if given in required.answers else "undecided" if given == "cannot tell" else "fail"
-    found = {name: answer.get(name) for name in ("answer", "share", "within", "wrong")}
-    return Ruling(required.typed, outcome, f"{answer['sentence']} {error(answer.get('wrong'))}".rstrip(), found)
 
 
 def _by_interval(folder: RunFolder, required: Bounded) -> Ruling:

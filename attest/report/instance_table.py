@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from attest.core.measures.chunks import chunk_counts, has_chunks, of_scheme
 from attest.experiments.registry import measures
 from attest.report.explained import ATTENTION, Explanation, deciding_words, explanations, joined, of_tokens, words_of
-from attest.runs.folder import INSTANCES, columns_in, read_rows, read_table
+from attest.runs.folder import INSTANCES, columns_in, read_table
 
 ROWS = 5000
 """The largest number of rows; of more texts, the table shows rows at even distances, by id."""
@@ -74,7 +74,6 @@ def instance_table(
 
     Args:
         tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
-        class_names: the names of the classes, in class order.
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
         then the measures, None if undefined), ``texts`` by id (see ``_whole_text``), ``empty`` (names of the measures that
@@ -130,13 +129,12 @@ def _table(
     whole: Callable[[Mapping[str, Any]], dict[str, Any]],
     order: str,
 ) -> dict[str, Any]:
-    """Return the columns, rows and whole texts of a table, of texts or of sentences.
-
-    Args:
-        rows: one row for each text, indexed by id, with its own measures by key.
-        classes: the function that returns the cells of a row between its excerpt and its measures.
-    """
-    rows = rows.assign(**_measured_by(tables))
+    """Return a table of ``rows``, indexed by id; ``classes`` returns the cells between the excerpt and the measures."""
+    for measure in _of_experiments():
+        experiment, name = measure.key.split("/")
+        table = tables.get(experiment)
+        if table is not None and name in table and table["id"].is_unique:
+            rows = rows.assign(**{measure.key: table.set_index("id")[name]})
     there = [measure for measure in (*own, *_of_experiments()) if measure.key in rows]
     shown = [measure for measure in there if rows[measure.key].notna().any()]
     part = evenly(rows, ROWS)
@@ -145,31 +143,17 @@ def _table(
         "empty": [measure.name for measure in there if measure not in shown],
         "total": len(rows),
         "rows": [
-            [int(row["id"]), _excerpt(_named(row)), *classes(row), *(_rounded(row[each.key]) for each in shown)]
+            [int(row["id"]), _excerpt(row), *classes(row), *(_rounded(row[each.key]) for each in shown)]
             for row in part.to_dict("records")
         ],
         "texts": _whole_texts(part.sort_values(order), whole),
     }
 
 
-def _measured_by(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
-    found = {}
-    for measure in _of_experiments():
-        experiment, name = measure.key.split("/")
-        table = tables.get(experiment)
-        if experiment != INSTANCES and table is not None and name in table and table["id"].is_unique:
-            found[measure.key] = table.set_index("id")[name]
-    return found
-
-
-def _named(row: Mapping[str, Any]) -> Sequence[str]:
-    """Return the words of a text without special tokens, after the label if the model decides about each label separately."""
+def _excerpt(row: Mapping[str, Any]) -> str:
+    """Return the start of a text without special tokens, after the label if the model decides about each label separately."""
     words = [word.text for word in words_of(row) if not word.special]
-    return [f"{row['asked']}:", *words] if "asked" in row else words
-
-
-def _excerpt(tokens: Sequence[str]) -> str:
-    text = " ".join(tokens)
+    text = " ".join([f"{row['asked']}:", *words] if "asked" in row else words)
     return text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
 
 
@@ -263,8 +247,6 @@ def tag_names(path: Path) -> list[str]:
 def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return some sentences with their tags, at even distances in the order from the worst tagged to the best tagged sentence.
 
-    Args:
-        path: the path of the table of tagged sentences; whole rows are read only for the sentences that are shown.
     Returns:
         For each sentence ``id``; ``right``, the share of words tagged correctly; ``tokens``; ``tags``, for each token the
         predicted tag, with the gold tag if that is another, or None if it is no word; and ``explanations``, the
@@ -273,7 +255,7 @@ def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
     names = tag_names(path)
     spread = rows.assign(right=right_share(rows)).dropna(subset=["right"]).sort_values("right", kind="stable")
     chosen = evenly(spread, SENTENCES).set_index("id")["right"]
-    whole = read_rows(path, chosen.index.tolist()).set_index("id", drop=False).loc[chosen.index]
+    whole = read_table(path, ids=chosen.index.tolist()).set_index("id", drop=False).loc[chosen.index]
     return [_shown(row, names) for row in whole.assign(right=chosen).to_dict("records")]
 
 
@@ -287,8 +269,9 @@ def right_share(rows: pd.DataFrame) -> np.ndarray:
 def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     pairs = zip(row["tags"], row["predicted_tags"], strict=True)
     tags = [None if gold < 0 else (names[tag], None if gold == tag else names[gold]) for gold, tag in pairs]
-    shown = {name: row[name] for name in ("id", "right")}
-    return shown | {
+    return {
+        "id": row["id"],
+        "right": row["right"],
         "tokens": list(row["tokens"]),
         "words": of_tokens(row["tokens"]),
         "tags": tags,

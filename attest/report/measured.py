@@ -11,7 +11,6 @@ import pandas as pd
 from attest.core.measures import summarise
 from attest.core.measures.numbers import interval, number, percent, rounded
 from attest.experiments.registry import measures, range_of
-from attest.experiments.spec import Measure
 from attest.experiments.stopping import ALL, READ
 from attest.report.collection import PARTS, within
 from attest.report.controls import SCORE_NAMES, ControlNumber, Controls, scores_line
@@ -141,12 +140,20 @@ def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
         if key in summary:
             lines.append(Line(key, score.title, number(summary[key]), summary[key], score.means, score.misread,
                               controls=controls.of(key), published=theirs.get(key)))  # fmt: skip
-    lines += [
-        _line(key, measure, summary, class_names, controls.of(key), theirs.get(key))
-        for key, measure in measures().items()
-        if f"{key}/mean" in summary and f"{newer().get(key)}/mean" not in summary
-    ]
-    return _grouped(lines, may_lack=() if controls.of_trial else ("E4",))
+    for key, measure in measures().items():
+        if f"{key}/mean" in summary and f"{newer().get(key)}/mean" not in summary:
+            mean, low, high = (summary.get(f"{key}/{part}") for part in PARTS)  # published runs have kept no interval
+            if low is not None and high is not None:
+                low, high = within(key, low, high)
+            bounds = None if low is None or high is None or low == high else (low, high)
+            lines.append(Line(key, measure.title, interval(mean, low, high), mean, measure.means, measure.misread,
+                              _detail(summary, key, class_names), bounds, controls.of(key), theirs.get(key)))  # fmt: skip
+    groups = []
+    for name in [*QUESTIONS, *sorted({line.experiment for line in lines} - {*QUESTIONS})]:
+        mine = [line for line in lines if line.experiment == name]
+        if mine or (name == "E4" and not controls.of_trial):
+            groups.append(Group(name, QUESTIONS.get(name, ""), mine))
+    return groups
 
 
 def uniform_control(controls: Controls) -> list[Line]:
@@ -162,22 +169,6 @@ def uniform_control(controls: Controls) -> list[Line]:
     return [Line("E4/accuracy", name, number(value), value, means, misread, controls=[ours])]
 
 
-def _line(
-    key: str,
-    measure: Measure,
-    summary: dict[str, Any],
-    names: Sequence[str],
-    controls: list[ControlNumber],
-    theirs: Published | None,
-) -> Line:
-    mean, low, high = (summary.get(f"{key}/{part}") for part in PARTS)  # published runs have kept no interval
-    if low is not None and high is not None:
-        low, high = within(key, low, high)
-    bounds = None if low is None or high is None or low == high else (low, high)
-    return Line(key, measure.title, interval(mean, low, high), mean, measure.means, measure.misread,
-                _detail(summary, key, names), bounds, controls, theirs)  # fmt: skip
-
-
 def share(key: str, name: str, values: pd.Series, means: str, control: ControlNumber) -> Line:
     """Return the table row of a share that is known for each text: its mean over texts in percent, with an interval.
 
@@ -189,15 +180,6 @@ def share(key: str, name: str, values: pd.Series, means: str, control: ControlNu
     bounds = None if math.isnan(low) or low == high else (low, high)
     ours = percent(mean, 1) + ("" if bounds is None else f" [{percent(bounds[0], 1)}, {percent(bounds[1], 1)}]")
     return Line(key, name, ours, mean, means, bounds=bounds, controls=[control])
-
-
-def _grouped(lines: list[Line], may_lack: Sequence[str]) -> list[Group]:
-    """Group the rows by experiment; an experiment in ``may_lack`` also has a group if it has no rows."""
-    experiments = [*QUESTIONS, *sorted({line.experiment for line in lines} - {*QUESTIONS})]
-    groups = [
-        Group(name, QUESTIONS.get(name, ""), [line for line in lines if line.experiment == name]) for name in experiments
-    ]
-    return [group for group in groups if group.lines or group.experiment in may_lack]
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:

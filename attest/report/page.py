@@ -125,9 +125,7 @@ def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
 
 
 TOKENS_SHOWN, TEXTS_SHOWN = 3000, 12
-"""The approximate number of tokens in all texts that are open when the page is opened, and the largest number of these texts;
-all others can be opened from the table.
-"""
+"""The most tokens, and the most texts, that are open when the page is opened; the table opens all other texts."""
 
 
 def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = None, alone: Path | None = None) -> None:
@@ -207,7 +205,8 @@ def _texts(
     texts = _shown_texts(joined(tables, attention_name), class_names, example)
     red = any(each.kind == "adversary" for text in texts for each in text["explanations"])
     shown = {"texts": texts, "red": red, "order": order}
-    return nothing | shown | {"instances": _counted(instances), "data": as_script_data(table), "empty": table["empty"]}
+    counted = f"{len(instances)} labels of {instances['text'].nunique()}" if "asked" in instances else f"{len(instances)}"
+    return nothing | shown | {"instances": counted, "data": as_script_data(table), "empty": table["empty"]}
 
 
 def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str], example: int | None) -> list[dict[str, Any]]:
@@ -265,8 +264,3 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
             )
         )
     return [*figures, *layer_illustrations(found.folder)]
-
-
-def _counted(instances: pd.DataFrame) -> str:
-    """Return a phrase that counts the texts, and their labels too if the model decides each label by itself."""
-    return f"{len(instances)} labels of {instances['text'].nunique()}" if "asked" in instances else f"{len(instances)}"

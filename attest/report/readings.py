@@ -92,17 +92,15 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
     decides = [np.asarray(each, dtype=bool) for each in read["rationale"]]
     chance = float(np.mean([each.mean() for each in decides]))
     random = ControlNumber(f"random token{_part(', ', read, instances)}", percent(chance, 1), chance)
-
-    def hit(weights: np.ndarray, truth: np.ndarray) -> float:
-        """Return the share of deciding tokens among the tokens with the largest weight."""
-        known = len(weights) and not np.isnan(weights).any()
-        return truth[weights == weights.max()].mean() if known else np.nan
-
-    hits = {
-        name: pd.Series([hit(np.asarray(each, dtype=float), truth) for each, truth in zip(weights, decides, strict=True)])
-        for name, weights in rankings.items()
-    }
-    return [share("truth/first", name, each, ABOUT_FIRST, random) for name, each in hits.items()]
+    lines = []
+    for name, weights in rankings.items():
+        hits = []  # the share of deciding tokens among the tokens with the largest weight
+        for each, truth in zip(weights, decides, strict=True):
+            values = np.asarray(each, dtype=float)
+            known = len(values) and not np.isnan(values).any()
+            hits.append(truth[values == values.max()].mean() if known else np.nan)
+        lines.append(share("truth/first", name, pd.Series(hits), ABOUT_FIRST, random))
+    return lines
 
 
 def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
@@ -195,7 +193,6 @@ class FirstTokens:
 
 
 _TITLES = {weights.column: weights.title for weights in EXPERIMENTS["E1"].weights}
-"""The title of each importance beside a text, by its column."""
 
 
 def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFrame | None) -> FirstTokens | None:

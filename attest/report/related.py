@@ -41,7 +41,6 @@ HEADINGS = {
     **{"area": "Area to random erasure", "RACU": "RACU, share of the largest area"},
     **{distance: _heading(distance) for distance in DISTANCES},
 }
-"""The headings of columns, by their names."""
 EXPERIMENT, REPORT = "experiment", "report"
 """The columns that give the experiment of a row and the link of its first cell; they are not shown themselves."""
 LONG = 12

@@ -3,8 +3,8 @@ ROAR.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -16,7 +16,7 @@ from attest.core.measures.numbers import percent, rounded
 from attest.core.measures.summary import area_between, knee, racu
 from attest.experiments.readings.kinds import RANDOM, READINGS
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.collection import Decided, Interval, Pairing, over_texts, paired
+from attest.report.collection import Decided, Pairing, over_texts, paired
 from attest.report.evidence_figures import divergence_against_distance, divergence_violins, roar_curves
 from attest.report.figures import Illustration
 from attest.report.findings import Findings
@@ -190,12 +190,12 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     found = [RunFolder(folder / name) for name in rows["run"]]
     seeds = shown.loc[shown["experiment"] == "E5", gained].dropna().astype(float).tolist() if gained in shown else []
     accuracy = read_json(base.summary).get("test/accuracy")
-    said_of = LambdaSweep(rows, [read_json(run.summary) for run in found], gained, cost, seeds, accuracy)
+    said = sweep_conclusions(rows, [read_json(run.summary) for run in found], gained, cost, seeds, accuracy)
     tables = {
         "Adversaries": rows.assign(**{REPORT: [run.report for run in found]}).drop(columns="run"),
         "Compared with": shown,
     }
-    page = Page(f"Adversaries of {identity_of(base)}: {sweep}", tables, [figure], said_of.conclusions())
+    page = Page(f"Adversaries of {identity_of(base)}: {sweep}", tables, [figure], said)
     _publish(page, folder / f"{sweep}.html", "Sweep")
 
 
@@ -215,82 +215,65 @@ FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer t
 """The words for a number whose interval at the end of the sweep lies higher than at the start, overlaps, or lies lower."""
 
 
-@dataclass(frozen=True)
-class LambdaSweep:
-    """A sweep of two or more adversaries of one base, ordered by λ.
+def sweep_conclusions(
+    rows: pd.DataFrame,
+    summaries: Sequence[Mapping[str, Any]],
+    gained: str,
+    cost: str,
+    seeds: Sequence[float] = (),
+    base: float | None = None,
+) -> list[Conclusion]:
+    """Return the conclusions about adversaries of one base, ordered by λ: on gain and cost, on other seeds, on the knee.
 
     Args:
         rows: one row for each adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
+        seeds: the gain of models of other seeds.
         base: the accuracy of the base; None if it has none.
     """
-
-    rows: pd.DataFrame
-    summaries: Sequence[Mapping[str, Any]]
-    gained: str
-    cost: str
-    seeds: Sequence[float] = ()
-    base: float | None = None
-
-    def conclusions(self) -> list[Conclusion]:
-        """Return two conclusions: on the smallest λ and the largest, and on adversaries and models of other seeds."""
-        moves = f"the adversaries' attention {FARTHER[self._change(self.gained)]} the base's"
-        pay = FARTHER[self._change(self.cost)].replace("moves", "move").replace("comes", "come")
-        grows = f"As λ grows from {plain(self._lambdas[0])} to {plain(self._lambdas[-1])}"
-        return [
-            Conclusion(f"{grows}, {moves}.", f"{self._from_to(self.gained)}."),
-            Conclusion(f"Their predictions {pay} the base's.", f"{self._from_to(self.cost)}{self._accuracy()}."),
-            *self._beyond_seeds(),
-            self._bend(),
-        ]
-
-    def _accuracy(self) -> str:
-        scores = [summary["test/accuracy"] for summary in self.summaries if summary.get("test/accuracy") is not None]
-        theirs = "" if self.base is None else f", the base's {percent(self.base, 1)}"
-        return f"; accuracy is {percent(min(scores), 1)} to {percent(max(scores), 1)}{theirs}" if scores else ""
-
-    def _beyond_seeds(self) -> Iterator[Conclusion]:
-        if not self.seeds:
-            return
-        beyond = [exceeds(value, max(self.seeds)) for value in self.rows[self.gained]]
+    lambdas = [plain(each) for each in rows["lambda"]]
+    (attention, moves), (predictions, pays) = (_along_sweep(rows, summaries, column) for column in (gained, cost))
+    pay = FARTHER[pays].replace("moves", "move").replace("comes", "come")
+    scores = [summary["test/accuracy"] for summary in summaries if summary.get("test/accuracy") is not None]
+    theirs = "" if base is None else f", the base's {percent(base, 1)}"
+    accuracy = f"; accuracy is {percent(min(scores), 1)} to {percent(max(scores), 1)}{theirs}" if scores else ""
+    moved = f"As λ grows from {lambdas[0]} to {lambdas[-1]}, the adversaries' attention {FARTHER[moves]} the base's."
+    found = [
+        Conclusion(moved, f"{attention}."),
+        Conclusion(f"Their predictions {pay} the base's.", f"{predictions}{accuracy}."),
+    ]
+    if seeds:
+        beyond = [exceeds(value, max(seeds)) for value in rows[gained]]
         if all(beyond):
             where = "at every λ"
         elif beyond == sorted(beyond) and any(beyond):
-            where = f"from λ = {plain(self._lambdas[beyond.index(True)])} on"
+            where = f"from λ = {lambdas[beyond.index(True)]} on"
         else:
-            where = f"at λ = {', '.join(plain(each) for each, is_so in zip(self._lambdas, beyond, strict=True) if is_so)}"
+            where = f"at λ = {', '.join(compress(lambdas, beyond))}"
         farther = f"farther from the base's than any other seed's {where}" if any(beyond) else "no farther than another seed's"
-        farthest = f"{self.gained.upper()} {rounded(max(self.seeds))}{_unit(self.gained)}"
-        yield Conclusion(f"Their attention lies {farther}.", f"The farthest of {len(self.seeds)} seeds lies at {farthest}.")
+        farthest = f"The farthest of {len(seeds)} seeds lies at {_with_unit(gained, max(seeds))}."
+        found.append(Conclusion(f"Their attention lies {farther}.", farthest))
+    if not rows["knee"].any():
+        return [*found, Conclusion("No λ stands out.", "The curve of cost against gain has no knee.")]
+    at = rows[rows["knee"]].iloc[0]
+    stands = f"There an adversary has {_with_unit(gained, at[gained])} for {_with_unit(cost, at[cost])}."
+    return [*found, Conclusion(f"The curve has its knee at λ = {plain(at['lambda'])}.", stands)]
 
-    def _bend(self) -> Conclusion:
-        bend = self.rows[self.rows["knee"]]
-        if bend.empty:
-            return Conclusion("No λ stands out.", "The curve of cost against gain has no knee.")
-        at = bend.iloc[0]
-        stands = " for ".join(f"{name.upper()} {rounded(at[name])}{_unit(name)}" for name in (self.gained, self.cost))
-        return Conclusion(f"The curve has its knee at λ = {plain(at['lambda'])}.", f"There an adversary has {stands}.")
 
-    @property
-    def _lambdas(self) -> list[float]:
-        return [float(each) for each in self.rows["lambda"]]
+def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], column: str) -> tuple[str, int]:
+    """Return how a column goes along a sweep, and 1 if it is larger at the end, -1 if smaller, 0 if intervals overlap."""
+    found = [each for summary in summaries if (each := over_texts(summary, f"E7/{column}")) is not None]
+    if len(found) < len(summaries):
+        first, last = rows[column].iloc[[0, -1]]
+        return f"{column.upper()} goes from {rounded(first)} to {rounded(last)}{_unit(column)}", 0
+    said = f"{column.upper()} goes from {found[0]} to {found[-1]}{_unit(column)}"
+    between = max(found)
+    if between.apart(found[0]) and between.apart(found[-1]):
+        said = f"{said}; in between it reaches {between} at λ = {plain(rows['lambda'].iloc[found.index(between)])}"
+    return said, found[-1].apart(found[0])
 
-    def _change(self, column: str) -> int:
-        """Return 1 if a column is larger at the largest than at the smallest λ, -1 if smaller, 0 if both intervals overlap."""
-        found = self._intervals(column)
-        return 0 if found is None else found[-1].apart(found[0])
 
-    def _from_to(self, column: str) -> str:
-        found = self._intervals(column)
-        ends = [rounded(self.rows[column].iloc[place]) if found is None else str(found[place]) for place in (0, -1)]
-        said = f"{column.upper()} goes from {ends[0]} to {ends[1]}{_unit(column)}"
-        if found is None or not (between := max(found)).apart(found[-1]) or not between.apart(found[0]):
-            return said
-        return f"{said}; in between it reaches {between} at λ = {plain(self._lambdas[found.index(between)])}"
-
-    def _intervals(self, column: str) -> list[Interval] | None:
-        found = [over_texts(summary, f"E7/{column}") for summary in self.summaries]
-        known = [each for each in found if each is not None]
-        return known if len(known) == len(found) else None
+def _with_unit(column: str, value: float) -> str:
+    return f"{column.upper()} {rounded(value)}{_unit(column)}"
 
 
 def _unit(column: str) -> str:

@@ -140,7 +140,6 @@ FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str], int], str]] = {
 }
 
 SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
-"""The format of a file, by its suffix."""
 BEGINNINGS = {
     "markdown": re.compile(rf"\|  \| |\| {WHO[0]} *\| {WHO[1]}|\| {WHAT[0]} *\| 1 "),
     "latex": re.compile(r"\\begin\{tabular\}\{ll?r"),

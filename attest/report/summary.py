@@ -115,7 +115,6 @@ SCORES = {
         "Probability that a positive text scores above a negative one; for more classes the mean over those that occur.",
     ),
 }
-"""By key."""
 QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}
 """The question of each experiment, in the order of the report; other experiments come last, under their id."""
 

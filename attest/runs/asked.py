@@ -66,16 +66,7 @@ class RunSettings:
 
 
 NAME = re.compile(r"\w[\w.-]*")
-
-
-def require_names(run: Mapping[str, Any]) -> None:
-    """Refuse a name that would put the folder of a run outside the root of all runs."""
-    for part in ("data", *NAME_PARTS):
-        if not NAME.fullmatch(portable(run[part])):
-            raise AttestError(
-                f"run.{part} is {run[part]!r}, which is a part of the run's folder; expected letters, digits, '.', '-' and "
-                f"'_', and no '.' or '-' in front. Type --run.{part}=<name>; --run.root=<folder> says where runs lie."
-            )
+NAME_PARTS = ("recipe", "model", "scoring", "projection")
 
 
 def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "") -> list[str]:
@@ -88,9 +79,6 @@ def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "
         elif mine != other:
             keys.append(f"{prefix}{name}")
     return keys
-
-
-NAME_PARTS = ("recipe", "model", "scoring", "projection")
 
 
 def readable_name(run: Mapping[str, Any]) -> str:
@@ -128,7 +116,6 @@ class AskedRun:
     """A run as the user asked for it."""
 
     typed: tuple[str, ...]
-    """Choices, configuration files and options, as they were typed."""
     arguments: list[str]
     """The arguments for LightningCLI: all files as one configuration, then the options."""
     settings: Settings
@@ -208,19 +195,14 @@ def with_options(settings: Settings, options: Sequence[str]) -> Settings:
         elif pairs:
             pairs[-1] = (pairs[-1][0], option)
     for name, value in pairs:
-        settings = merged(settings, _nested(name, value))
+        try:
+            nested = yaml.load(value, YAML)
+        except yaml.YAMLError:
+            nested = value
+        for section in reversed(name.split(".")):
+            nested = {section: nested}
+        settings = merged(settings, nested)
     return settings
-
-
-def _nested(name: str, value: str) -> Settings:
-    *above, last = name.split(".")
-    try:
-        nested: Settings = {last: yaml.load(value, YAML)}
-    except yaml.YAMLError:
-        nested = {last: value}
-    for section in reversed(above):
-        nested = {section: nested}
-    return nested
 
 
 def identity(settings: Settings) -> Settings:
@@ -268,18 +250,20 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
 
     The digits are there if more was asked for than the choices in the readable name.
     """
-    require_names(run)
+    for part in ("data", *NAME_PARTS):
+        if not NAME.fullmatch(portable(run[part])):  # it would put the folder outside the root
+            raise AttestError(
+                f"run.{part} is {run[part]!r}, which is a part of the run's folder; expected letters, digits, '.', '-' and "
+                f"'_', and no '.' or '-' in front. Type --run.{part}=<name>; --run.root=<folder> says where runs lie."
+            )
     name = readable_name(run)
-    if identity(settings) != _of_choices(run):
+    try:
+        of_choices = identity(asked_settings(choice_arguments({part.upper(): run[part] for part in ("data", *NAME_PARTS)})))
+    except AttestError:
+        of_choices = None
+    if identity(settings) != of_choices:
         name = f"{name}-{digest(settings)[:8]}"
     return Path(root) / portable(run["data"]) / name / f"seed{seed}"
-
-
-def _of_choices(run: Mapping[str, Any]) -> Settings | None:
-    try:
-        return identity(asked_settings(choice_arguments({part.upper(): run[part] for part in ("data", *NAME_PARTS)})))
-    except AttestError:
-        return None
 
 
 def folder_of_words(words: Sequence[str]) -> Path:

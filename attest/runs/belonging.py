@@ -77,13 +77,8 @@ def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
     model = settings["model"]
     network = (model.get("init_args") or {}).get("network") or {}
     options = {name: value for name, value in (network.get("init_args") or {}).items() if name != "pretrained"}
-    return by_class(
-        {
-            "seed_everything": settings["seed_everything"],
-            "model": model["class_path"],
-            "network": network | {"init_args": options},
-        }
-    )
+    about = {"seed_everything": settings["seed_everything"], "model": model["class_path"]}
+    return by_class(about | {"network": network | {"init_args": options}})
 
 
 def require_trained_with(checkpoint: Mapping[str, Any], settings: Mapping[str, Any], path: Path) -> None:

@@ -119,25 +119,20 @@ def expand(arguments: Sequence[str]) -> list[str]:
 
     Without any ``--config``, choices that are not typed take their defaults; the default of ``RECIPE`` is named by the model.
     """
-    words, rest = take_words([option for argument in arguments for option in _options_meant_by(argument)])
+    options = []
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        options += [f"{option}={value}" for option in STANDS_FOR[name]] if equals and name in STANDS_FOR else [argument]
+    words, rest = take_words(options)
     typed = {name: value for name, value in words.typed.items() if name not in SETTINGS}
-    _require_installed_logger(words.text("LOGGER"))
+    if words.text("LOGGER") == TENSORBOARD[0] and not any(map(find_spec, TENSORBOARD)):
+        raise ModuleNotFoundError(f"No module named {TENSORBOARD[0]!r}", name=TENSORBOARD[0])
     if stray := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
         raise stray_word(stray)
     configured = any(argument in CONFIG_FLAGS or argument.startswith(CONFIG) for argument in rest)
     chosen = [] if configured and not typed else choice_arguments(typed)
     settings = [SETTINGS[name].format(_as_yaml(name, value)) for name, value in words.typed.items() if name in SETTINGS]
     return [*chosen, *settings, *rest]
-
-
-def _options_meant_by(argument: str) -> list[str]:
-    name, equals, value = argument.partition("=")
-    return [f"{option}={value}" for option in STANDS_FOR[name]] if equals and name in STANDS_FOR else [argument]
-
-
-def _require_installed_logger(name: str) -> None:
-    if name == TENSORBOARD[0] and not any(map(find_spec, TENSORBOARD)):
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def _as_yaml(name: str, value: str) -> str:
@@ -153,9 +148,8 @@ def _as_yaml(name: str, value: str) -> str:
 def choice_arguments(typed: dict[str, str]) -> list[str]:
     """Return the options for typed and default choices: configuration files in the order of merging, then parameters."""
     chosen = complete(typed)
-    extra = sorted(set(chosen) - set(ORDER))
     files, parameters = [], []
-    for choice in (*ORDER, *extra):
+    for choice in (*ORDER, *sorted({*chosen} - {*ORDER})):
         if choice == "EMBEDDINGS":
             parameters += _embedding_options(chosen[choice], config_file("MODEL", chosen["MODEL"]))
             continue

@@ -70,10 +70,10 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     lengths = ours["length"].to_numpy()
     sentences = _starts(lengths)
     p, q = _tag_probabilities(ours), _tag_probabilities(theirs)
-    tags, base_tags = p.argmax(axis=1), q.argmax(axis=1)
+    base_tags = q.argmax(axis=1)
     per_token = {
         "tvd": 0.5 * np.abs(p - q).sum(axis=1),
-        "same": (tags == base_tags).astype(np.float64),
+        "same": (p.argmax(axis=1) == base_tags).astype(np.float64),
         "nll": -np.log(np.maximum(p[np.arange(len(p)), base_tags], np.finfo(np.float32).tiny)),
     }
     heads = list(theirs["heads"].iloc[0])
@@ -81,8 +81,10 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     tokens = np.add.reduceat(tagged.astype(np.int64), sentences)
     means = {name: np.add.reduceat(values * tagged, sentences) / tokens for name, values in per_token.items()}
     attention = _attention(theirs["attention"], ours["attention"], sum(heads) * lengths)
-    matched = _jsd_to_matched_heads(theirs["attention"], ours["attention"], lengths, heads)
-    columns = means | attention | {"jsd_matched": matched, "max_attention": theirs["max_attention"]}
+    by_layer = (_weights(rows["attention"]).view(-1, sum(heads)).split(heads, dim=1) for rows in (ours, theirs))
+    matched = np.concatenate([_matched_in_layer(p, q, lengths) for p, q in zip(*by_layer, strict=True)], axis=1)
+    jsd = matched.mean(axis=1).clip(min=0)
+    columns = means | attention | {"jsd_matched": jsd, "max_attention": theirs["max_attention"]}
     return ours[["id", "length"]].assign(**columns)
 
 
@@ -98,12 +100,6 @@ def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str
     starts = _starts(ours.str.len().to_numpy())
     sums = {name: np.add.reduceat(each.numpy(), starts) / rows for name, each in terms.items()}
     return {name: np.where(np.isfinite(each), each.clip(min=0), np.nan) for name, each in sums.items()}
-
-
-def _jsd_to_matched_heads(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: list[int]) -> np.ndarray:
-    layers = zip(*(_weights(column).view(-1, sum(heads)).split(heads, dim=1) for column in (ours, theirs)), strict=True)
-    matched = [_matched_in_layer(p, q, lengths) for p, q in layers]
-    return np.concatenate(matched, axis=1).mean(axis=1).clip(min=0)
 
 
 def _matched_in_layer(p: Tensor, q: Tensor, lengths: np.ndarray) -> np.ndarray:

@@ -48,8 +48,7 @@ def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[s
         if (typed := words.text(name, known[0])) not in known:
             raise unknown_choice(name, typed, known, f"make adversarial LAMBDA=1e-3 {name}={{}}")
     lambdas = tuple(map(_parse_lambda, words.listed("LAMBDA"))) or None
-    chosen = {name.lower(): words.typed[name] for name in ("VARIANT", "DIVERGENCE") if name in words.typed}
-    return AdversaryChoices(lambdas, **chosen), rest
+    return AdversaryChoices(lambdas, words.text("VARIANT", VARIANTS[0]), words.text("DIVERGENCE", DIVERGENCES[0])), rest
 
 
 def _parse_lambda(text: str) -> float:

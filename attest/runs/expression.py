@@ -20,7 +20,7 @@ TRUTHS, NUMBERS = "b", "biuf"
 
 LONGEST = 400
 """The most characters of an expression: more than a table needs, and too few to nest deeper than Python can read."""
-ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -28,17 +28,18 @@ ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
-}
-COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
+    ast.And: operator.and_,
+    ast.Or: operator.or_,
+    ast.Not: operator.invert,
 }
-SIGNS: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
-LOGIC: dict[type, Callable[[Any, Any], Any]] = {ast.And: operator.and_, ast.Or: operator.or_}
 
 
 @lru_cache(maxsize=256)
@@ -81,14 +82,10 @@ def _allowed(node: ast.expr) -> bool:
             return True
         case ast.Constant():
             return type(node.value) in (int, float)
-        case ast.UnaryOp():
-            return type(node.op) in (*SIGNS, ast.Not)
-        case ast.BinOp():
-            return type(node.op) in ARITHMETIC
-        case ast.BoolOp():
-            return True
+        case ast.UnaryOp() | ast.BinOp() | ast.BoolOp():
+            return type(node.op) in OPERATORS
         case ast.Compare():
-            return all(type(each) in COMPARISONS for each in node.ops)
+            return all(type(each) in OPERATORS for each in node.ops)
     return False
 
 
@@ -98,17 +95,16 @@ def _value(node: ast.expr, rows: "pd.DataFrame") -> Any:
             return _column(node.id, rows)
         case ast.Constant(value=int() | float() as number):
             return float(number)  # powers of whole numbers grow without end
-        case ast.UnaryOp(op=ast.Not()):
-            return ~_truth(node.operand, rows)
         case ast.UnaryOp():
-            return SIGNS[type(node.op)](_value(node.operand, rows))
+            value = _truth if isinstance(node.op, ast.Not) else _value
+            return OPERATORS[type(node.op)](value(node.operand, rows))
         case ast.BinOp():
-            return ARITHMETIC[type(node.op)](_value(node.left, rows), _value(node.right, rows))
+            return OPERATORS[type(node.op)](_value(node.left, rows), _value(node.right, rows))
         case ast.BoolOp():
-            return reduce(LOGIC[type(node.op)], [_truth(each, rows) for each in node.values])
+            return reduce(OPERATORS[type(node.op)], [_truth(each, rows) for each in node.values])
         case ast.Compare():
             sides = pairwise(_value(each, rows) for each in (node.left, *node.comparators))
-            held = [COMPARISONS[type(op)](left, right) for op, (left, right) in zip(node.ops, sides, strict=True)]
+            held = [OPERATORS[type(op)](left, right) for op, (left, right) in zip(node.ops, sides, strict=True)]
             return reduce(operator.and_, held)
     raise TypeError(type(node).__name__)  # which was refused when it was read
 

@@ -175,7 +175,9 @@ class RunFolder:
                 if descriptor is not None:
                     _lock(descriptor, self.path)
             self.require_no_links()
-            self._delete_unfinished_files()
+            for folder in (self.path, self.best.parent, self.path / "evidence", self.figures):
+                for unfinished in folder.glob(f".*{TEMPORARY}"):
+                    unfinished.unlink(missing_ok=True)
             yield
         finally:
             if descriptor is not None:
@@ -211,11 +213,6 @@ class RunFolder:
                 f"{link} is a link to the folder {link.resolve()}, into which this command would write; expected a folder of "
                 "the run's own. Put a copy in its place, or remove the link."
             )
-
-    def _delete_unfinished_files(self) -> None:
-        for folder in (self.path, self.best.parent, self.path / "evidence", self.figures):
-            for unfinished in folder.glob(f".*{TEMPORARY}"):
-                unfinished.unlink(missing_ok=True)
 
     def note(self, **facts: Any) -> None:
         """Add facts to ``timing.json``; the entries of dictionaries are merged."""
@@ -320,12 +317,13 @@ def read_yaml(path: Path) -> Any:
         raise _damaged(path, "YAML", error) from error
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None) -> "pd.DataFrame":
-    """Read a table that ``write_table`` wrote, or some of its columns."""
+def read_table(path: Path, columns: Sequence[str] | None = None, ids: Sequence[int] | None = None) -> "pd.DataFrame":
+    """Read a table that ``write_table`` wrote, or some of its columns, or only the rows with the given ids."""
     import pandas as pd  # takes a second to import, for which commands that read no table do not wait
 
     with _readable(path):
-        return pd.read_parquet(path, columns=None if columns is None else list(columns))
+        chosen = None if columns is None else list(columns)
+        return pd.read_parquet(path, columns=chosen, filters=None if ids is None else [("id", "in", [*ids])])
 
 
 def columns_in(path: Path) -> list[str]:
@@ -334,14 +332,6 @@ def columns_in(path: Path) -> list[str]:
 
     with _readable(path):
         return list(pq.read_schema(path).names)
-
-
-def read_rows(path: Path, ids: Sequence[int]) -> "pd.DataFrame":
-    """Read the rows of a table with the given ids, in the order of the table."""
-    import pandas as pd
-
-    with _readable(path):
-        return pd.read_parquet(path, filters=[("id", "in", [*ids])])
 
 
 @contextmanager

@@ -135,11 +135,6 @@ class ParameterSweep:
         """Return the choice with one value, as a user types it."""
         return {self.choice: self.form.format(f"{value:g}")}
 
-    def shortened(self) -> "ParameterSweep":
-        """Return the sweep of the first, middle and last value."""
-        chosen = dict.fromkeys((self.values[0], self.values[len(self.values) // 2], self.values[-1]))
-        return replace(self, values=tuple(chosen))
-
 
 @dataclass(frozen=True)
 class PublishedRow:
@@ -200,12 +195,13 @@ class PublishedTable:
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
     """Return a table with only three values of every sweep, which are enough to show that the runs work."""
-    shortened = {
-        name: replace(row, sweep=row.sweep.shortened())
-        for name, row in experiment.rows.items()
-        if row.sweep is not None and row.sweep.choice not in but
-    }
-    return replace(experiment, rows={**experiment.rows, **shortened})
+    rows = dict(experiment.rows)
+    for name, row in experiment.rows.items():
+        if row.sweep is not None and row.sweep.choice not in but:
+            values = row.sweep.values
+            chosen = tuple(dict.fromkeys((values[0], values[len(values) // 2], values[-1])))
+            rows[name] = replace(row, sweep=replace(row.sweep, values=chosen))
+    return replace(experiment, rows=rows)
 
 
 def table_names() -> list[str]:
@@ -236,23 +232,17 @@ def read_published(file: Path) -> PublishedTable:
 def parse_published(name: str, given: Mapping[str, Any], file: Path) -> PublishedTable:
     """Return the published table that the content of a YAML file describes; all scalars in the content are texts."""
     try:
-        return _parse_table(name, given)
+        sources = {key: Publication(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
+        columns = {key: _parse_column(key, of) for key, of in given["columns"].items()}
+        corpora, notes = tuple(given["data"]), tuple(given.get("notes", ()))
+        rows = {row["name"]: _parse_row(row, corpora, sources, columns) for row in given["rows"]}
+        claims = tuple(_parse_claim(claim, corpora, rows, columns) for claim in given.get("claims", ()))
+        drawings = tuple(TableFigure(of.pop("draw"), of) for of in map(dict, given.get("figures", ())))
+        return PublishedTable(name, given["title"], given["paper"], sources, columns, rows, claims, drawings, notes)
     except (TypeError, KeyError, ValueError, AttributeError, AttestError) as error:
         raise AttestError(
             f"{file} is not well formed: {error}; expected what “Your own table” in the documentation describes."
         ) from error
-
-
-def _parse_table(name: str, given: Mapping[str, Any]) -> PublishedTable:
-    sources = {key: Publication(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
-    columns = {key: _parse_column(key, of) for key, of in given["columns"].items()}
-    corpora = tuple(given["data"])
-    rows = {row["name"]: _parse_row(row, corpora, sources, columns) for row in given["rows"]}
-    claims = tuple(_parse_claim(claim, corpora, rows, columns) for claim in given.get("claims", ()))
-    drawings = tuple(TableFigure(of.pop("draw"), of) for of in map(dict, given.get("figures", ())))
-    return PublishedTable(
-        name, given["title"], given["paper"], sources, columns, rows, claims, drawings, tuple(given.get("notes", ()))
-    )
 
 
 def _parse_column(name: str, given: Mapping[str, str]) -> PublishedColumn:
@@ -282,11 +272,11 @@ def _parse_row(
     _require_harmless("a value", VALUE, [*data, *(value for choice, value in chosen.items() if choice != "EMBEDDINGS")])
     _require_harmless("an option of a table", OPTION, [option for typed in options.values() for option in typed])
     published: dict[str, dict[str, dict[str, Quoted]]] = {}
-    for source in (source for source in sources if source in rest):
-        published[source] = {}
+    for source in [source for source in sources if source in rest]:
         for corpus, numbers in rest.pop(source).items():
             _require_known("column", numbers, columns)
-            published[source][corpus] = {column: Quoted.parse(number) for column, number in numbers.items()}
+            quoted = {column: Quoted.parse(number) for column, number in numbers.items()}
+            published.setdefault(source, {})[corpus] = quoted
     _require_nothing_left(f"row {name!r}", rest)
     swept = None if sweep is None else ParameterSweep(**{**sweep, "values": tuple(map(float, sweep["values"]))})
     return PublishedRow(name, run, data, then, swept, options, published)

@@ -18,7 +18,7 @@ from attest.report.instance_table import (
     tagged_sentences,
 )
 from attest.report.page import write_report
-from attest.runs.folder import read_rows, read_table, write_table
+from attest.runs.folder import read_table, write_table
 from tests.report.made import made_run
 
 NAMES = ["O", "B-NP", "I-NP"]
@@ -88,10 +88,13 @@ def test_attention_is_read_of_the_sentences_that_are_shown_alone(tmp_path, monke
     many = pd.concat([ROWS] * 40, ignore_index=True).assign(id=np.arange(120))
     write_table(tmp_path / "tagged.parquet", many)
     whole, some = [], []
-    monkeypatch.setattr(
-        "attest.report.instance_table.read_table", lambda path, names: whole.append(names) or read_table(path, names)
-    )
-    monkeypatch.setattr("attest.report.instance_table.read_rows", lambda path, ids: some.extend(ids) or read_rows(path, ids))
+
+    def recorded(path, names=None, ids=None):
+        whole.append(names)
+        some.extend(ids or [])
+        return read_table(path, names, ids)
+
+    monkeypatch.setattr("attest.report.instance_table.read_table", recorded)
     shown = shown_of(tmp_path / "tagged.parquet")
     assert "attention" not in whole[0]
     assert not [name for name in whole[0] if name.startswith("probability_")]

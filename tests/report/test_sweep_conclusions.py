@@ -3,12 +3,13 @@
 import pandas as pd
 import pytest
 
-from attest.report.related_pages import LambdaSweep
+from attest.report.related import Conclusion
+from attest.report.related_pages import sweep_conclusions
 
 LAMBDAS = [0.001, 0.01, 0.1]
 
 
-def sweep(jsd, tvd=(0.1, 0.1, 0.1), wide=0.02, knee=None, intervals=True, **more) -> LambdaSweep:
+def sweep(jsd, tvd=(0.1, 0.1, 0.1), wide=0.02, knee=None, intervals=True, **more) -> list[Conclusion]:
     """Adversaries with these means, each with an interval of that half-width."""
     rows = pd.DataFrame({"lambda": LAMBDAS, "jsd": jsd, "tvd": tvd, "knee": [place == knee for place in range(3)]})
     summaries = []
@@ -19,7 +20,7 @@ def sweep(jsd, tvd=(0.1, 0.1, 0.1), wide=0.02, knee=None, intervals=True, **more
             summary |= {f"E7/{name}/mean": mean}
             summary |= {f"E7/{name}/ci_low": mean - wide, f"E7/{name}/ci_high": mean + wide} if intervals else {}
         summaries.append(summary)
-    return LambdaSweep(rows, summaries, "jsd", "tvd", **more)
+    return sweep_conclusions(rows, summaries, "jsd", "tvd", **more)
 
 
 @pytest.mark.parametrize(
@@ -27,27 +28,27 @@ def sweep(jsd, tvd=(0.1, 0.1, 0.1), wide=0.02, knee=None, intervals=True, **more
     [(0.15, "moves away from"), (0.13, "moves no farther from"), (0.07, "moves no farther from"), (0.05, "comes nearer to")],
 )
 def test_attention_moves_where_the_intervals_of_the_ends_lie_apart(last, expected):
-    moved = sweep((0.1, 0.1, last)).conclusions()[0]
+    moved = sweep((0.1, 0.1, last))[0]
     assert moved.said == f"As λ grows from 0.001 to 0.1, the adversaries' attention {expected} the base's."
     assert moved.figures == f"JSD goes from 0.100 [0.080, 0.120] to {last:.3f} [{last - 0.02:.3f}, {last + 0.02:.3f}] nats."
 
 
 def test_without_intervals_nothing_is_said_to_move(snapshot):
-    moved = sweep((0.1, 0.3, 0.6), intervals=False).conclusions()[0]
+    moved = sweep((0.1, 0.3, 0.6), intervals=False)[0]
     assert "moves no farther" in moved.said
     assert moved.figures == snapshot
 
 
 def test_what_is_reached_in_between_is_told_where_it_lies_beyond_both_ends():
-    assert "; in between it reaches 0.600 [0.580, 0.620] at λ = 0.01" in sweep((0.1, 0.6, 0.2)).conclusions()[0].figures
-    assert "in between" not in sweep((0.1, 0.22, 0.2)).conclusions()[0].figures
+    assert "; in between it reaches 0.600 [0.580, 0.620] at λ = 0.01" in sweep((0.1, 0.6, 0.2))[0].figures
+    assert "in between" not in sweep((0.1, 0.22, 0.2))[0].figures
 
 
 @pytest.mark.parametrize(
     ("last", "expected"), [(0.2, "move away from"), (0.1, "move no farther from"), (0.02, "come nearer to")]
 )
 def test_the_price_is_told_with_the_accuracy(last, expected):
-    paid = sweep((0.1, 0.1, 0.1), (0.1, 0.1, last), base=0.85).conclusions()[1]
+    paid = sweep((0.1, 0.1, 0.1), (0.1, 0.1, last), base=0.85)[1]
     assert paid.said == f"Their predictions {expected} the base's."
     assert paid.figures.endswith(
         "; accuracy is 80.0\N{NO-BREAK SPACE}% to 82.0\N{NO-BREAK SPACE}%, the base's 85.0\N{NO-BREAK SPACE}%."
@@ -64,22 +65,22 @@ def test_the_price_is_told_with_the_accuracy(last, expected):
     ],
 )
 def test_seeds_say_which_distance_is_more_than_theirs(jsd, expected, snapshot):
-    beyond = sweep(jsd, seeds=[0.05, 0.2]).conclusions()[2]
+    beyond = sweep(jsd, seeds=[0.05, 0.2])[2]
     assert beyond.said == f"Their attention lies farther from the base's than any other seed's {expected}."
     assert beyond.figures == snapshot
 
 
 def test_within_the_distance_of_a_seed_nothing_is_called_farther(snapshot):
-    within = sweep((0.1, 0.2, 0.1), seeds=[0.05, 0.2]).conclusions()[2]
+    within = sweep((0.1, 0.2, 0.1), seeds=[0.05, 0.2])[2]
     assert within.said == snapshot
 
 
 def test_without_seeds_there_is_no_noise_floor():
-    assert len(sweep((0.1, 0.2, 0.3)).conclusions()) == 3
+    assert len(sweep((0.1, 0.2, 0.3))) == 3
 
 
 def test_the_knee_is_told_where_there_is_one(snapshot):
-    bend = sweep((0.1, 0.5, 0.6), knee=1).conclusions()[-1]
+    bend = sweep((0.1, 0.5, 0.6), knee=1)[-1]
     assert bend.said == snapshot
     assert bend.figures == snapshot
-    assert sweep((0.1, 0.5, 0.6)).conclusions()[-1].said == "No λ stands out."
+    assert sweep((0.1, 0.5, 0.6))[-1].said == "No λ stands out."

@@ -11,7 +11,7 @@ import pytest
 
 from attest.core.errors import AttestError
 from attest.runs import folder as module
-from attest.runs.folder import RunFolder, columns_in, read_json, read_rows, write_atomically, write_json, write_table
+from attest.runs.folder import RunFolder, columns_in, read_json, read_table, write_atomically, write_json, write_table
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -93,14 +93,15 @@ def test_a_folder_belongs_to_one_process_at_a_time(tmp_path):
 def test_some_rows_of_a_table_are_read_in_its_order(tmp_path):
     wide = [np.random.default_rng(each).random(20) for each in range(200)]
     write_table(tmp_path / "wide.parquet", pd.DataFrame({"id": np.arange(200) * 3, "wide": wide, "name": "x"}))
-    rows = read_rows(tmp_path / "wide.parquet", [597, 30, 31])
+    rows = read_table(tmp_path / "wide.parquet", ids=[597, 30, 31])
     assert rows["id"].tolist() == [30, 597]
     np.testing.assert_array_equal(rows["wide"][1], wide[199])
 
 
 def test_no_row_that_is_asked_for_is_an_empty_table_with_all_columns(tmp_path):
     write_table(tmp_path / "rows.parquet", pd.DataFrame({"id": [1], "tags": [[1, 2]]}))
-    assert list(read_rows(tmp_path / "rows.parquet", []).columns) == columns_in(tmp_path / "rows.parquet") == ["id", "tags"]
+    rows = read_table(tmp_path / "rows.parquet", ids=[])
+    assert list(rows.columns) == columns_in(tmp_path / "rows.parquet") == ["id", "tags"]
 
 
 @pytest.mark.parametrize("typed", [".", "../seed0/evidence/.."])

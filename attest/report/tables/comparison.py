@@ -15,7 +15,6 @@ from attest.core.measures.comparison import LEVEL
 from attest.runs.published_tables import PublishedColumn
 
 ENOUGH_SEEDS = 3
-"""The smallest number of seeds whose spread can be tested."""
 SHARE = 0.5
 """A margin is at most this share of the distance of the published number from no effect."""
 
@@ -126,16 +125,12 @@ def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], a
         return TOO_FEW[difference.seeds - 1]
     claimed = -difference if expect == "less" else difference
     if p_above(claimed, 0) < LEVEL:
-        return _in_texts(p_values, difference.seeds)
+        if any(p >= LEVEL for p in p_values):
+            return MEAN_ALONE
+        return HOLDS if len(p_values) == difference.seeds and all(p < LEVEL for p in p_values) else UNTESTED
     if p_above(-claimed, 0) < LEVEL:
         return CONTRADICTED
     return PERHAPS if claimed.mean > 0 else PERHAPS_NOT
-
-
-def _in_texts(p_values: Sequence[float], seeds: int) -> str:
-    if any(p >= LEVEL for p in p_values):
-        return MEAN_ALONE
-    return HOLDS if len(p_values) == seeds and all(p < LEVEL for p in p_values) else UNTESTED
 
 
 def _within(ours: OverSeeds, value: float, allowed: float, verdicts: tuple[str, str, str, str]) -> str:

@@ -21,7 +21,6 @@ from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, PublishedT
 
 OURS, THEIRS, NEAR_SETTING, OTHER_SETTING = "#0072B2", "#D55E00", "#CC79A7", "#999999"
 Figures = Iterator[tuple[str, Figure]]
-"""The figures with their file names."""
 
 
 def table_figures(table: PublishedTable, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
@@ -71,9 +70,8 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
         chosen = (numbers["setting"] == likeness).to_numpy()
         if chosen.any():
             axes.plot(published[chosen], places[chosen], "D", mfc="none", mec=colour, label=label)
-    axes.set_yticks(
-        places, [f"{data}, {row}: {column}" for data, row, column in numbers[["data", "row", "column"]].to_numpy()]
-    )
+    names = [f"{data}, {row}: {column}" for data, row, column in numbers[["data", "row", "column"]].to_numpy()]
+    axes.set_yticks(places, names)
     axes.tick_params(axis="y", labelsize=7)
     axes.invert_yaxis()
     axes.set_title(title, fontsize=10)
@@ -91,9 +89,8 @@ def against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders
         values = sorted(mine["at"].unique())
         for colour, column in zip(CLASS_COLOURS, options["columns"], strict=False):
             line = mine[mine["column"] == column].set_index("at").reindex(values)
-            axes.errorbar(
-                range(len(values)), line["ours"], yerr=line["std"].fillna(0), marker="o", ms=3, color=colour, label=column
-            )
+            spread = line["std"].fillna(0)
+            axes.errorbar(range(len(values)), line["ours"], spread, marker="o", ms=3, color=colour, label=column)
         axes.set_xticks(range(len(values)), [f"{value:g}" for value in values], fontsize=8)
         axes.set_xlabel(label)
         axes.set_title(f"{data}, {row}", fontsize=10)

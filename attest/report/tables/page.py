@@ -108,7 +108,7 @@ def _number_line(number: dict[str, Any], own: Collection[str]) -> list[str]:
         str(number["seeds"]),
         EMPTY if math.isnan(number["low"]) else between(number["low"], number["high"]),
         published or EMPTY,
-        _signed(number["difference"], 3),
+        _signed(number["difference"]),
         EMPTY if math.isnan(number["margin"]) else f"{number['margin']:.3g}",
         number["verdict"] or EMPTY,
     ]
@@ -116,6 +116,9 @@ def _number_line(number: dict[str, Any], own: Collection[str]) -> list[str]:
 
 def _claim_line(claim: dict[str, Any]) -> list[str]:
     difference = claim["absent"] or with_spread(claim["difference"], claim["std"], signed=True)
+    over_texts = ", ".join(_p_value(test["p"]) for test in claim["tests"])
+    if claim["two_sided"]:
+        over_texts = f"({', '.join(claim['two_sided'])}: two-sided, by earlier rules, not used)"
     return [
         claim["claim"],
         claim["left"],
@@ -123,17 +126,11 @@ def _claim_line(claim: dict[str, Any]) -> list[str]:
         claim["right"],
         difference + (f" {GONE}" if claim["gone"] else ""),
         str(claim["seeds"]),
-        _signed(claim["published"], 3),
+        _signed(claim["published"]),
         EMPTY if math.isnan(claim["p_seeds"]) else _p_value(claim["p_seeds"]),
-        _over_texts(claim),
+        over_texts or EMPTY,
         claim["verdict"],
     ]
-
-
-def _over_texts(claim: dict[str, Any]) -> str:
-    if claim["two_sided"]:
-        return f"({', '.join(claim['two_sided'])}: two-sided, by earlier rules, not used)"
-    return ", ".join(_p_value(test["p"]) for test in claim["tests"]) or EMPTY
 
 
 def _p_value(p: float) -> str:
@@ -160,15 +157,13 @@ def _form(size: float) -> str:
     return ".1e" if 0 < abs(size) < LEAST else "z.3f"
 
 
-def _signed(value: float, digits: int) -> str:
-    return EMPTY if math.isnan(value) else f"{value:+.{digits}f}"
+def _signed(value: float) -> str:
+    return EMPTY if math.isnan(value) else f"{value:+.3f}"
 
 
 def _small_print(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
     used = set(numbers["source"])
-    sources = [source for source in table.sources.values() if source.citation in used]
-    cited = [f"* {source.citation}{_setting(source, table)}" for source in sources]
-    columns = [_column_rule(column) for column in table.columns.values()]
+    cited = [f"* {each.citation}{_setting(each, table)}" for each in table.sources.values() if each.citation in used]
     hours = f"{origin['runs']} runs, {origin['hours']:.2f} hours"
     if origin["untimed"]:
         hours += f" and those of {origin['untimed']} runs that were stopped and taken up"
@@ -178,7 +173,7 @@ def _small_print(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFr
         *(["## Sources", "\n".join(cited)] if cited else []),
         *([KEPT_ALONE] if any_gone else []),
         f"## Rules\n\nFixed on {RULES.fixed}, knowing {RULES.known}.\n\n{RULES.numbers}\n\n{RULES.claims}",
-        "\n".join(columns),
+        "\n".join(map(_column_rule, table.columns.values())),
         f"## Provenance\n\n```\n{origin['command']}\n```",
         f"{hours}; commit {', '.join(origin['commits']) or 'unknown'}; {versions}.",
         stamp(table),
@@ -215,9 +210,8 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
     runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
     seconds = [run_seconds(RunFolder(folder)) for folder in runs]
     known = [each for each in seconds if each is not None]
-    environments = [
-        read_json(RunFolder(folder).timing).get("environment", {}) for folder in runs if RunFolder(folder).timing.is_file()
-    ]
+    timings = [RunFolder(folder).timing for folder in runs]
+    environments = [read_json(timing).get("environment", {}) for timing in timings if timing.is_file()]
     names = sorted({name for environment in environments for name in environment})
     versions = {name: sorted({environment[name] for environment in environments if name in environment}) for name in names}
     return {

@@ -144,7 +144,6 @@ def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
 
 
 FEWEST = 2
-"""The smallest number of texts that can be tested."""
 
 
 def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
@@ -172,14 +171,7 @@ Folders = Mapping[Place, Mapping[int, Path]]
 """The folders of finished runs, by place and seed."""
 NOTHING_KEPT = KeptNumbers()
 
-NOTHING_PUBLISHED = {
-    "published": "",
-    "source": "",
-    "setting": None,
-    "difference": np.nan,
-    "margin": np.nan,
-    "verdict": "",
-}
+NOTHING_PUBLISHED = {"published": "", "source": "", "setting": None, "difference": np.nan, "margin": np.nan, "verdict": ""}
 
 
 @dataclass(frozen=True)
@@ -379,10 +371,9 @@ def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.Da
 
 def published_difference(table: PublishedTable, claim: PublishedClaim, data: str) -> float:
     """Return the difference between a claim's two published numbers, from the first source with both; NaN if none has both."""
+    sides = (claim.left, claim.right)
     for source in table.sources:
-        numbers = [
-            table.rows[row].published.get(source, {}).get(data, {}).get(column) for row, column in (claim.left, claim.right)
-        ]
-        if numbers[0] is not None and numbers[1] is not None:
-            return numbers[0].value - numbers[1].value
+        left, right = (table.rows[row].published.get(source, {}).get(data, {}).get(column) for row, column in sides)
+        if left is not None and right is not None:
+            return left.value - right.value
     return np.nan
