@@ -388,13 +388,16 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         unread = f"{name} cannot read a text of {tokens.shape[-1]} tokens"
         with refusing(lambda said: f"{unread} ({said}); {EXPECTED}."), in_evaluation_mode(model):
             if model._can_set_attn_implementation():
-                self._exploring = True
-                self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
-                self._exploring = False
+                self._count_calls(tokens)
             if not self.calls:
                 self._find_softmaxes(tokens)
         if not self.calls:
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
+
+    def _count_calls(self, tokens: Tensor) -> None:
+        self._exploring = True
+        self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+        self._exploring = False
 
     def _find_softmaxes(self, tokens: Tensor) -> None:
         looks = []
