@@ -122,7 +122,11 @@ def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterato
             ours = said.startswith(_OURS)
             raise (AttestError(said.removeprefix(_OURS)) if ours else RuntimeError(said)) from error
         if killed := [each.exitcode for each in others if each.exitcode]:
-            raise _killed(killed[0], len(others) + 1) from error
+            how = f"signal {-killed[0]}" if killed[0] < 0 else f"exit code {killed[0]}"
+            raise AttestError(
+                f"one of {len(others) + 1} processes was ended by {how}; expected all to finish. The system may be short of "
+                "memory: type the same command with --run.processes=1. It keeps what is finished."
+            ) from error
         raise
 
 
@@ -141,11 +145,3 @@ def _hearing_of_ends(others: Sequence[BaseProcess]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGCHLD, before)
-
-
-def _killed(exit_code: int, processes: int) -> AttestError:
-    how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
-    return AttestError(
-        f"one of {processes} processes was ended by {how}; expected all to finish. The system may be short of memory: type "
-        "the same command with --run.processes=1. It keeps what is finished."
-    )

@@ -1,8 +1,7 @@
 r"""The published search for adversarial attention (Jain & Wallace 2019, Algorithm 3), mostly without autograd.
 
 k attentions start from random logits and ascend, by Adam, JSD to the attention on trial and to one another while TVD of the
-prediction above epsilon is punished. All gradients are written out: they need the logits of single tokens, never the hidden
-states, and the logarithms of the JSDs are shared. Only a decoder that is not linear is asked for its own gradient.
+prediction above epsilon is punished. Only a decoder that is not linear is asked for its own gradient.
 
 Legend: B batch, R restarts (k), T tokens, K classes, P pairs of distributions that are kept apart.
 """

@@ -99,8 +99,7 @@ def read_until(
 ) -> dict[str, EarlyTable]:
     """Read texts in random order until the means are known; return the tables of the experiments that stopped early.
 
-    An experiment that would need too many texts has no table here: it then reads all of them. Every process looks at the
-    rows of all, so that all come to the same end, however many there are.
+    An experiment that would need too many texts has no table here: it then reads all of them.
 
     Args:
         precision: half the width of the intervals for the means, in their units.

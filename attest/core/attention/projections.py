@@ -4,8 +4,7 @@ All share one interface: scores ``(..., T)`` and a mask go in, a distribution co
 is exactly 0 at padding. Half precision is computed in float32, because sparse supports are decided by small differences
 (1.5-entmax row sums drift to 0.967 in bfloat16).
 
-Sparse projections are those of the ``entmax`` package. Derivatives are exact once: its backward passes are not all
-differentiable themselves.
+Sparse projections are those of the ``entmax`` package, which cannot all be differentiated twice.
 """
 
 import math

@@ -1,8 +1,7 @@
 """A confidence sequence: an interval for the mean of a finite population, valid however many values were read.
 
-Whoever reads texts in random order and looks again and again at an ordinary interval stops too early too often. Here each
-candidate m for the mean is played against: a gambler who does not believe in m bets on every value, fairly if m is the mean,
-and m is ruled out once the gambler's capital has grown by 1/α. By Ville's inequality the mean is ever ruled out with
+A gambler who does not believe in a candidate m for the mean bets on every value, fairly if m is the mean, and m is ruled out
+once the gambler's capital has grown by 1/α. By Ville's inequality the mean is ever ruled out with
 probability α at most, however often one looks (Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by
 betting", Section 5: without replacement).
 

@@ -103,9 +103,7 @@ class OverSeeds:
 def standard_errors(freedom: float, level: float = 0.95, compared: int = 2) -> float:
     """Return half the width of a mean's confidence interval in standard errors, by Student's t distribution.
 
-    Of several means, the two that lie farthest apart do so by chance: plain 95 % intervals of 18 equal settings part a third
-    of all numbers. So intervals widen with the number of settings by the studentised range (Gabriel 1978; Hochberg, Weiss &
-    Hart 1982): two of them then lie apart by chance in about one of 20 numbers at most.
+    Intervals widen with the number of settings by the studentised range (Gabriel 1978; Hochberg, Weiss & Hart 1982).
 
     Args:
         freedom: degrees of freedom of the standard error.

@@ -31,12 +31,8 @@ def decision_scores(probabilities: Tensor, labels: Tensor) -> dict[str, Tensor]:
         f1 = torch.full_like(accuracy, torch.nan) if nothing else binary_f1_score(positive, labels)
     else:
         f1 = multiclass_f1_score(probabilities, labels, classes, average="macro")
-    return {"accuracy": accuracy, "f1": f1, "roc_auc": _roc_auc(probabilities, labels)}
-
-
-def _roc_auc(probabilities: Tensor, labels: Tensor) -> Tensor:
     present = labels.unique().tolist()
-    if len(present) < 2:
-        return torch.full_like(probabilities.sum(), torch.nan)
-    told_apart = present if probabilities.shape[-1] > 2 else [1]
-    return torch.stack([binary_auroc(probabilities[:, each], (labels == each).long()) for each in told_apart]).mean()
+    told_apart = present if classes > 2 else [1]
+    aucs = [binary_auroc(probabilities[:, each], (labels == each).long()) for each in told_apart if len(present) > 1]
+    roc_auc = torch.stack(aucs).mean() if aucs else torch.full_like(probabilities.sum(), torch.nan)
+    return {"accuracy": accuracy, "f1": f1, "roc_auc": roc_auc}

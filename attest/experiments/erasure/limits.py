@@ -3,8 +3,7 @@ r"""The limits of AOPC: the greatest and the least effect of erasing any k token
 Exactly, with two classes and a linear decoder: the outcome of keeping a set is the sigmoid of
 :math:`\sum_{kept} \alpha_i m_i / \sum_{kept} \alpha_i`, which Dinkelbach's iteration (1967) maximises over sets of a size. For
 the best ratio so far, :math:`\lambda`, take the tokens with the largest :math:`\alpha_i (m_i - \lambda)`; where their sum is
-positive their ratio is better. Each size is solved by itself, so the sets need not lie in one another: no ranking need reach
-all of these limits at once. Elsewhere, a beam search finds a ranking with a large, or a small, AOPC (Edin et al. 2024).
+positive their ratio is better. Elsewhere, a beam search finds a ranking with a large, or a small, AOPC (Edin et al. 2024).
 
 Legend: B batch, W width of the beam, K sizes, T tokens.
 """

@@ -1,8 +1,7 @@
 """E14 for taggers: which other tokens does the tag of one token depend on?
 
 A tagger decides at every token. So one token of a sentence is drawn, its tag is the decision, and the sentence is read as the
-text of a classifier whose decision that is. The token itself stays, whatever is erased: else there would be no tag to ask for.
-Nor are special tokens ranked or erased.
+text of a classifier whose decision that is. The token itself and special tokens are neither ranked nor erased.
 
 Legend: B batch, T tokens, K tags.
 """

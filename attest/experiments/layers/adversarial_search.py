@@ -1,7 +1,8 @@
 """E3 inside a Transformer: how different can the attention be if the prediction stays the same? (Jain & Wallace 2019.)
 
-The published search, its objective summed over the rows of all heads: each row is a distribution of its own. There is no exact
-answer here, for what a layer puts out passes through all that follows. Legend: R instances times restarts, N heads, T tokens.
+The published search, its objective summed over the rows of all heads.
+
+Legend: R instances times restarts, N heads, T tokens.
 """
 
 from collections.abc import Iterator, Sequence

@@ -68,7 +68,7 @@ def head_ablation(
     """
     stage = Heads(observation, _required(observation, head_means, share, draws))
     look, write = stage.look(what_matters(observation, truth, spans)), stage.write()
-    every = torch.eye(stage.count, dtype=torch.bool, device=write.device).expand(len(write), -1, -1)
+    every = torch.eye(len(stage.names), dtype=torch.bool, device=write.device).expand(len(write), -1, -1)
     drop, flipped = stage.without(every)
     columns: dict[str, Tensor] = {}
     for place, (layer, head) in enumerate(stage.names):
@@ -79,7 +79,7 @@ def head_ablation(
     real = torch.ones_like(write, dtype=torch.bool)
     taus = tau_b(in_steps(drop, noise), torch.stack(list(orders.values()), dim=1), real)
     columns |= {f"tau_{name}": tau for name, tau in zip(orders, taus.unbind(dim=-1), strict=True)}
-    size = torch.full((len(write),), -int(-share * stage.count // 1), device=write.device)
+    size = torch.full((len(write),), -int(-share * len(stage.names) // 1), device=write.device)
     sets = {name: highest(order.nan_to_num(nan=-torch.inf), size) for name, order in orders.items()}
     if heads:
         sets["chosen"] = stage.chosen(heads).expand(len(write), -1)
@@ -90,7 +90,7 @@ def head_ablation(
         columns |= {f"{key}_{name}": column.masked_fill(undefined & (name == "look"), torch.nan) for key, column in found}
     orders["random"] = random_order(stream(seed, "order of heads"), observation.ids, 1, real)[:, 0]
     for name, order in orders.items():
-        counts = [-(-percentage * stage.count // 100) for percentage in CURVE]
+        counts = [-(-percentage * len(stage.names) // 100) for percentage in CURVE]
         without = torch.stack([highest(order.nan_to_num(nan=-torch.inf), size.new_tensor(each)) for each in counts], dim=1)
         _, gone = stage.without(without)
         gone = gone.masked_fill((undefined & (name == "look")).unsqueeze(-1), torch.nan)

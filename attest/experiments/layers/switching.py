@@ -88,11 +88,6 @@ class Heads:
         """Return the number of heads of each layer."""
         return [weights.shape[1] for weights in self.observation.attention.values()]
 
-    @property
-    def count(self) -> int:
-        """Return M, the number of all heads."""
-        return sum(self.sizes)
-
     @cached_property
     def names(self) -> list[tuple[int, int]]:
         """Return the layer and the number of each head, from 1."""
