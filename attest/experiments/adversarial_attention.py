@@ -103,8 +103,8 @@ SPEC = Spec(
         Measure.high(
             "jsd_exact",
             "ε-max JSD, exact",
-            "The largest Jensen-Shannon divergence of an attention that moves the prediction by at most 0.01, from 0 to "
-            "ln 2 = 0.693. Large: the prediction does not determine the attention.",
+            "The largest Jensen-Shannon divergence of an attention that moves the prediction by at most 0.01, from 0 to ln 2 "
+            "= 0.693. If it is large, the prediction does not determine the attention.",
             "Training may never find the other attention, and the model's attention may still be right.",
             short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
         ),
@@ -127,7 +127,7 @@ SPEC = Spec(
         Drawing("jsd_by_max_attention", "Adversarial attention", _caption, "largest_jsd_violins"),
         Drawing(
             "jsd_histograms",
-            "ε-max JSD, searched and exact",
+            "ε-max JSD, by search and exactly",
             "Distributions of the largest JSD within ε: by gradient search, and exactly (survey, Fig. 11).",
             "adversary_histograms",
             needs=("jsd_search",),

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from attest.experiments.spec import Column, Measure, Spec
 
-TVD = Column.share("tvd", "TVD of the run's prediction from the base's")
+TVD = Column.share("tvd", "TVD of this run's prediction from the base run's prediction")
 SAME = Column.yes_or_no("same", "whether run and base decide alike; for taggers the share of such tokens", type="bool")
 DECISIONS = Measure(
     "same",
-    "decisions as the base's",
-    "Share of texts (for taggers: of tokens) with the base's decision.",
-    "Most texts are easy: compare with a model under uniform attention.",
+    "decisions as in the base run",
+    "Share of texts (for taggers: of tokens) that this run decides as the base run does.",
+    "Most texts are easy: compare with a model that has uniform attention.",
 )
-ONLY_STABLE = "A small one shows that training is stable, not that attention explains."
+ONLY_STABLE = "A small JSD shows that training is stable, not that attention explains."
 
 UNIFORM = Spec(
     id="E4",
@@ -44,19 +44,20 @@ SEEDS = Spec(
     ),
     columns=(
         Column.nats("jsd", "JSD between the attention of this seed and of other seeds"),
-        Column.nats("jsd_matched", "taggers only: JSD with each head compared with its match in the other seed"),
+        Column.nats("jsd_matched", "taggers only: JSD if each head is compared with its best match in the other seed"),
     ),
     measures=(
         Measure.high(
             "jsd",
             "JSD between seeds",
-            "How far apart (JSD) attention is when only the seed differs: the noise in every other difference.",
+            "Distance (JSD) between the attention of two models that differ only in the seed: the noise in all other "
+            "distances.",
             ONLY_STABLE,
         ),
         Measure.high(
             "jsd_matched",
             "JSD between seeds, heads matched",
-            "The same JSD, with each head compared with its match in the other seed: heads of a layer have no order.",
+            "The JSD if each head is compared with its best match in the other seed: heads of a layer have no order.",
             ONLY_STABLE,
         ),
     ),
@@ -71,13 +72,13 @@ GUIDES = Spec(
     cost="one training",
     needs="controls",
     about_columns="Guided runs in `guides/<name>/` of their base's folder have the columns of E7.",
-    columns=(replace(TVD, means="TVD of the guided model's prediction from the base's"), SAME),
+    columns=(replace(TVD, means="TVD of the guided model's prediction from the base run's prediction"), SAME),
     measures=(
         Measure(
             "tvd",
-            "TVD to the base",
-            "How far (TVD) the predictions of a model with given attention are from the base's.",
-            "A weak model is far from its base under any attention: compare it with a model under uniform attention.",
+            "TVD from the base run's predictions",
+            "How far (TVD) the predictions of a model with given attention are from those of the base run.",
+            "A weak model is far from the base run with any attention: compare it with a model that has uniform attention.",
         ),
         DECISIONS,
     ),
@@ -98,42 +99,50 @@ ADVERSARIES = Spec(
     columns=(
         TVD,
         SAME,
-        Column.nats("jsd", "JSD between the run's attention and the base's"),
-        Column.at_least_0("kl", "KL from the run's attention to the base's; undefined where the base's is 0", unit="nats"),
-        Column.share("max_attention", "the base's largest weight"),
-        Column.nats("jsd_matched", "taggers only: JSD with each head compared with its match in the base"),
-        Column.at_least_0("nll", "taggers only: negative log-likelihood of the tags that the base predicts", unit="nats"),
+        Column.nats("jsd", "JSD between the attention of this run and of its base run"),
+        Column.at_least_0(
+            "kl",
+            "KL divergence of this run's attention from the base run's; undefined if the base run gives a token no attention",
+            unit="nats",
+        ),
+        Column.share("max_attention", "the largest weight of the base run's attention"),
+        Column.nats("jsd_matched", "taggers only: JSD if each head is compared with its best match in the base run"),
+        Column.at_least_0("nll", "taggers only: negative log-likelihood of the tags that the base run predicts", unit="nats"),
     ),
     measures=(
         Measure.high(
             "jsd",
-            "JSD to the base's attention",
-            "How differently (JSD) the adversary attends, although it is trained to predict as its base does; at most ln 2.",
-            "Another seed has a JSD too (E5): only what exceeds that JSD is due to the adversary.",
+            "JSD from the base run's attention",
+            "Distance (JSD) of the adversary's attention from the base run's, although both predict alike; at most ln 2 = "
+            "0.693.",
+            "Models of two seeds have a JSD too (E5): only a JSD above theirs is due to the adversary.",
         ),
         Measure.high(
             "jsd_matched",
-            "JSD to the base's attention, heads matched",
-            "The same JSD, with each head compared with its match in the base.",
-            "The plain JSD grows if two heads change places, although the model then computes the same.",
+            "JSD from the base run's attention, heads matched",
+            "The JSD if each head is compared with its best match in the base run.",
+            "Without this matching, the JSD would grow if two heads changed places, although the model would compute the "
+            "same.",
         ),
         Measure.high(
             "kl",
-            "KL to the base's attention",
-            "The Kullback-Leibler divergence of attention from the adversary to the base.",
+            "KL divergence from the base run's attention",
+            "The Kullback-Leibler divergence of the adversary's attention from the base run's attention.",
             "KL has no upper bound, and single tokens without attention dominate it.",
         ),
         Measure(
             "tvd",
-            "TVD to the base's predictions",
-            "How far (TVD) the adversary's predictions are from the base's, 0 to 1: the cost of the other attention.",
+            "TVD from the base run's predictions",
+            "How far (TVD) the adversary's predictions are from those of the base run, 0 to 1: the price of the other "
+            "attention.",
             "A small mean can hide texts where the two decide differently.",
         ),
         Measure(
             "nll",
-            "NLL of the base's tags",
-            "Negative log-likelihood of the base's tags, in nats per token: the cost of the other attention.",
-            "NLL has no upper bound: compare it with the base's own NLL.",
+            "NLL of the base run's tags",
+            "Negative log-likelihood that the adversary gives to the base run's tags, in nats per token: the price of the "
+            "other attention.",
+            "The value has no upper bound: compare it with that of the base run itself.",
         ),
         replace(DECISIONS, misread="Any model of the same accuracy decides most texts alike."),
     ),

@@ -173,35 +173,40 @@ SPEC = Spec(
         Measure(
             "flips_in_every_order",
             "texts that flip in every order",
-            "Share of texts whose decision flips in every order of erasure. The next two rows are means over these texts.",
-            "The model is surest of texts that never flip, and the next rows leave these texts out.",
+            "Share of texts whose decision flips in every order of erasing weights. The next two rows are means over these "
+            "texts.",
+            "The next two rows leave out the texts that never flip, of which the model is surest.",
         ),
         Measure.high(
             "fraction_common_attention",
-            "erased by attention until the flip",
-            "Share of weights that are erased, largest first, until the decision flips; texts that flip in all orders.",
+            "erased until the flip, largest weights first",
+            "Share of the weights that are set to 0, largest first, until the decision flips. Mean over the texts whose "
+            "decision flips in every order.",
             "Erased weights leave the hidden states unchanged: neighbours still contain what the tokens told them.",
             beside=("in random order, on the same texts", "fraction_common_random"),
         ),
         Measure(
             "fraction_common_minimum",
-            "erased at least until the flip",
-            "Share of the weights in the smallest set that flips the decision, exactly, over texts that flip in every order.",
+            "smallest set of weights that flips",
+            "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. Mean over the "
+            "texts whose decision flips in every order.",
             "The smallest set is enough to change the decision; it need not be what the model used.",
         ),
         Measure.high(
             "fraction_attention",
-            "erased by attention, where that flips",
-            "Share of weights that are erased, largest first, until the decision flips; texts that flip in this order.",
-            "Do not compare it with the share of another order, whose mean is over other texts.",
+            "erased until the flip, all texts that flip in this order",
+            "Share of the weights that are set to 0, largest first, until the decision flips. Mean over the texts whose "
+            "decision does flip.",
+            "Do not compare it with the share in another order, which is a mean over other texts.",
             short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
             replaced_by="fraction_common_attention",
         ),
         Measure(
             "fraction_minimum",
-            "erased at least, where anything flips",
-            "Share of the weights in the smallest set that flips the decision, exactly, over all texts that have such a set.",
-            "Do not compare it with the share of an order, whose mean is over other texts.",
+            "smallest set of weights that flips, all texts that flip",
+            "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. Mean over all "
+            "texts that have such a set.",
+            "Do not compare it with the share in the order of attention, which is a mean over other texts.",
             replaced_by="fraction_common_minimum",
         ),
     ),

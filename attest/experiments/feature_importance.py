@@ -225,8 +225,8 @@ SPEC = Spec(
         Measure.low(
             "tau_gradient_norm_hidden",
             "τ-b of attention and gradient norm, hidden states",
-            "Do attention and the gradient norms of hidden states rank these alike? High here and low for inputs: attention "
-            "says which states matter, not which words.",
+            "Do attention and gradient norms rank the hidden states alike? If this τ-b is high and the τ-b for inputs is "
+            "low, attention says which states matter, not which words.",
             "A hidden state has read its neighbours: it does not describe its word alone.",
             about="states",
         ),
@@ -234,42 +234,44 @@ SPEC = Spec(
         Measure.low(
             "tau_words_leave_one_out_inputs",
             "τ-b of attention and leave-one-out, words",
-            "As above for whole words: attention is summed over a word's subwords, and the whole word is removed.",
+            "Do attention and leave-one-out rank whole words alike? Attention is summed over a word's subwords, and the "
+            "whole word is removed.",
             "The model was not trained on texts without one of their words.",
         ),
         Measure.low(
             "tau_leave_one_out_hidden",
             "τ-b of attention and leave-one-out, hidden states",
-            "As above for hidden states: the model reads the whole text, and attention leaves one state out.",
+            "Do attention and leave-one-out rank hidden states alike? The model reads the whole text, and attention leaves "
+            "out one state.",
             "The other states have read the whole text: they still contain what the missing state told them.",
             about="states",
         ),
         Measure(
             "tau_gradient_and_leave_one_out",
             "τ-b of gradient × input and leave-one-out",
-            "How far two kinds of importance agree: attention can hardly be expected to agree more.",
+            "Agreement of two measures of importance: attention can hardly be expected to agree more with either of them.",
             "Disagreement does not show which of the two is wrong.",
         ),
         Measure.low(
             "concordant_gradient_inputs",
-            "pairs that attention and gradient × input order alike",
+            "token pairs ranked alike by attention and gradient × input",
             "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Tokens "
             "without attention are tied, so few pairs count for sparse attention.",
-            "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
+            "In most pairs both tokens are unimportant: a high share does not show that both rank the same token first.",
             beside=CONCORDANT_BETWEEN,
         ),
         Measure.low(
             "concordant_leave_one_out_inputs",
-            "pairs that attention and leave-one-out order alike",
+            "token pairs ranked alike by attention and leave-one-out",
             "Share of token pairs that attention and leave-one-out rank alike, ties left out; 0.5 by chance.",
-            "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
+            "In most pairs both tokens are unimportant: a high share does not show that both rank the same token first.",
             beside=CONCORDANT_BETWEEN,
         ),
         Measure.low(
             "mass_leave_one_out_inputs",
             "attention on the tokens without which the prediction moves",
             "Share of attention on the tokens whose removal moves the prediction at least half as far as the largest move.",
-            "Undefined if no single token moves the prediction, for example if the deciding word is there twice.",
+            "Undefined if no single token moves the prediction, for example if the deciding word occurs twice.",
         ),
         Measure(
             "significant_gradient_inputs",

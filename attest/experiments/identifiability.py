@@ -120,7 +120,8 @@ SPEC = Spec(
         Measure.low(
             "trivial_context",
             "contexts that determine their attention",
-            "Share of texts for which no other weights give the same context. In other texts the attention is one of many.",
+            "Share of texts for which no other weights give the same context. In all other texts, many attentions give the "
+            "same context.",
             "The share depends far more on the length of the text and the size of the states than on what the model learned.",
         ),
         TRIVIAL,
@@ -128,8 +129,8 @@ SPEC = Spec(
         Measure(
             "sinks",
             "heads with a sink",
-            "Share of heads that give much attention to a token with a short value, mean over texts. Attention on a sink "
-            "adds little to the output.",
+            "Share of heads that give much attention to a token whose value vector is short, mean over texts. Attention on a "
+            "sink adds little to the output.",
             "A value vector counts as short if its norm is at most half of the median norm in the text.",
             beside=("at the first token", "sinks_first"),
             about="layers",

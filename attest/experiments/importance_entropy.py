@@ -127,7 +127,7 @@ SPEC = Spec(
             "H̃ of the influence on hidden states",
             "Normalised entropy of the inputs' influence on single hidden states, on a sample of texts. Near 1: a hidden "
             "state depends on all inputs alike.",
-            "The influence is a gradient of the state's length, one of many ways to measure it.",
+            "Influence is measured by gradients of the norm of the hidden state; other measures exist.",
         ),
         left_out(ENTROPY_GRADIENT),
     ),

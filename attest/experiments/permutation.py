@@ -69,16 +69,17 @@ FLIPPED = Measure.low(
 
 TVD_MEDIAN_DECIDING = Measure.low(
     "tvd_median_deciding",
-    "Δŷ, the deciding token's row permuted",
-    "As “Δŷ under permuted attention”, for decoders: only the row of the token that decides is shuffled, in every layer.",
-    "The other rows stay, and what the deciding token needs may have reached every token that it reads.",
+    "Δŷ if only the deciding token's attention is permuted",
+    "Median total variation distance of a decoder's prediction if only the attention of the deciding token is shuffled, in "
+    "every layer.",
+    "The attention of all other tokens stays, so the deciding token may find in them what it needs.",
 )
 
 FLIPPED_DECIDING = replace(
     FLIPPED,
     column="flipped_deciding",
-    title="decisions flipped, the deciding token's row permuted",
-    means="Share of permutations of the deciding token's row that change the decision.",
+    title="decisions flipped if only the deciding token's attention is permuted",
+    means="Share of permutations of the deciding token's attention that change the decision.",
 )
 
 PERMUTED = (
@@ -88,9 +89,9 @@ PERMUTED = (
     Column.share("correct_permuted", "Transformers only: share of permutations under which the decision is right"),
 )
 DECIDING = (
-    Column.share("tvd_median_deciding", "decoders only: median TVD if only the deciding token's row is permuted"),
+    Column.share("tvd_median_deciding", "decoders only: median TVD if only the deciding token's attention is permuted"),
     Column.share(
-        "flipped_deciding", "decoders only: share of permutations of the deciding token's row that change the decision"
+        "flipped_deciding", "decoders only: share of permutations of the deciding token's attention that change the decision"
     ),
 )
 
@@ -134,8 +135,8 @@ SPEC = Spec(
             "permutation_by_max_attention",
             "Permuting attention",
             "Median change of the prediction over random permutations of the attention, by the largest weight of the text "
-            "and by predicted class (Jain & Wallace 2019, Fig. 3). A change near 0 at a high weight means: attention was "
-            "concentrated, and its place did not matter.",
+            "and by predicted class (Jain & Wallace 2019, Fig. 3). If the change is near 0 although the largest weight is "
+            "high, it did not matter which token got this weight.",
             "permutation_violins",
             ("tvd_median",),
         ),

@@ -98,7 +98,7 @@ SPEC = Spec(
     columns=(
         *_columns("", ""),
         *_columns("_support", "; the other token has attention"),
-        Column.nats("js_top_bias", "`js_top` if the bias decides where no weight is left (Serrano & Smith)"),
+        Column.nats("js_top_bias", "`js_top`, but if no weight is left the bias decides (Serrano & Smith)"),
         Column.yes_or_no(
             "flips_top_bias", "whether the decision changes without the top token, as in `js_top_bias`", type="bool"
         ),
@@ -113,7 +113,7 @@ SPEC = Spec(
         ),
         Measure.high(
             "only_random",
-            "decisions that need another token",
+            "decisions that need a random other token",
             "Share of texts whose decision changes without a random other token, but not without the most attended token.",
             "Only one random token of each text is tried; other tokens may matter.",
         ),
@@ -130,8 +130,8 @@ SPEC = Spec(
         Drawing(
             "erasure_of_one",
             "Erasing one token",
-            "How much further the prediction moves without the most attended token than without a random other token (Serrano "
-            "& Smith 2019). Below 0 the other token mattered more.",
+            "How much further the prediction moves without the most attended token than without a random other token "
+            "(Serrano & Smith 2019). A value below 0 says that the random token mattered more.",
             "erasure_scatter",
         ),
     ),

@@ -44,7 +44,7 @@ class Means:
 
 
 DEVIATION = "number/deviation"
-"""The number of a summary that says what σ is, where the model says one number of each text."""
+"""The number of a summary that says what σ is, where the model returns one number of each text."""
 LN2 = math.log(2)
 SHARE, CORRELATION, NATS, AT_LEAST_0 = (0.0, 1.0), (-1.0, 1.0), (0.0, LN2), (0.0, math.inf)
 ANY = (-math.inf, math.inf)
@@ -286,7 +286,7 @@ class Spec:
         quadratic: what of it compares every token with every other, and so leaves very long texts out.
         of_tokens: whether it needs attention over tokens, and not over sentences.
         needs: what it takes where a single trained run cannot answer: other runs to compare with, or trained adversaries.
-        of_numbers: how it is asked of a model that says one number; None if it is not asked there.
+        of_numbers: how it is asked of a model that returns one number; None if it is not asked there.
         about_columns: a sentence above the reference of its columns.
         place: among the experiments; the number in its id if left out.
     """

@@ -61,7 +61,7 @@ def baseline(run: RunFolder) -> Baseline | None:
     """Compare a run with the best constant answer on its test texts; return None if texts or labels are unknown.
 
     None, too, if each instance is a text and a label: these are chosen by being present, so a constant answer says nothing.
-    None if the model says one number (``sentence`` describes it) or answers by a span of the text.
+    None if the model returns one number (``sentence`` describes it) or answers by a span of the text.
     """
     path = table_of(run)
     if path is None:
@@ -121,10 +121,10 @@ def _of_number(summary: dict[str, float]) -> str:
     rmse, of_mean = summary["test/rmse"], summary["test/rmse_of_mean"]
     pearson, spearman = (number(summary[f"test/{kind}"]) for kind in ("pearson", "spearman"))
     return (
-        f"The model says one number of each text, whose correlation with the labels is {pearson} (Pearson) and {spearman} "
-        f"(Spearman). Its root mean squared error is {number(rmse)}, {'less' if rmse < of_mean else 'no less'} than the "
-        f"{number(of_mean)} of always saying the mean label. Evidence counts in σ, the standard deviation of its numbers: "
-        f"{summary[DEVIATION]:.4g}."
+        f"The model returns one number for each text. Its correlation with the labels is {pearson} (Pearson) and {spearman} "
+        f"(Spearman). Its root mean squared error is {number(rmse)}, {'less' if rmse < of_mean else 'no less'} than "
+        f"{number(of_mean)}, the error of always returning the mean label. Evidence is in σ, the standard "
+        f"deviation of its numbers: {summary[DEVIATION]:.4g}."
     )
 
 

@@ -334,7 +334,7 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     The column is ``jsd``; of taggers it is ``jsd_matched``, in one panel, because ``predicted`` is missing.
     """
     rows, names = most_predicted(rows, class_names) if "predicted" in rows else (rows.assign(predicted=0), ["all"])
-    labels = "JSD to the base's attention", "largest attention weight of the base"
+    labels = "JSD from the base run's attention", "largest attention weight of the base"
     return _violins_by_attention(rows, names, "jsd_matched" if "jsd_matched" in rows else "jsd", labels, LARGEST_JSD)
 
 

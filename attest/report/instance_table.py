@@ -77,8 +77,8 @@ def instance_table(
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
         then the measures, None if undefined), ``texts`` by id (see ``_whole_text``), ``empty`` (names of the measures that
-        are undefined on every text, which have no column) and ``total``. If the model says one number, rows have no label and
-        no prediction of classes, but measures of these names.
+        are undefined on every text, which have no column) and ``total``. If the model returns one number, rows have no label
+        and no prediction of classes, but measures of these names.
     """
     texts = tables[INSTANCES].set_index("id")
     if "prediction" in texts:

@@ -55,7 +55,7 @@ SCORES = {
     "test/accuracy": Measure(
         "accuracy",
         "Accuracy",
-        "Share of test texts, of a tagger of their words, decided as their label says.",
+        "Share of the test texts (for a tagger: of their words) that the model decides as their label says.",
         "How well the model decides says nothing about why.",
     ),
     "test/f1": Measure(
@@ -79,12 +79,12 @@ SCORES = {
     "test/exact_match": Measure(
         "exact_match",
         "Texts wholly right",
-        "Share of texts with all their labels, and no other.",
+        "Share of texts to which the model gives exactly their labels.",
     ),
     "test/answer_exact_match": Measure(
         "answer_exact_match",
         "Answers that match",
-        "Share of questions whose answer is a right one, but for case, articles and punctuation (SQuAD's exact match).",
+        "Share of questions with a right answer, if case, articles and punctuation are ignored (SQuAD's exact match).",
     ),
     "test/answer_f1": Measure(
         "answer_f1",
@@ -100,14 +100,14 @@ SCORES = {
     "test/spearman": Measure(
         "spearman",
         "Spearman's correlation",
-        "The same of ranks: whether texts are in the right order.",
+        "Rank correlation of the model's numbers with the labels: are the texts in the right order?",
     ),
     "test/rmse": Measure(
         "rmse",
         "RMSE",
         "Root of the mean squared difference of the model's numbers and the labels, in the unit of the labels.",
-        "Compare it with rmse_of_mean in summary.json, that of always saying the mean label. Rerankers often say numbers on "
-        "another scale than the labels: then only correlations say something.",
+        "Compare it with `rmse_of_mean` in summary.json: the error of a model that always returns the mean label. Rerankers "
+        "often return numbers on another scale than the labels: then only the correlations are meaningful.",
     ),
     "test/roc_auc": Measure(
         "roc_auc",

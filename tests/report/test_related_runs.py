@@ -20,7 +20,7 @@ def test_columns_have_names_and_numbers_three_decimals(tmp_path):
     )
     page = page_of(tmp_path, rows)
     assert re.findall(r'<th scope="col">(.*?)</th>', page) == [
-        *("λ", "JSD to the base's attention, nats", "TVD to the base's predictions", "Accuracy", "F1")
+        *("λ", "JSD from the base run's attention, nats", "TVD from the base run's predictions", "Accuracy", "F1")
     ]
     assert re.findall('<th scope="row">(.*?)</th>', page) == ["0.00001", "1"]
     assert re.findall("<td>(.*?)</td>", page)[:4] == ["< 0.001", "0.000", "0.988", "–"]
@@ -29,10 +29,10 @@ def test_columns_have_names_and_numbers_three_decimals(tmp_path):
 @pytest.mark.parametrize(
     ("column", "heading"),
     [
-        ("kl", "KL to the base's attention, nats"),
-        ("nll", "NLL of the base's tags, nats"),
-        ("same", "Decisions as the base's, share"),
-        ("jsd_matched", "JSD to the base's attention, heads matched, nats"),
+        ("kl", "KL divergence from the base run's attention, nats"),
+        ("nll", "NLL of the base run's tags, nats"),
+        ("same", "Decisions as in the base run, share"),
+        ("jsd_matched", "JSD from the base run's attention, heads matched, nats"),
     ],
 )
 def test_distances_are_called_as_their_experiment_calls_them(column, heading):

@@ -41,7 +41,12 @@ def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, cap
     assert "accuracy is 60.0 % to 90.0 %, the base's 90.0 %." in page.replace("\N{NO-BREAK SPACE}", " ")
     assert '<a href="unfrozen-kl-1e-05/report.html">0.00001</a>' in page
     compared = page.partition("Compared with</h2>")[2]
-    heads = ["Run", "JSD to the base's attention, nats", "KL to the base's attention, nats", "TVD to the base's predictions"]
+    heads = [
+        "Run",
+        "JSD from the base run's attention, nats",
+        "KL divergence from the base run's attention, nats",
+        "TVD from the base run's predictions",
+    ]
     assert re.findall('<th scope="col">(.*?)</th>', compared) == heads
     stored = read_json(base.path / "adversarial" / "unfrozen-kl.json")
     assert [row["run"] for row in stored["adversaries"]] == ["unfrozen-kl-1e-05", "unfrozen-kl-0.1", "unfrozen-kl-1"]

@@ -68,6 +68,11 @@ class Outcome:
         return self._findings.sentences
 
     @property
+    def unanswered(self) -> str | None:
+        """Return one sentence that says why there is no verdict; None if there is one."""
+        return self._findings.unanswered
+
+    @property
     def answers(self) -> dict[str, str]:
         """Return by the id of each experiment one sentence that says what its numbers mean."""
         return self._findings.answers
@@ -145,8 +150,7 @@ class Outcome:
 
     def __repr__(self) -> str:
         lines = [f"{experiment:<5}{answer}" for experiment, answer in self.answers.items()]
-        verdict = [self.verdict] if self.verdict else []
-        return "\n".join([f"{type(self).__name__} of {self.name}", *verdict, *lines])
+        return "\n".join([f"{type(self).__name__} of {self.name}", self.verdict or self.unanswered or "", *lines])
 
     def _repr_html_(self) -> str:
         found = self._findings

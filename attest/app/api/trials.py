@@ -153,7 +153,7 @@ def trial(
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
         labels: the class of each text, or the classes of its words if the model decides words: numbers from 0 or names, in
             any list, array or column, taken by position; batches and tables have their own. Of a model that decides each of
-            several labels, the list of labels of each text, or 0 and 1 ``(N, L)``; of a model that says one number, numbers.
+            several labels, the list of labels of each text, or 0 and 1 ``(N, L)``; for a model of one number, numbers.
             Without labels there is no accuracy.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.

@@ -158,7 +158,7 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
         from attest.report.tracking.wandb_report import log_trial  # W&B takes seconds
 
         print(f"W&B:        {log_trial(kept.folder, typed.model)}", flush=True)
-    for line in kept.verdicts:
+    for line in kept.verdicts or [str(kept.unanswered)]:
         print(f"Verdict:    {line}", flush=True)
 
 

@@ -219,7 +219,9 @@ SPEC = Spec(
         Column.share("win_<either>_<operator>", "share of random sets that the explanation beats; ties count half"),
         Column.share("violation_<operator>", "share of draws in which the prediction rises without the top token"),
         *FALLS[3:],
-        Column.unbounded("naopc_<either>", "AOPC on a scale from `lowest_<either>` (0) to `highest_<either>` (1)"),
+        Column.unbounded(
+            "naopc_<either>", "AOPC, scaled so that `lowest_<either>` becomes 0 and `highest_<either>` becomes 1"
+        ),
         Column.unbounded("soft_<either>", "soft score by Zhao & Aletras, who drop elements of embeddings; higher is better"),
         Column.unbounded(
             "soft_controlled_<either>", "mean soft score if 10, 30, 50, 70 and 90 % of embedding elements are kept"
@@ -241,17 +243,18 @@ SPEC = Spec(
         Measure.low(
             "naopc_comprehensiveness",
             "NAOPC, comprehensiveness",
-            "Place of the ranking between the sets of tokens that move the prediction least (0) and most (1), if nothing "
-            "attends to erased tokens.",
-            "Each size has its own limits, so perhaps no ranking reaches 1. Limits are exact only for two classes and a "
-            "linear decoder.",
+            "Effect of erasing the tokens that attention ranks first, scaled from the tokens that move the prediction least "
+            "(0) to those that move it most (1). Erased means: nothing attends to them.",
+            "The limits differ with the number of erased tokens, so perhaps no ranking reaches 1. Limits are exact only for "
+            "two classes and a linear decoder.",
             about="states",
         ),
         Measure.high(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
-            "The same place if only the tokens ranked first are left. A low value is good: these tokens suffice.",
-            "Each size has its own limits, so perhaps no ranking reaches 0.",
+            "Prediction with only the tokens that attention ranks first, scaled from the tokens that suffice best (0) to "
+            "those that suffice least (1). A low value is good.",
+            "The limits differ with the number of erased tokens, so perhaps no ranking reaches 0.",
             about="states",
         ),
         Measure.high(

@@ -128,12 +128,12 @@ def _answer(mean: Means) -> str | None:
         return chosen
     said = [] if chosen is None else [chosen]
     if look is not None and random_look is not None:
-        said.append(_changed("look most at the tokens that matter", look, random_look))
-    said.append(_changed("write most for the decision", write, random_write))
+        said.append(_changed("attend most to the important tokens", look, random_look))
+    said.append(_changed("add most to the decision", write, random_write))
     if look is not None and random_look is not None and tau_look is not None and tau_write is not None:
         said.append(
-            f"In the average text, the effect of switching a head off agrees by τ-b {number(tau_look)} with where the head "
-            f"looks and by τ-b {number(tau_write)} with what it writes."
+            f"In the average text, the effect of switching a head off agrees by τ-b {number(tau_look)} with how much it "
+            f"attends to the important tokens and by τ-b {number(tau_write)} with how much it adds to the decision."
         )
     return " ".join(said)
 
@@ -191,15 +191,15 @@ OF_SET = (
 
 SPEC = Spec(
     id="E17",
-    question="Does the head that looks at the evidence carry the decision?",
-    does="Switches off each head, and the first heads by look or by write, and compares with random heads of the same layers",
+    question="Do the heads that attend to the important tokens carry the decision?",
+    does="Switches off each head, then those that attend most to the important tokens, and compares with random heads",
     source="Michel et al. 2019; Syed et al. 2023",
     about="layers",
     cost="a pass from its layer on for each head, about 50 passes for sets, one for each token, and one gradient",
     about_columns="A head that is switched off returns its mean over all tokens of all texts. `<by>` is `look`, `write` or "
     "`chosen`, the heads of the setting `heads`. For a tagger the columns `flipped` are shares of tags.",
     columns=(
-        Column.share("look_layer<l>_head<h>", "share of the head's attention on the tokens that matter"),
+        Column.share("look_layer<l>_head<h>", "share of the head's attention on the important tokens"),
         Column.unbounded("write_layer<l>_head<h>", "estimate of `drop` from one gradient", unit="logits"),
         Column.unbounded("drop_layer<l>_head<h>", "fall of the logit difference without the head", unit="logits"),
         Column.share("flipped_layer<l>_head<h>", "whether the decision changes without the head"),
@@ -208,41 +208,47 @@ SPEC = Spec(
         *(Column(name, range, means, unit="logits" if range is ANY else "") for name, range, means in OF_SET),
         *(
             Column.share(f"flipped_{name}_<percent>", f"whether the decision changes without this share of heads, {order}")
-            for name, order in (("look", "by look"), ("write", "by write"), ("random", "in a random order"))
+            for name, order in (
+                ("look", "largest `look` first"),
+                ("write", "largest `write` first"),
+                ("random", "in a random order"),
+            )
         ),
     ),
     measures=(
         Measure.low(
             "tau_look",
-            "agreement of look and effect",
-            "Kendall's τ-b over heads of where a head looks and how far switching it off moves the decision. 0: a head's "
-            "attention says nothing about its part in the decision.",
+            "agreement of a head's look and its effect",
+            "Do the heads that attend most to the important tokens (look) also move the decision most when they are switched "
+            "off? Kendall's τ-b over heads. 0: a head's attention says nothing about its effect.",
             "Other heads may do the work of a missing head: a small effect does not show that the head did nothing.",
         ),
         Measure(
             "tau_write",
-            "agreement of write and effect",
-            "Kendall's τ-b over heads of what a head writes for the decision, by one gradient, and its effect.",
+            "agreement of a head's write and its effect",
+            "Do the heads that add most to the decision by a gradient (write) also move it most when they are switched off? "
+            "Kendall's τ-b over heads.",
             "The gradient is a first-order estimate of the same effect, so some agreement is no surprise.",
         ),
         Measure.low(
             "won_look",
-            "random heads beaten by look",
-            "Share of random sets of heads that cost less than the heads that look most at the tokens that matter. Near 0.5: "
-            "the heads that look carry no more of the decision than others.",
-            "Leave-one-out names the tokens that matter, unless the corpus knows them.",
+            "random heads beaten by the heads that look",
+            "Share of random sets of heads that move the decision less than the heads that attend most to the important "
+            "tokens. Near 0.5, these heads matter no more than random heads.",
+            "Leave-one-out says which tokens are important, unless the corpus marks them.",
         ),
         Measure(
             "flipped_look",
-            "decisions flipped without the heads that look",
-            "Share of decisions that change without the heads that look most at the tokens that matter.",
+            "decisions that flip without the heads that look",
+            "Share of decisions that change without the heads that attend most to the important tokens.",
             "A sure decision seldom flips: compare with random heads.",
             beside=("random heads", "flipped_random_look"),
         ),
         Measure.low(
             "won_chosen",
             "random heads beaten by the chosen heads",
-            "Share of random sets of heads, with as many heads of each layer, that cost less than the chosen heads.",
+            "Share of random sets of heads, equally many in each layer, that move the decision less than the heads that you "
+            "chose.",
             "Effects of heads on these texts do not carry over to other texts.",
         ),
     ),
@@ -252,8 +258,8 @@ SPEC = Spec(
         Drawing(
             "curve",
             "Heads switched off one after the other",
-            "Share of decisions that change without the first heads by look, by write, or in a random order. Whiskers: 95 % "
-            "intervals of the mean over texts.",
+            "Share of decisions that change without the heads that attend most to the important tokens (look), without those "
+            "that add most to the decision (write), and without random heads. Whiskers: 95 % intervals of the mean.",
             "head_curves",
             ("tau_write",),
         ),

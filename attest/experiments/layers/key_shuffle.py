@@ -75,8 +75,8 @@ def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sinks: S
 CORRECT_SHUFFLED = Measure.high(
     "correct_shuffled",
     "accuracy with keys shuffled",
-    "Accuracy when the keys of every layer are permuted over the tokens, so that attention goes to other tokens. As good "
-    "as before: the place of attention did not matter.",
+    "Accuracy when the keys of every layer are permuted over the tokens, so that attention goes to other tokens. If this "
+    "accuracy is as good as without shuffling, it did not matter which tokens got attention.",
     "A model may fail because it never saw shuffled keys, not because its attention was right.",
 )
 
@@ -89,7 +89,7 @@ SHUFFLED = (
 MOVED = SHUFFLED[1].moved()
 MOVED_SHUFFLED = Measure.low(
     "moved_shuffled",
-    "movement with keys shuffled, in σ",
+    "movement of the number with shuffled keys, in σ",
     f"For a model that returns one number: how far the number moves with keys permuted in every layer, {MOVES}.",
     "The model never saw shuffled keys: a number that moves does not show that attention was right.",
 )
@@ -136,7 +136,7 @@ SPEC = Spec(
             "jsd_attacked",
             "JSD of the attention under attack",
             "How far (JSD) attention moves under attack, mean over rows, up to ln 2 = 0.693.",
-            "Attention may move far in rows that no later layer uses.",
+            "Attention may move far at tokens that no later layer uses.",
         ),
         spared(CORRECT_SHUFFLED),
         MOVED_SHUFFLED,

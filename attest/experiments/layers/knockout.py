@@ -194,19 +194,20 @@ SPEC = Spec(
             "won",
             "random edges beaten",
             "Share of random sets of edges that lower the logit difference less than the edges to the most attended tokens. "
-            "Near 0.5: the most attended tokens matter no more than others.",
-            "What an edge carries may also reach the deciding token through other tokens.",
+            "Near 0.5, the most attended tokens matter no more than random tokens.",
+            "Information may also reach the deciding token through other tokens.",
         ),
         Measure.low(
             "flipped",
-            "decisions flipped without the edges",
-            "Share of texts whose decision changes without the edges to the most attended tokens, in all layers.",
+            "decisions that flip if the edges are cut",
+            "Share of texts whose decision changes if, in all layers, the deciding token cannot attend to the most attended "
+            "tokens.",
             "A sure decision seldom flips: compare with the share of random edges below.",
         ),
         Measure(
             "flipped_random",
-            "decisions flipped without random edges",
-            "Share of texts whose decision changes without as many random edges, mean over draws.",
+            "decisions that flip if random edges are cut",
+            "Share of texts whose decision changes without equally many random attention edges, mean over draws.",
             "The share says how fragile the model is, and nothing about its attention.",
         ),
         Measure.high(

@@ -259,7 +259,9 @@ SPEC = Spec(
         Column.share("win_<either>_<reading>", "share of random sets of equally many tokens that the reading beats"),
         Column.share("win_deleted_<either>_<reading>", "share of random sets that the reading beats if tokens are deleted"),
         Column.unbounded("naopc_<either>_<reading>", "AOPC of the reading on a scale between its exact limits (0 and 1)"),
-        Column.correlation("tau_<reading>_and_<other>", "τ-b of the absolute values of two readings"),
+        Column.correlation(
+            "tau_<reading>_and_<other>", "τ-b of two readings (explanations), compared by their absolute values"
+        ),
         *IN_PROBABILITY[3:],
         *(each.moved() for each in IN_PROBABILITY),
         Column.yes_or_no("hangs_on_truth", "whether deleting the true tokens lowers the prediction the most"),
@@ -274,7 +276,7 @@ SPEC = Spec(
             "marked texts only: share of spans of the first words that match a marked span",
         ),
         Column.share(
-            "plausible_iou_recall_<reading>", "marked texts only: matching spans of the first words, divided by marked spans"
+            "plausible_iou_recall_<reading>", "marked texts only: share of marked spans that a span of the first words matches"
         ),
         Column.share("plausible_auprc_<reading>", "marked texts only: area under the precision-recall curve of marked words"),
         Column.correlation("kappa_human", "marked texts only: mean Cohen's κ of all pairs of annotators"),
@@ -297,9 +299,10 @@ SPEC = Spec(
         Measure(
             "gap_integrated_gradients",
             "error of integrated gradients",
-            "Their sum should be the change of the prediction from embeddings of 0 to the text. The gap is the error of the "
-            "sum, in probability; beyond 0.01 the gradients are undefined.",
-            "A network that scales embeddings first (RMSNorm) jumps at 0, and no number of points of the path sees that.",
+            "Integrated gradients should add up to the change of the prediction from zero embeddings to the text. This is "
+            "the error of their sum, in probability; above 0.01 they count as undefined.",
+            "A network that normalises embeddings first (RMSNorm) jumps at zero embeddings; no number of steps makes the "
+            "error of the sum small.",
         ),
         Measure.low(
             "tau_attention_and_integrated_gradients",
@@ -312,7 +315,7 @@ SPEC = Spec(
             "true tokens found by attention",
             "Share of the true tokens among as many tokens that attention ranks first, on texts whose decision depends on "
             "the true tokens.",
-            "A model may decide rightly by other tokens; such texts are left out.",
+            "A model may decide rightly by other tokens; texts where it does are left out.",
         ),
     ),
     answer=_answer,
@@ -330,7 +333,8 @@ SPEC = Spec(
         Drawing(
             "agreement",
             "Agreement of the readings",
-            "Mean τ-b of every two readings, by magnitude. 1: the same order of tokens; 0: unrelated orders.",
+            "Mean τ-b of every two readings, compared by their absolute values. 1: the same order of tokens; 0: unrelated "
+            "orders.",
             "agreement_of_readings",
             ("win_comprehensiveness_random",),
         ),

@@ -157,7 +157,7 @@ def test_long_texts_are_read_in_windows(model, tokenizer, pooled):
     )
     np.testing.assert_allclose(found.table()["prediction"], own, atol=1e-5)
     assert found.summary["number/deviation"] == pytest.approx(np.std(own, ddof=1), rel=1e-3)
-    with pytest.raises(AttestError, match="one number of a text and no probabilities"):
+    with pytest.raises(AttestError, match="one number and no probabilities"):
         attest.trial(model, texts, asked, tokenizer=tokenizer, window=12, pooled="mean-of-probabilities", progress=False)
 
 
@@ -171,7 +171,7 @@ def test_batches_bring_their_numbers(model, tokenizer):
 
 
 def test_what_is_said_of_it(trial, tmp_path, snapshot):
-    assert repr(trial).splitlines()[1:5] == snapshot
+    assert repr(trial).splitlines()[1:6] == snapshot
     assert str(trial.explain(0)).splitlines()[0] == snapshot
     page = trial.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "from the smallest to the largest number" in page

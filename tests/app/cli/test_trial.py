@@ -285,7 +285,9 @@ def test_without_the_library_it_says_what_to_type(folder, reviews, capsys, monke
 def test_a_trial_is_logged_to_wandb(folder, reviews, tmp_path, capsys):
     out = tmp_path / "out"
     assert tried("--model", folder, "--data", reviews, "--out", out, "E9", "LOGGER=wandb") == 0
-    place = Path(capsys.readouterr().out.splitlines()[-1].split()[-1])
+    *_, logged, verdict = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("Verdict:    No answer. The model is not shown to be better than a constant answer")
+    place = Path(logged.split()[-1])
     assert place.is_relative_to(out)
     assert any("report" in path.name for path in (place / "files" / "media").rglob("*.html"))
     assert "LOGGER=csv is not known" in refused(capsys, "--model", folder, "--data", reviews, "LOGGER=csv")
