@@ -64,19 +64,26 @@ class Tagger(TextModule):
         self._score("test", batch)
 
     def _score(self, stage: str, batch: Batch) -> None:
-        """Collect each sentence's counts for the scores; a batch without texts does not go through the network."""
+        """Collect the columns of each sentence; a batch without texts does not go through the network.
+
+        The columns: sum of the tokens' losses, tokens, tokens tagged right, those of ``token_counts`` and ``chunk_counts``.
+        """
         tags = batch["tags"]
         if len(tags):
             logits = self(batch["token_ids"], batch["mask"])
         else:
             logits = torch.zeros(*tags.shape, self.num_classes, device=self.device)
-        self.collected(stage).update(batch["id"], tagging_columns(logits, tags, self.label_names))
+        predicted, real = logits.argmax(dim=-1), tags >= 0
+        losses = functional.cross_entropy(logits.transpose(1, 2), tags, reduction="none")
+        sums = (each.sum(dim=-1) for each in (losses.double(), real, real & (predicted == tags)))
+        counts = (count(predicted, tags, self.label_names) for count in (token_counts, chunk_counts))
+        self.collected(stage).update(batch["id"], *sums, *counts)
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
         """Return the loss, the accuracy, and the F1 scores of tokens and chunks in a split.
 
         Args:
-            rows: the counts from ``tagging_columns``, ``(N, 12)``.
+            rows: the columns that ``_score`` collects, float64 ``(N, 12)``.
         Returns:
             ``loss``, mean over tokens; ``accuracy`` over tokens, ``token_f1`` and ``chunk_f1``, in [0, 1], NaN where
             undefined: F1 where there is nothing to find and nothing found, and of chunks where tags mark none.
@@ -88,19 +95,3 @@ class Tagger(TextModule):
             "token_f1": f1_of_counts(rows[:, 3:6]),
             "chunk_f1": f1_of_counts(of_scheme(rows[:, 6:])),
         }
-
-
-def tagging_columns(logits: Tensor, tags: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Compute, for each sentence, the sums and counts behind a tagger's scores, float64 ``(B, 12)``; B may be 0.
-
-    Args:
-        logits: ``(B, T, K)``.
-        tags: int64 ``(B, T)``, -100 at padding.
-    Returns:
-        sum of the tokens' losses, tokens, tokens tagged right; then what ``token_counts`` and ``chunk_counts`` return.
-    """
-    predicted, real = logits.argmax(dim=-1), tags >= 0
-    losses = functional.cross_entropy(logits.transpose(1, 2), tags, reduction="none")
-    counts = token_counts(predicted, tags, label_names), chunk_counts(predicted, tags, label_names)
-    sums = (losses.double(), real, real & (predicted == tags))
-    return torch.cat([*(each.sum(dim=-1, keepdim=True) for each in sums), *counts], dim=-1)

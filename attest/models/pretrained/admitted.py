@@ -1,7 +1,6 @@
 """The checks of other people's models: a known output head, and no path between tokens except attention."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -120,8 +119,11 @@ def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
     """Return whether a token's last state depends on another token even if attention is fixed to each token itself."""
     mask, middle = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
     itself = Intervention("weights", lambda weights, _mask: torch.eye(weights.shape[-1]).to(weights).expand_as(weights))
-    look = _States(tokens.shape[-1]) if isinstance(network, PlainNetwork) else _states_of_base(network.model)
-    with torch.enable_grad(), intervene(network, itself), look as states:
+    states: list[torch.Tensor] = []
+    look: Any = _States(tokens.shape[-1], states)
+    if not isinstance(network, PlainNetwork):
+        look = network.model.base_model.register_forward_hook(lambda _base, _inputs, output: states.append(output[0][0]))
+    with torch.enable_grad(), intervene(network, itself), look:
         embedded = network.encode(tokens, mask).detach().requires_grad_()
         network.decode(embedded, mask.to(embedded))
         hidden = states[-1][middle]
@@ -130,23 +132,12 @@ def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
     return bool(gradient.any())
 
 
-@contextmanager
-def _states_of_base(model: "PreTrainedModel") -> Iterator[list[torch.Tensor]]:
-    states: list[torch.Tensor] = []
-    with model.base_model.register_forward_hook(lambda _module, _inputs, output: states.append(output[0][0])):
-        yield states
-
-
 class _States(TorchFunctionMode):
     """A mode that records each tensor of a forward pass that has the shape of one text's hidden states, as ``(T, H)``."""
 
-    def __init__(self, tokens: int) -> None:
+    def __init__(self, tokens: int, found: list[torch.Tensor]) -> None:
         super().__init__()
-        self._shapes, self._found = ((1, tokens), (tokens, 1)), list[torch.Tensor]()
-
-    def __enter__(self) -> list[torch.Tensor]:
-        super().__enter__()
-        return self._found
+        self._shapes, self._found = ((1, tokens), (tokens, 1)), found
 
     def __torch_function__(
         self, function: Callable[..., Any], _types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None

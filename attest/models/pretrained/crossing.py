@@ -131,9 +131,7 @@ class CrossingNetwork(PretrainedNetwork):
 
     def deciding(self, mask: Tensor) -> Tensor:
         """Return 1 at the last token of a text, where a classifier decides, else 0, ``(B, T)``; for a language model all 0."""
-        if self._answers:
-            return torch.zeros(mask.shape, device=mask.device)
-        return nn.functional.one_hot(last_real(mask), mask.shape[-1]).to(torch.get_default_dtype())
+        return torch.zeros(mask.shape, device=mask.device) if self._answers else super().deciding(mask)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return which rows of attention count (all), bool ``(B, 1, 1)``, and which tokens are real, bool ``(B, 1, T)``."""

@@ -104,27 +104,22 @@ class Kept:
         return key, value, support
 
 
-class Recalled:
-    """A memory that returns stored keys and values, in which those of the last token are replaced by the current ones.
+def _recalling(kept: Kept, rows: Tensor, places: Tensor) -> Memory:
+    """Return a memory of stored keys and values ``(R, G, T, D)``, but new ones at the last token, with its row of the mask.
 
     ``rows`` and ``places``, int64 ``(R,)``, say which texts of the batch, and where their last token is.
     """
 
-    def __init__(self, kept: Kept, rows: Tensor, places: Tensor) -> None:
-        self.kept, self.rows, self.places = kept, rows, places
+    def recall(key: Tensor, value: Tensor, _support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        keys, values, row = kept.keys[rows], kept.values[rows], None
+        for stored, own in ((keys, key), (values, value)):
+            stored[torch.arange(len(own), device=own.device), :, places] = own[:, :, 0]
+        if kept.support is not None:
+            everyone = kept.support.expand(max(len(kept.support), len(kept.keys)), -1, -1, -1)
+            row = everyone[rows, :, places].unsqueeze(2)
+        return keys, values, row
 
-    def __call__(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return stored keys and values ``(R, G, T, D)``, but new ones at the last token, and the mask row of that token."""
-        row, stored = None, self.kept.support
-        if stored is not None:
-            everyone = stored.expand(max(len(stored), len(self.kept.keys)), -1, -1, -1)
-            row = everyone[self.rows, :, self.places].unsqueeze(2)
-        return self._among(self.kept.keys, key), self._among(self.kept.values, value), row
-
-    def _among(self, kept: Tensor, own: Tensor) -> Tensor:
-        all_of_them = kept[self.rows]
-        all_of_them[torch.arange(len(own), device=own.device), :, self.places] = own[:, :, 0]
-        return all_of_them
+    return recall
 
 
 @torch.no_grad()
@@ -144,7 +139,7 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
         one = torch.ones_like(rows, dtype=torch.bool).unsqueeze(-1)
         layer = min(_tampered(network), default=0)
         begun = network.beginning_at(layer, entered[layer][rows]) if entered else nullcontext()
-        with _remembering(network, [Recalled(each, rows, at) for each in kept]), begun:
+        with _remembering(network, [_recalling(each, rows, at) for each in kept]), begun:
             return network.logits_of(one, input_ids=tokens[rows, at].unsqueeze(-1), position_ids=at.unsqueeze(-1))
 
     close = rounding(clean.dtype)  # beyond, another token was read

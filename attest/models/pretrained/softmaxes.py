@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from attest.models.pretrained.network import PretrainedNetwork
 
 SOFTMAXES = (functional.softmax, torch.softmax, Tensor.softmax)
-SDPA_ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
-MULTIHEAD_ARGUMENTS = (
-    "query", "key", "value", "embed_dim_to_check", "num_heads", "in_proj_weight", "in_proj_bias", "bias_k", "bias_v",
-    "add_zero_attn", "dropout_p", "out_proj_weight", "out_proj_bias",
-)  # fmt: skip
 
 
 class Softmaxes(TorchFunctionMode):
@@ -53,11 +48,11 @@ class Softmaxes(TorchFunctionMode):
         if function in SOFTMAXES:
             return self._softmax(function, args, given)
         if function is functional.scaled_dot_product_attention:
-            return self._sdpa(**dict(zip(SDPA_ARGUMENTS, args, strict=False)) | given)
+            return self._sdpa(*args, **given)
         if function is functional.linear and self._just_attended is not None:
             return self._linear(self._just_attended, *args, **given)
         if function is functional.multi_head_attention_forward:
-            return self._multihead(**dict(zip(MULTIHEAD_ARGUMENTS, args, strict=False)) | given)
+            return self._multihead(*args, **given)
         return function(*args, **given)
 
     def _softmax(self, function: Callable[..., Tensor], arguments: Sequence[Any], options: dict[str, Any]) -> Tensor:
