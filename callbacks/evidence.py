@@ -264,8 +264,7 @@ class Evidence(Callback):
         identity = {"id": observation.ids}
         if not self.split.alone:
             identity["loader"] = torch.full_like(observation.ids, self.split.place)
-        for name in ("label", "predicted"):
-            values = getattr(observation, "labels" if name == "label" else name)
+        for name, values in {"label": observation.labels, "predicted": observation.predicted}.items():
             if values is not None and values.ndim == 1:
                 identity[name] = values
         return identity | {"length": observation.mask.sum(dim=-1)}

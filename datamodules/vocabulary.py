@@ -25,7 +25,14 @@ class Vocabulary:
     @classmethod
     def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":
         """Build the vocabulary of words in at least ``min_df`` texts, or of the ``max_words`` of them in the most texts."""
-        words, texts_with = document_frequencies(texts)
+        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        texts = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.list_(pa.string()))
+        encoded = pc.list_flatten(texts).dictionary_encode()
+        words = encoded.dictionary.to_pylist()
+        occurrences = pc.list_parent_indices(texts).to_numpy() * len(words) + encoded.indices.to_numpy()
+        occurrences.sort()  # a quarter of np.unique's time, which hashes
+        once_a_text = occurrences[np.diff(occurrences, prepend=-1) > 0]
+        texts_with = np.bincount(once_a_text % max(len(words), 1), minlength=len(words))
         frequency = dict(zip(words, texts_with.tolist(), strict=True))
         known = sorted(word for word, count in frequency.items() if count >= min_df)
         if max_words is not None:
@@ -51,15 +58,3 @@ class Vocabulary:
         """Return the token ids of a whole split in one array, int64 ``(N,)``; an unseen word has the id ``UNKNOWN``."""
         found = pc.index_in(tokens, value_set=pa.array(self.words, pa.string()))
         return pc.fill_null(pc.add(found.cast(pa.int64()), len(SPECIALS)), UNKNOWN).to_numpy()
-
-
-def document_frequencies(texts: Any) -> tuple[list[str], np.ndarray]:
-    """Return the distinct words of tokenised texts, and the number of texts that contain each word, int64 ``(V,)``."""
-    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    texts = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.list_(pa.string()))
-    encoded = pc.list_flatten(texts).dictionary_encode()
-    words = encoded.dictionary.to_pylist()
-    occurrences = pc.list_parent_indices(texts).to_numpy() * len(words) + encoded.indices.to_numpy()
-    occurrences.sort()  # a quarter of np.unique's time, which hashes
-    once_a_text = occurrences[np.diff(occurrences, prepend=-1) > 0]
-    return words, np.bincount(once_a_text % max(len(words), 1), minlength=len(words))

@@ -90,7 +90,12 @@ class ConditionedClassifier(PoolsByAttention):
         size = question.shape[-1]
         noted = question.new_zeros(len(tokens), self._columns * size)
         if self._columns:
-            _require_room(mask, self._columns + 1, self.outputs)
+            columns = self._columns + 1
+            if mask.shape[1] < columns or mask[:, -columns:].any():
+                raise AttestError(
+                    f"{self.outputs} classes need {columns} columns after each passage, and the rows have fewer; expected "
+                    "longer questions or larger hidden states. Give the encoder a larger hidden_size."
+                )
             noted[:, : self.outputs] = candidates_of(tokens, self.vocab_size, self.outputs).to(noted.dtype)
         return noted.view(len(tokens), self._columns, size)
 
@@ -135,11 +140,3 @@ def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
         )
     possible = torch.zeros(len(tokens), classes + 1, dtype=torch.bool, device=tokens.device)
     return possible.scatter(1, (tokens - vocab_size).where(named, classes), True)[:, :classes]
-
-
-def _require_room(mask: Tensor, columns: int, classes: int) -> None:
-    if mask.shape[1] < columns or mask[:, -columns:].any():
-        raise AttestError(
-            f"{classes} classes need {columns} columns after each passage, and the rows have fewer; expected longer questions "
-            "or larger hidden states. Give the encoder a larger hidden_size."
-        )

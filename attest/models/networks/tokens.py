@@ -55,18 +55,14 @@ class _Permutation(torch.autograd.Function):
     @staticmethod
     def forward(ctx, sequences_BSE, reversal_BS):
         ctx.save_for_backward(reversal_BS)
-        return _rows(sequences_BSE, reversal_BS)
+        batch, length, _ = sequences_BSE.shape
+        start_B1 = torch.arange(0, batch * length, length, device=reversal_BS.device).unsqueeze(-1)
+        return sequences_BSE.flatten(0, 1).index_select(0, (start_B1 + reversal_BS).flatten()).view_as(sequences_BSE)
 
     @staticmethod
     def backward(ctx, gradient_BSE):
         (reversal_BS,) = ctx.saved_tensors
         return _Permutation.apply(gradient_BSE, reversal_BS), None
-
-
-def _rows(sequences_BSE: Tensor, index_BS: Tensor) -> Tensor:
-    batch, length, _ = sequences_BSE.shape
-    start_B1 = torch.arange(0, batch * length, length, device=index_BS.device).unsqueeze(-1)
-    return sequences_BSE.flatten(0, 1).index_select(0, (start_B1 + index_BS).flatten()).view_as(sequences_BSE)
 
 
 class _WithoutContext(nn.Module):
