@@ -31,17 +31,12 @@ class BaseNetwork:
 
     def __init__(self, network: nn.Module) -> None:
         self.network = network.eval().requires_grad_(False)
-        self._loaded = False
-
-    def load(self, state: dict[str, Tensor]) -> None:
-        """Copy the parameters of the base run into the network."""
-        self.network.load_state_dict(state)
-        self._loaded = True
+        self.loaded = False
 
     @torch.no_grad()
     def reference(self, batch: Batch) -> ReferenceOutput:
         """Return the attention and the predictions of the base run's network for a batch."""
-        if not self._loaded:
+        if not self.loaded:
             raise AttestError(
                 "a dependent run needs the network of its base, which has not been loaded; expected a command that loads the "
                 "base. Type make adversarial or make controls."
@@ -61,4 +56,5 @@ class DependentModule(TextModule):
 
     def take_base(self, state: dict[str, Tensor]) -> None:
         """Load the parameters of the base run into its network."""
-        self.base.load(state)
+        self.base.network.load_state_dict(state)
+        self.base.loaded = True

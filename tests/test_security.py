@@ -82,7 +82,6 @@ REACHES = {
     ("callbacks/checkpoints.py", "super().load_checkpoint"): "a checkpoint, weights_only",
     ("datamodules/__init__.py", "import_module"): OURS,
     ("datamodules/word_vectors.py", "archive.unlink"): "an archive that this process has fetched",
-    ("lightning_modules/base_network.py", "self.base.load"): "parameters of the base, read with weights_only",
 }
 """By file and call, whose input reaches it."""
 SECRETS = {
