@@ -193,15 +193,14 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     return figure
 
 
-def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str]) -> Figure:
-    """Draw violins of a column of JSD for bins of ``max_attention``, one panel for each predicted class."""
+def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Draw violins of the JSD for bins of ``max_attention``, one panel for each predicted class.
+
+    The column is ``jsd_exact``, else ``jsd_search``, else ``jsd``.
+    """
+    column = next(name for name in ("jsd_exact", "jsd_search", "jsd") if name in rows)
     known = rows.dropna(subset=[column, "max_attention"])
     return _violins_by_attention(known, class_names, column, ("ε-max JSD", "largest attention weight"), LARGEST_JSD)
-
-
-def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw violins of the JSD that the exact adversary reaches; without such a column, of the JSD that the search found."""
-    return adversary_violins(rows, "jsd_exact" if "jsd_exact" in rows else "jsd_search", class_names)
 
 
 def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:

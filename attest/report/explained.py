@@ -130,11 +130,9 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
     rows = tables[INSTANCES].set_index("id", drop=False)
     rows = rows.assign(**{f"{INSTANCES}/attention": rows["attention"], "attention_name": attention_name})
     for experiment, table in tables.items():
-        wanted = {f"{experiment}/{column}": column for column in table.columns}
-        chosen = {key: column for key, column in wanted.items() if key in _wanted()}
+        chosen = [column for column in table if f"{experiment}/{column}" in _wanted()]
         if experiment != INSTANCES and chosen and table["id"].is_unique:
-            evidence = table.set_index("id")[list(chosen.values())]
-            rows = rows.join(evidence.set_axis(list(chosen), axis=1))
+            rows = rows.join(table.set_index("id")[chosen].add_prefix(f"{experiment}/"))
     return rows
 
 

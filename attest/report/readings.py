@@ -5,7 +5,7 @@ survives erasure. Each gives lines to draw, a sentence and a table.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -391,18 +391,11 @@ class ReadingTable:
 def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> ReadingTable | None:
     """Return a table of the mean scores of attention and other explanations (readings), the best first; None without any."""
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
-
-    def seconds_of(reading: str) -> str:
-        unsigned = reading.removesuffix(SIGNED)  # the signed ranking takes as long
-        value = (seconds or {}).get(unsigned.replace("_", "-"))
-        return EMPTY if value is None else f"{value:.2g}"
-
     tested = leads_over_attention(rows)
-
-    def corrected(by: str) -> Callable[[str], str]:
-        return lambda reading: number(float(tested.loc[reading, by])) if reading in tested.index else EMPTY
-
-    return _table(means, {title: corrected(by) for title, by in TESTS.items()} | {SECONDS: seconds_of})
+    cells = {title: {str(name): number(float(p)) for name, p in tested[by].items()} for title, by in TESTS.items()}
+    took = {name.replace("-", "_"): f"{value:.2g}" for name, value in (seconds or {}).items()}
+    took |= {f"{name}{SIGNED}": value for name, value in took.items()}  # the signed ranking takes as long
+    return _table(means, cells | {SECONDS: took})
 
 
 def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTable | None:
@@ -412,23 +405,21 @@ def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTa
     weights = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
     weights["attention"] = np.asarray(row.get("instances/attention", ()))
     known = {name: each for name, each in weights.items() if len(each) == len(tokens) and not np.isnan(each).any()}
-
-    def shared(reading: str) -> str:
-        if "attention" not in known or reading not in known:
-            return EMPTY
-        ours, theirs = (torch.from_numpy(known[name].astype(float)).unsqueeze(0) for name in ("attention", reading))
-        return _cell(float(top_k_overlap(ours, theirs, FIRST, torch.ones_like(ours, dtype=torch.bool))))
-
-    def ranked_first(reading: str) -> str:
-        if reading not in known:
-            return EMPTY
-        return ", ".join(tokens[place] for place in np.argsort(-known[reading], kind="stable")[:FIRST])
-
-    return _table(numbers, {SHARED: shared, RANKED_FIRST: ranked_first})
+    shared, first = {}, {}
+    for name, each in known.items():
+        first[name] = ", ".join(tokens[place] for place in np.argsort(-each, kind="stable")[:FIRST])
+        if "attention" in known:
+            ours, theirs = (torch.from_numpy(ranked.astype(float)).unsqueeze(0) for ranked in (known["attention"], each))
+            shared[name] = _cell(float(top_k_overlap(ours, theirs, FIRST, torch.ones_like(ours, dtype=torch.bool))))
+    return _table(numbers, {SHARED: shared, RANKED_FIRST: first})
 
 
-def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTable | None:
-    """Return a table with one row for each reading that has scores, the best first; None if no reading has any."""
+def _table(values: Mapping[str, float], beside: Mapping[str, Mapping[str, str]]) -> ReadingTable | None:
+    """Return a table with one row for each reading that has scores, the best first; None if no reading has any.
+
+    Args:
+        beside: the cells of other columns, by heading and reading.
+    """
     first = f"{SURVIVAL[0]}_"
     readings = [name.removeprefix(first) for name, value in values.items() if name.startswith(first) and not math.isnan(value)]
     if not readings:
@@ -439,7 +430,7 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTab
     columns = {title: [_cell(values.get(f"{column}_{each}")) for each in readings] for title, column in SCORES.items()}
     agreement = {**values, "tau_attention_and_attention": 1.0}  # signed rankings have none: only erasure compares them
     columns[AGREEMENT] = [_cell(agreement.get(f"tau_attention_and_{each}")) for each in readings]
-    columns |= {title: [cell(each) for each in readings] for title, cell in beside.items()}
+    columns |= {title: [cells.get(each, EMPTY) for each in readings] for title, cells in beside.items()}
     shown = {title: cells for title, cells in columns.items() if {*cells} != {EMPTY}}
     body = [[title_of(each), *(cells[place] for cells in shown.values())] for place, each in enumerate(readings)]
     about = {

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attest.core.measures.summary import knee
-from attest.report.evidence_figures import adversary_violins
+from attest.report.evidence_figures import largest_jsd_violins
 from attest.report.figures import CLASS_COLOURS
 from attest.report.page import illustrations
 from attest.report.tables.table import SEEDS, Folders, evidence_rows
@@ -45,7 +45,7 @@ def _between_seeds(table: PublishedTable, numbers: pd.DataFrame, folders: Folder
     for (row, data, _), runs in folders.items():
         if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:
             classes = [str(k) for k in range(rows["predicted"].max() + 1)]
-            yield f"{data}-{slug(row)}", adversary_violins(rows, "jsd", classes)
+            yield f"{data}-{slug(row)}", largest_jsd_violins(rows, classes)
 
 
 def slug(name: str) -> str:
