@@ -44,8 +44,8 @@ class BestCheckpoint(ModelCheckpoint):
             if not self.best_model_path:
                 raise AttestError(
                     f"run.monitor is {self.monitor}, which is undefined on the validation split, so no epoch can be the best; "
-                    "expected a score that is defined: ROC-AUC needs texts of two classes, F1 something to find. Give other "
-                    "validation texts, or type --run.monitor=validation/loss --run.mode=min"
+                    "expected a score that is defined: ROC-AUC needs texts of two classes, F1 needs texts of the positive "
+                    "class. Give other validation texts, or type --run.monitor=validation/loss --run.mode=min"
                 )
             say(f"{self.monitor} is undefined in epoch {trainer.current_epoch}, which is not chosen.")
         elif not _epoch_will_be_validated_again(trainer):
@@ -146,6 +146,8 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         except Exception as error:  # torch reports a broken file as any of half a dozen types
             raise unreadable(Path(path)) from error
         if not isinstance(checkpoint, dict) or "state_dict" not in checkpoint:
-            raise AttestError(f"{path} contains no trained network; expected a checkpoint of Attest. Give another file.")
+            raise AttestError(
+                f"{path} does not contain a trained network; expected a checkpoint that Attest wrote. Give another file."
+            )
         require_trained_with(checkpoint, self.settings, Path(path))
         return checkpoint

@@ -74,8 +74,8 @@ class Evidence(Callback):
         unknown = [option for option in options if option not in known]
         if unknown and hasattr(self, "experiment"):
             raise AttestError(
-                f"{self.id} was given the option {unknown[0]}, which {self.experiment.__name__} lacks; expected options among "
-                f"{', '.join(known) or 'none'}. Leave {unknown[0]} out."
+                f"{self.id} has no option {unknown[0]!r}; the options of {self.experiment.__name__} are: "
+                f"{', '.join(known) or 'none'}. Leave {unknown[0]!r} out."
             )
         self.options = {name: value for name, value in options.items() if value is not None}
         self.folder: RunFolder | None = None
@@ -144,8 +144,8 @@ class Evidence(Callback):
         """Return the true labels of B texts, int64 ``(B,)``, or the true tags of their T tokens, ``(B, T)``."""
         if observation.labels is None:
             raise AttestError(
-                f"{self.id} ({type(self).__name__}) compares decisions with gold labels, and there are no labels; expected "
-                'labels in the observation, or in batch["label"]. Pass them to attest\'s observe as labels.'
+                f"{self.id} ({type(self).__name__}) compares decisions with gold labels, but the batch has no labels; "
+                'expected labels in the observation or in batch["label"]. Pass labels= to attest\'s observe.'
             )
         return observation.labels
 
@@ -155,7 +155,7 @@ class Evidence(Callback):
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Check the module and the settings, and share observations with other experiments of the trainer."""
-        require_bounds(vars(self) | self.options, f"the setting {{}} of {self.id}".format)
+        require_bounds(vars(self) | self.options, f"the setting `{{}}` of {self.id}".format)
         first, *_ = *_evidence_of(trainer), self
         self._running = first._running
         missing = [method for method in self.methods if not callable(getattr(pl_module, method, None))]
@@ -164,14 +164,14 @@ class Evidence(Callback):
         model = model_in(pl_module)
         if model is None:
             raise AttestError(
-                f"{self.id} ({type(self).__name__}) needs a LightningModule with the method {missing[0]}(batch), and "
-                f"{type(pl_module).__name__} lacks it; expected a method that returns an observation of the batch. See “Your "
-                "own Trainer” in the documentation."
+                f"{self.id} ({type(self).__name__}) needs the method {missing[0]}(batch), which the LightningModule "
+                f"{type(pl_module).__name__} does not have; expected a method that returns an observation of the batch. See "
+                "“Your own Trainer” in the documentation."
             )
         if not {*missing} <= {*OBSERVED}:
             raise AttestError(
-                f"{self.id} ({type(self).__name__}) asks about attention that pools, and {type(model).__name__} has its "
-                "attention inside layers; expected a callback of attest.callbacks.layers, LayerPermutation for example, or "
+                f"{self.id} ({type(self).__name__}) needs attention that pools, but {type(model).__name__} has attention "
+                "inside layers; expected a callback of attest.callbacks.layers, LayerPermutation for example, or "
                 "FeatureImportance('rollout')."
             )
         if self._running.of_transformers is None or self._running.of_transformers.network.model is not model:

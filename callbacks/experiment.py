@@ -42,7 +42,7 @@ class Experiment(Evidence):
     ) -> None:
         known = self._known()
         if experiment is None and id not in known:
-            raise AttestError(f"the experiment {id} is not known; expected one of {', '.join(known)}, or your own function.")
+            raise AttestError(f"the experiment {id} is not known; expected one of: {', '.join(known)}, or your own function.")
         self.id, self.experiment = id, known[id] if experiment is None else experiment
         super().__init__(every_n_epochs, validation_instances, **options)
 

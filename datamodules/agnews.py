@@ -59,8 +59,8 @@ class AgNewsDataModule(StoredDataModule):
         least, most = pc.min(table["label"]).as_py(), pc.max(table["label"]).as_py()
         if least is not None and (least < 1 or most > 4):  # in copies numbered from 0, 1 and 3 are sports and science
             raise AttestError(
-                f"agnews has labels from {least} to {most}; expected 1 world, 2 sports, 3 business, 4 science. "
-                "Number the classes from 1 to 4."
+                f"the labels of agnews go from {least} to {most}; expected the numbers 1 (world), 2 (sports), 3 (business), 4 "
+                "(science). Number the classes from 1 to 4."
             )
         rows = np.flatnonzero(pc.is_in(table["label"].cast(pa.int64()), value_set=pa.array([WORLD, BUSINESS])))
         table = table.take(rows)

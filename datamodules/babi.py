@@ -160,8 +160,8 @@ def _questions(lines: Iterable[str], where: str) -> Iterator[dict[str, Any]]:
         question, answer, facts = _parts(text, place)
         if unknown := [fact for fact in facts if fact not in place_of]:
             raise AttestError(
-                f"{place} names line {unknown[0]} as a supporting fact; expected the number of an earlier statement of the "
-                "story. Copy the file again."
+                f"{place} names line {unknown[0]} as a supporting fact; expected the number of an earlier statement in the "
+                "same story. Copy the file again."
             )
         supporting = [place_of[fact] for fact in facts]
         yield {"story": story, "sentences": list(sentences), "question": question, "answer": answer, "supporting": supporting}
@@ -182,8 +182,8 @@ def _parts(text: str, place: str) -> tuple[str, str, list[int]]:
     numbers = facts[0].split() if facts else []
     if not answer or not all(map(str.isdigit, numbers)):
         raise AttestError(
-            f"{place}: after the question {question[:40]!r}, expected a tab, the answer, a tab and the numbers of supporting "
-            "facts. Copy the file again."
+            f"{place} has an incomplete question, {question[:40]!r}; expected after the question a tab, the answer, a tab and "
+            "the numbers of supporting facts. Copy the file again."
         )
     return question, answer, [int(number) for number in numbers]
 

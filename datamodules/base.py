@@ -154,7 +154,10 @@ class TextDataModule(LightningDataModule):
     @cached_property
     def _cutter(self) -> "Subwords":
         if self.sentences:
-            raise AttestError("data.init_args.subwords cuts whole texts; expected sentences: false. Leave one of the two out.")
+            raise AttestError(
+                "data.init_args.subwords works only on whole texts, not on sentences; expected sentences: false. Leave out "
+                "`subwords` or `sentences`."
+            )
         with needing_transformers():
             from attest.models.pretrained.subwords import Subwords  # seconds that words need not wait for
 

@@ -94,11 +94,11 @@ def _files(split: str) -> list[Path]:
     found = source.found(Path(data).expanduser() / CnnQaDataModule.folder) if data else {}
     files = dict(zip(SPLITS, found.values(), strict=True)).get(split, []) if found else []
     if not files:
-        where = f"{DATA_VARIABLE} names a folder without it" if data else f"{DATA_VARIABLE} is not set"
+        where = f"{DATA_VARIABLE} names a folder without this corpus" if data else f"{DATA_VARIABLE} is not set"
         raise AttestError(
-            f"the CNN corpus is not downloaded by itself, and {where}; expected cnn-qa/train.txt, dev.txt and test.txt, or "
-            f"cnn-qa/questions/training, validation and test. Get the questions from {source.archive}, unpack them so, "
-            f"and type export {DATA_VARIABLE}=<the folder that holds cnn-qa>"
+            f"the CNN corpus is not downloaded automatically, and {where}; expected the files cnn-qa/train.txt, dev.txt and "
+            "test.txt, or the folders cnn-qa/questions/training, validation and test. Get the questions from "
+            f"{source.archive}, unpack them into these folders, and type export {DATA_VARIABLE}=<the folder that holds cnn-qa>"
         )
     return files
 
@@ -118,8 +118,8 @@ def _asked(parts: list[str], places: tuple[int, int, int], where: str, expected:
     answer = asked.get("answer", "")
     if len(asked) < len(ASKED) or not answer.startswith(ENTITY) or " " in answer:
         raise AttestError(
-            f"{where} has {len(parts)} parts, the first {parts[0][:40] if parts else ''!r}; expected {expected}, which is one "
-            f"{ENTITY}. Copy the file again."
+            f"{where} has {len(parts)} parts (the first: {parts[0][:40] if parts else ''!r}); expected {expected}, which is "
+            f"one {ENTITY}. Copy the file again."
         )
     return asked
 

@@ -49,7 +49,7 @@ class Conll2000DataModule(StoredDataModule):
     def tables(self) -> Tables:
         if self.sentences:
             raise AttestError(
-                "conll2000 contains single sentences; expected sentences: false. Leave the option sentences out."
+                "conll2000 already consists of single sentences; expected sentences: false. Leave the option `sentences` out."
             )
         tables = super().tables()
         return {split: table.filter(pc.greater(pc.list_value_length(table["tokens"]), 0)) for split, table in tables.items()}

@@ -183,15 +183,15 @@ class Corpus:
         for split, documents in self.splits.items():
             empty = documents.ids[documents.lengths == 0].tolist()
             if not len(documents):
-                raise AttestError(f"{name}: the {split} split has no texts; expected at least one. Look at the source.")
+                raise AttestError(f"{name}: the {split} split has no texts; expected at least one text. Check the source.")
             if empty:
                 raise AttestError(
-                    f"{name}: {len(empty)} of the texts of the {split} split have no token (rows {empty[:NO_TOKENS_SHOWN]}); "
-                    "expected at least one token in each text. Remove these rows from the source."
+                    f"{name}: the {split} split contains texts without a token (count: {len(empty)}, rows: "
+                    f"{empty[:NO_TOKENS_SHOWN]}); expected at least one token in each text. Remove these rows from the source."
                 )
         if self.train.labels is not None and len(np.unique(self.train.labels)) < 2:
             raise AttestError(
-                f"{name}: all {len(self.train)} texts of the train split are of one class; expected two or more. "
+                f"{name}: all {len(self.train)} texts of the train split are of one class; expected at least two classes. "
                 "Give texts of another class, or a larger max_tokens."
             )
         return self

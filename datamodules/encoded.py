@@ -75,8 +75,8 @@ class EncodedDocuments(Dataset):
             len(erased[identity]) != length for identity, length in zip(self.ids.tolist(), self.lengths, strict=True)
         ):
             raise AttestError(
-                "data.init_args.erased was made for other texts; expected the file for this corpus. Leave the option out, or "
-                "begin afresh with FORCE=1."
+                "data.init_args.erased names a file for other texts; expected the file for this corpus. Leave the option out, "
+                "or start again with FORCE=1."
             )
         gone = torch.from_numpy(np.concatenate([np.asarray(erased[identity], dtype=bool) for identity in self.ids.tolist()]))
         other = copy(self)
@@ -165,7 +165,9 @@ def _starts(lengths: np.ndarray) -> Tensor:
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
     """Read a table of erased tokens; return, for each text id of a split, which tokens are erased, bool ``(T,)``."""
     if not path.is_file():
-        raise AttestError(f"data.init_args.erased: {path} does not exist; expected a table that `attest roar` wrote.")
+        raise AttestError(
+            f"the file {path} in data.init_args.erased does not exist; expected a table that `attest roar` wrote."
+        )
     rows = pd.read_parquet(path)
     mine = rows[rows["split"] == split]
     return dict(zip(mine["id"].tolist(), mine["erased"], strict=True))

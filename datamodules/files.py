@@ -89,15 +89,19 @@ class FilesDataModule(StoredDataModule):
     def tables(self) -> Tables:
         missing = [split for split in ("train", "test") if split not in self.sources]
         if missing:
-            raise AttestError(f"DATA=files has no {missing[0]} file; expected one to train and one to test. Type: {COMMAND}")
+            raise AttestError(
+                f"DATA=files was given no {missing[0]} file; expected a file for training and a file for testing. Type: "
+                f"{COMMAND}"
+            )
         if not 0 < self.validation_share < 1:
             raise AttestError(f"validation_share is {self.validation_share}; expected a share between 0 and 1, such as 0.1.")
         files = {split: path for split, source in self.sources.items() if (path := Path(source).expanduser()).is_file()}
         for (split, file), (other, same) in combinations(files.items(), 2):
             if file.samefile(same):
                 raise AttestError(
-                    f"{self.sources[split]} is given for {split} and for {other}; expected files with different texts, "
-                    f"because scores on training texts say nothing. Give another file with {option(other, '<file>')}"
+                    f"{self.sources[split]} is given both for {split} and for {other}; expected files with different texts, "
+                    "because a score on the training texts does not show how well a model works. Give another file with "
+                    f"{option(other, '<file>')}"
                 )
         instances, columns = read_instances(self.sources, self.file_options, classes=True)
         self.in_words = columns.words
@@ -141,11 +145,11 @@ class FilesDataModule(StoredDataModule):
             counts = Counter([] if documents.labels is None else documents.labels.tolist())
             alone = [names[label] for label, count in counts.items() if count == 1]
             cut = f"{ceil(self.validation_share * len(documents))} for {len(names)} classes"
-            reason = f"of {some(alone)} there is one text only" if alone else cut
+            reason = f"only one text has the label {some([*map(repr, alone)])}" if alone else cut
             raise AttestError(
-                f"{self.sources['train']}: {self.validation_share:.0%} of {len(documents)} texts cannot be cut for validation "
-                f"with every class in both parts ({reason}). Give more texts, another share with "
-                f"{option('validation_share', '<share>')}, or a file of your own with {option('validation', '<file>')}."
+                f"{self.sources['train']}: {self.validation_share:.0%} of {len(documents)} texts cannot be set aside for "
+                f"validation with every class in both parts ({reason}). Give more texts, choose another share with "
+                f"{option('validation_share', '<share>')}, or give a validation file with {option('validation', '<file>')}."
             ) from error
 
     def _cut(self, documents: Documents, texts: np.ndarray) -> tuple[Documents, Documents]:

@@ -54,7 +54,9 @@ def read_instances(
     rows = {split: read_rows(source, split, options.encoding) for split, source in sources.items()}
     for split, found in rows.items():
         if not found:
-            raise AttestError(f"{sources[split]} has no rows, only a header or nothing; expected texts with labels.")
+            raise AttestError(
+                f"{sources[split]} has no rows (it is empty or has only a header); expected rows with texts and labels."
+            )
         _refuse_bad(sources[split], found, options, only_if_all=True)
     first, *_ = sources
     columns = choose_columns(sources[first], rows[first], options)
@@ -110,7 +112,7 @@ def _complaint(source: str, rows: Sequence[FileRow]) -> str:
             places[row.problem].append(row.place)
     bad = sum(map(len, places.values()))
     reasons = [f"{problem} ({some(found)})" for problem, found in places.items()]
-    return f"{source} has {bad} bad {'row' if bad == 1 else 'rows'} of {len(rows)}: {some(reasons, '; ')}."
+    return f"{source} has bad rows ({bad} of {len(rows)}): {some(reasons, '; ')}."
 
 
 # FileColumns: named by the user, or guessed.
@@ -154,7 +156,7 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
     names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
     for given in (text, label, second):
         if given is not None and given not in names:
-            raise AttestError(f"There is no column {given}; expected one of {_listed(names)}. To choose, {_name_them()}.")
+            raise AttestError(f"There is no column {given!r}; expected one of: {_listed(names)}. To choose, {_name_them()}.")
     tagging = _looks_tagged(names, rows, label) if options.tagging is None else options.tagging
     second = second or (first_of(SECOND, names, other_than=label) if options.pairs else None)
     names = [name for name in names if name != second]
@@ -175,7 +177,8 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
         )
     if text == label:
         raise AttestError(
-            f"Texts and labels would both be read from the column {text}; expected two. To choose, {_name_them()}."
+            f"Texts and labels would both be read from the column {text!r}; expected two different columns. To choose, "
+            f"{_name_them()}."
         )
     if options.tagging is None and tagging:
         _require_tags(source, rows, text, label)
@@ -189,8 +192,8 @@ def _require_columns(source: str, rows: Sequence[FileRow], columns: FileColumns,
     for column in (columns.text, columns.label, *([] if columns.second is None else [columns.second])):
         if cells and not any(column in each for each in cells):
             raise AttestError(
-                f"{source} has no column {column} (it has {_listed(list(cells[0]))}); expected {columns.text} and "
-                f"{columns.label}, as in {training}. Rename its columns.{_without_header(source)}"
+                f"{source} has no column {column!r} (its columns: {_listed(list(cells[0]))}); expected the columns "
+                f"{columns.text!r} and {columns.label!r}, as in {training}. Rename the columns.{_without_header(source)}"
             )
 
 
@@ -202,9 +205,9 @@ def _require_header(source: str, names: Sequence[str], rows: Sequence[FileRow]) 
     for name in names if _has_header(source) else ():
         if name and (_number(name) is not None or any(str(row.cells.get(name)).strip() == name for row in rows)):
             raise AttestError(
-                f"{source} seems to have no header: its first line ({_listed(names)}) is like the lines below; expected "
-                "the names of the columns there. Write a line such as text,label above it, or "
-                f"{_name_them()} if it is a header."
+                f"{source} seems to have no header: its first line ({_listed(names)}) looks like the lines below it; expected "
+                "the names of the columns in the first line. Write a header such as text,label above this line. If this line "
+                f"is the header, {_name_them()}."
             )
 
 
@@ -217,9 +220,9 @@ def _require_tags(source: str, rows: Sequence[FileRow], text: str, label: str) -
     if 2 * len(other) > len(pairs):
         place, words, tags = other[0]
         raise AttestError(
-            f"{source}: the column {label} holds lists, and {len(other)} of {len(pairs)} are not as long as their texts "
-            f"({tags} labels for {words} words in {place}); expected one label a text, or one tag a word. Texts with several "
-            "labels are not read: make one column of each label, and name one."
+            f"{source}: the column {label!r} contains lists, and {len(other)} of {len(pairs)} lists are not as long as their "
+            f"texts ({place} has {words} words, but a list of length {tags}); expected one label for each text, or one tag "
+            "for each word. For several labels, make a column for each label, and name one of these columns."
         )
 
 
@@ -246,7 +249,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _without_header(source: str) -> str:
-    return " If the first line is not a header, write one above it: text,label" if _has_header(source) else ""
+    return " If the first line is not a header, write a header above it: text,label" if _has_header(source) else ""
 
 
 def _has_header(source: str) -> bool:
@@ -285,7 +288,7 @@ def _known(instance: FileRow, known: set[str]) -> FileRow:
 
 def _string(cell: Any, what: str) -> str:
     if isinstance(cell, list | dict):
-        raise ValueError(f"{'a list' if isinstance(cell, list) else 'an object'} where a {what} belongs")
+        raise ValueError(f"{'a list' if isinstance(cell, list) else 'an object'} instead of a {what}")
     try:
         text = cell.decode() if isinstance(cell, bytes) else str(cell)
     except UnicodeDecodeError:
@@ -308,7 +311,7 @@ def _words(cell: Any) -> list[str]:
     if not isinstance(words, list) or not words:
         raise ValueError("missing text")
     if not all(isinstance(word, str) and word for word in words):
-        raise ValueError("a word that is empty or no text")
+        raise ValueError("a word that is empty or not text")
     return [_encodable(word) for word in words]
 
 
@@ -329,7 +332,7 @@ def _tags(cell: Any, words: int) -> list[str]:
     if not isinstance(tags, list):
         raise ValueError("missing label")
     if len(tags) != words:
-        raise ValueError(f"{len(tags)} tags for {words} words")
+        raise ValueError(f"{words} words with a list of {len(tags)} tags")
     return [_label(tag) for tag in tags]
 
 
@@ -357,20 +360,20 @@ def _number(name: str) -> Decimal | None:
 def _require_classes(source: str, labels: Sequence[str], tagging: bool) -> None:
     names = sorted(set(labels))
     shown = f"({', '.join(names[:3])}, …)"
-    other_column = f"name the right column with {option('label_column', '<column>')}"
+    other_column = f"name another column with {option('label_column', '<column>')}"
     if len(names) < 2:
-        found = f"one class only ({names[0]})" if names else "no labelled text"
+        found = f"only one class ({names[0]!r})" if names else "no labelled text"
         raise AttestError(
-            f"{source} has {found}; expected two classes or more. Give a file with texts of another class, or {other_column}"
+            f"{source} has {found}; expected at least two classes. Give a file with texts of another class, or {other_column}"
         )
     numbers = [number for name in names if (number := _number(name)) is not None]
     if len(names) > FEW and not tagging and any(number != number.to_integral_value() for number in numbers):
         raise AttestError(
-            f"{source}: its {len(names)} different labels {shown} look like numbers of a regression; expected classes. "
-            f"Sort them into a few classes first, such as low and high, or {other_column}"
+            f"{source} has {len(names)} different labels {shown}, which look like numbers of a regression; expected classes. "
+            f"Turn the numbers into a few classes first, such as low and high, or {other_column}"
         )
     if len(names) > max(FEW, len(labels) / 2) and not tagging:
         raise AttestError(
-            f"{source} has {len(names)} different labels for {len(labels)} texts {shown}; expected classes, each the label of "
-            f"several texts. Sort them into classes first, or {other_column}"
+            f"{source} has {len(names)} different labels for {len(labels)} texts {shown}; expected classes that several texts "
+            f"share. Sort the texts into classes first, or {other_column}"
         )

@@ -78,7 +78,7 @@ def labelled(
         if isinstance(labels[0], list) is not tagging:
             there, expected = ("a tag a word", "a label a text") if not tagging else ("a label a text", "a tag a word")
             others = ", ".join(name for name in CORPORA if (name == "conll2000") is tagging)
-            raise AttestError(f"{source} has {there}, and the model asks for {expected}; expected {others}, or a file.")
+            raise AttestError(f"{source} has {there}, but the model needs {expected}; expected one of: {others}, or a file.")
         return _drawn(texts, labels, most, f"the {split} split of {source}", numbers)
     with typed_plainly():
         pairs = pairs and text_column is None and not tagging

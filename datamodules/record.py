@@ -80,16 +80,20 @@ class DataRecord:
         differing = [split for split in SPLITS if self.fingerprints[split] != found.fingerprints[split]]
         if not differing and (self.words, self.label_names) == (found.words, found.label_names):
             return
-        what = "; ".join(self._difference(split, found) for split in differing) or "the vocabulary is another one"
+        what = "; ".join(self._difference(split, found) for split in differing) or "the vocabulary is different"
         raise AttestError(
-            f"the data differ from those of {whose}: {what}; expected the same texts and labels. Put the old data back; or, "
-            "for the new data, train again with FORCE=1, or with --run.root=<another folder> to keep both runs."
+            f"the data differ from those of {whose}: {what}; expected the same texts and labels. Put the old data back. For "
+            "the new data, train again with FORCE=1, or keep both runs with --run.root=<another folder>."
         )
 
     def _difference(self, split: str, found: "DataRecord") -> str:
         source = found.sources.get(split)
         then, now = self.counts[split], found.counts[split]
-        how = f"{now:,} texts instead of {then:,}" if now != then else f"{now:,} texts as before, but not the same ones"
+        how = (
+            f"{now:,} texts instead of {then:,}"
+            if now != then
+            else (f"{now:,} texts as before, but different texts or labels")
+        )
         return f"the {split} split{f' ({source})' if source else ''} has {how}"
 
 

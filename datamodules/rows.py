@@ -22,7 +22,7 @@ from attest.datamodules.sources import load_hub_split, read_parquet
 UTF_8 = "utf-8"
 UNDECODED = "bytes that are not {}"
 """The problem of a row with bytes that are not in the file's encoding."""
-ENCODING_ADVICE = "If the file is in another encoding, add {}, or cp1252 or utf-16 there."
+ENCODING_ADVICE = "If the file has another encoding, name it, for example latin-1, cp1252 or utf-16: add {}."
 UNDECODABLE = re.compile("[\udc80-\udcff]")
 """What ``surrogateescape`` makes of such bytes."""
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -69,11 +69,15 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
     path, suffix = Path(source).expanduser(), Path(source).suffix.lower()
     if path.is_file():
         if suffix not in READERS:
-            raise AttestError(f"{source} ends in {path.suffix or 'nothing'}; expected {_KINDS}. Rename or convert the file.")
+            raise AttestError(
+                f"the ending of {source} is {path.suffix or 'missing'}; expected {_KINDS}. Rename or convert the file."
+            )
         try:
             return list(READERS[suffix](path, encoding))
         except UnicodeError as error:  # of encodings that have no way to keep bytes of another
-            raise AttestError(f"{source} cannot be read as {encoding} ({error}); expected its real encoding.") from error
+            raise AttestError(
+                f"{source} cannot be read as {encoding} ({error}); expected the encoding in which the file was written."
+            ) from error
     looks_like_hub = HUB_ID.fullmatch(source) and suffix not in READERS and not path.parent.is_dir()
     if path.is_dir() or looks_like_hub:
         return _numbered(load_hub_split(source, split, names=True))
@@ -88,8 +92,8 @@ def _read_text(path: Path, encoding: str) -> str:
         name = codecs.lookup(encoding).name
     except LookupError:
         raise AttestError(
-            f"encoding is {encoding}, which is not known; expected one such as utf-8, latin-1, cp1252 or utf-16. "
-            f"Type {option('encoding', 'latin-1')}"
+            f"the encoding {encoding!r} is not known; expected an encoding such as utf-8, latin-1, cp1252 or utf-16. Type "
+            f"{option('encoding', 'latin-1')}"
         ) from None
     return path.read_bytes().decode("utf-8-sig" if name == UTF_8 else name, "surrogateescape")
 
@@ -133,23 +137,23 @@ def _separated(path: Path, text: str, encoding: str, **dialect: Any) -> Iterator
                 yield FileRow(place, dict(zip(header, cells, strict=True)))
     except csv.Error as error:
         raise AttestError(
-            f"{path} line {reader.line_num} is broken ({error}); expected cells with quotation marks closed and doubled "
-            "inside. Correct the line, or save the data as JSONL."
+            f"line {reader.line_num} of {path} cannot be read ({error}); expected every quotation mark to be closed, and "
+            "doubled inside a cell. Correct the line, or save the data as JSONL."
         ) from error
 
 
 def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
     if any(UNDECODABLE.search(name) or "\0" in name for name in header):
         raise AttestError(
-            f"{path} names its columns in another encoding; expected {encoding.upper()}. "
+            f"the first line of {path} is not in {encoding.upper()}; expected {encoding.upper()}. "
             f"{ENCODING_ADVICE.format(option('encoding', 'latin-1'))}"
         )
     names = [name.strip() for name in header]
     if len(names) == 1:
         separators = "tabs" if path.suffix.lower() == ".tsv" else "commas, semicolons, tabs or bars"
         raise AttestError(
-            f"{path} has one column only, by its first line ({shortened(names[0])}); expected the names of two or more, "
-            f"separated by {separators}. Correct the first line, or give the file the suffix of its separator: .csv or .tsv"
+            f"the first line of {path} names only one column ({shortened(names[0])!r}); expected at least two names, "
+            f"separated by {separators}. Correct the first line, or rename the file: .tsv for tabs, else .csv"
         )
     _require_different(path, names)
     return names
@@ -157,7 +161,10 @@ def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
 
 def _require_different(path: Path, names: list[str]) -> None:
     if twice := next((name for name in names if name and names.count(name) > 1), None):
-        raise AttestError(f"{path} has {names.count(twice)} columns named {twice}; expected one. Rename the others.")
+        raise AttestError(
+            f"{path} has {names.count(twice)} columns named {twice!r}; expected only one column of this name. Rename the "
+            "other columns."
+        )
 
 
 def _jsonl(path: Path, encoding: str) -> Iterator[FileRow]:
@@ -172,10 +179,10 @@ def _row_of_json(line: str, place: str, encoding: str) -> FileRow:
     try:
         cells = json.loads(line.lstrip("\ufeff"), object_pairs_hook=_once_each)
     except KeyError:
-        return FileRow(place, problem="a name twice in one object")
+        return FileRow(place, problem="the same name twice in one object")
     except (ValueError, RecursionError):  # also a number of more digits than Python reads
-        return FileRow(place, problem="no JSON")
-    return FileRow(place, cells) if isinstance(cells, dict) else FileRow(place, problem="no JSON object")
+        return FileRow(place, problem="not JSON")
+    return FileRow(place, cells) if isinstance(cells, dict) else FileRow(place, problem="not a JSON object")
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -191,7 +198,7 @@ def _parquet(path: Path, encoding: str) -> list[FileRow]:
     try:
         table.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise AttestError(f"{path} is damaged ({error}); expected text in UTF-8. Write the file again.") from error
+        raise AttestError(f"{path} cannot be read ({error}); expected text in UTF-8. Write the file again.") from error
     _require_different(path, table.column_names)
     return _numbered(table)
 

@@ -77,12 +77,12 @@ def _pairs(file: Path) -> pa.Table:
     try:
         pairs = pd.read_json(file, lines=True, dtype=False)[[*FIELDS]]
         if (place := pairs.isna().any(axis=1)).any():
-            raise ValueError(f"its pair {place.argmax() + 1} is not whole")
+            raise ValueError(f"its pair {place.argmax() + 1} is incomplete")
         return pa.table([pa.array(pairs[name], pa.string()) for name in FIELDS], names=COLUMNS)
     except (ValueError, KeyError, TypeError) as error:
         raise AttestError(
-            f"{file} cannot be read ({said_by(error)}); expected lines of JSON with the strings {', '.join(FIELDS)}, as SNLI "
-            "is published. Copy the file again."
+            f"{file} cannot be read ({said_by(error)}); expected lines of JSON with the strings {', '.join(FIELDS)}, as in "
+            "the published files of SNLI. Copy the file again."
         ) from error
 
 
@@ -90,7 +90,7 @@ def _named(labels: pa.ChunkedArray, split: str) -> pa.Array:
     least, most = pc.min(labels).as_py(), pc.max(labels).as_py()
     if least is not None and (least < -1 or most >= len(NUMBERED)):
         raise AttestError(
-            f"snli has labels from {least} to {most} in the {split} split; expected 0 entailment, 1 neutral, 2 contradiction, "
-            "-1 undecided. Number the classes so."
+            f"the labels of snli in the {split} split go from {least} to {most}; expected the numbers 0 (entailment), 1 "
+            "(neutral), 2 (contradiction), -1 (undecided). Number the classes from 0 to 2."
         )
     return pa.array([*NUMBERED, UNDECIDED]).take(pc.if_else(pc.less(labels, 0), len(NUMBERED), labels).combine_chunks())

@@ -89,10 +89,10 @@ class Fingerprint:
         if self.ordered == known.ordered:
             return None
         if self.unordered == known.unordered:
-            return f"the known {known.rows:,} instances in another order, so splits cut at random differ"
+            return f"the known {known.rows:,} instances in another order, so random splits differ"
         if self.rows != known.rows:
             return f"{self.rows:,} instances instead of {known.rows:,}"
-        return f"{self.rows:,} instances as expected, but not all of the same content"
+        return f"{self.rows:,} instances as expected, but some of them have another content"
 
 
 def _combined(digests: list[bytes]) -> str:
@@ -107,8 +107,9 @@ def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable
     path = Path(folder).expanduser() / name / f"{split}.parquet"
     if not path.is_file():
         raise AttestError(
-            f"{DATA_VARIABLE} names a folder without {name}/{path.name} (looked for {path}); expected the corpus as parquet "
-            f"there. Point {DATA_VARIABLE} at the folder that holds {name}/, or unset it to load from the public source."
+            f"{DATA_VARIABLE} names a folder without {name}/{path.name} (looked for {path}); expected the corpus in this "
+            f"parquet file. Point {DATA_VARIABLE} at the folder that contains {name}/, or unset {DATA_VARIABLE} to load the "
+            "corpus from its public source."
         )
     return require_columns(read_parquet(path), columns, str(path))
 
@@ -127,8 +128,8 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
     missing = [column for column in columns if column not in table.column_names]
     if missing:
         raise AttestError(
-            f"{where} has the columns {', '.join(table.column_names)}; expected also {', '.join(missing)}. "
-            f"Give a file with the columns {', '.join(columns)}."
+            f"{where} lacks columns: {', '.join(missing)}. Its columns are: {', '.join(table.column_names)}. Give a file with "
+            f"the columns {', '.join(columns)}."
         )
     return table.select(columns).replace_schema_metadata(None)
 
@@ -136,9 +137,9 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
 def out_of_reach(what: str, where: str) -> AttestError:
     """Return the error for a corpus that is not on this machine and cannot be downloaded."""
     return AttestError(
-        f"{what} is not on this machine, and {where} cannot be reached; expected a network or a local copy. Put its files in "
-        f"a folder, as “Your own corpus” in the documentation says, and type: export {DATA_VARIABLE}=<that folder>; or train "
-        "without any download: make train DATA=planted"
+        f"{what} is not on this machine, and {where} cannot be reached; expected a network connection or a local copy. Put "
+        "the files into a folder, as “Your own corpus” in the documentation describes, and type: export "
+        f"{DATA_VARIABLE}=<that folder>; or train without any download: make train DATA=planted"
     )
 
 
@@ -155,8 +156,8 @@ def load_hub_split(
         rows = datasets.load_dataset(repository, subset, split=split, revision=revision)
     except (datasets.exceptions.DatasetsError, FileNotFoundError, ValueError, RuntimeError) as error:
         raise AttestError(
-            f"{repository} has no readable {split} split ({said_by(error)}); expected a dataset of plain data files with "
-            "that split. Look at its page on the Hub, or give local files instead."
+            f"the {split} split of {repository} cannot be read ({said_by(error)}); expected a dataset of plain data files "
+            "with this split. Look at the page of the dataset on the Hub, or give local files."
         ) from error
     except OSError as error:  # a ConnectionError is one
         raise out_of_reach(repository, "the Hugging Face Hub") from error

@@ -46,8 +46,8 @@ class StoredDataModule(TextDataModule):
         """Return the name of the repository on the Hugging Face Hub."""
         if self.folder not in CATALOGUE:
             raise AttestError(
-                f"the corpus {self.folder} has no public source; expected {DATA_VARIABLE} set to a folder with it, or its "
-                "entry in CATALOGUE of datamodules/sources.py."
+                f"the corpus {self.folder} has no public source; expected {DATA_VARIABLE} set to a folder with this corpus, "
+                "or an entry for it in CATALOGUE of datamodules/sources.py."
             )
         return CATALOGUE[self.folder].hub
 
@@ -71,7 +71,7 @@ class StoredDataModule(TextDataModule):
         """Return the unchanged texts of a split, strings or lists of words, and the names of their classes or tags."""
         tables = self.tables()
         if split not in tables:
-            raise AttestError(f"{self.folder} has no {split} split in its source; expected one of {', '.join(tables)}.")
+            raise AttestError(f"{self.folder} has no {split} split in its source; expected one of: {', '.join(tables)}.")
         table = self.labelled(tables[split])
         pairs = zip(table["text"].to_pylist(), table["label"].to_pylist(), strict=True)
         texts, labels = zip(*((text, label) for text, label in pairs if text), strict=True)
@@ -88,8 +88,8 @@ class StoredDataModule(TextDataModule):
             if difference := Fingerprint.of(tables[split]).difference(known):
                 source = f"the folder in {DATA_VARIABLE}" if os.environ.get(DATA_VARIABLE) else "the public source"
                 say(
-                    f"{self.folder}: the {split} split of {source} holds {difference}; the counts and scores of this run may "
-                    "differ from the published ones."
+                    f"{self.folder}: the {split} split of {source} contains {difference}; counts and scores of this run may "
+                    "differ from the published numbers."
                 )
         return self.prepare(tables)
 
@@ -147,8 +147,8 @@ class QuestionDataModule(StoredDataModule):
         if self.sentences or self.subwords is not None:
             name = "sentences" if self.sentences else "subwords"
             raise AttestError(
-                f"{self.folder} has a question beside each text, and data.init_args.{name} reads texts alone; expected "
-                "another corpus for it. Leave it out, or type DATA=sst."
+                f"{self.folder} has a question for each text, but data.init_args.{name} works only on texts without "
+                "questions. Leave this option out, or type DATA=sst."
             )
         return super().read()
 
@@ -159,14 +159,14 @@ class QuestionDataModule(StoredDataModule):
 
     def words_of(self, texts: Sequence[str]) -> Documents:
         raise AttestError(
-            f"a model of {self.folder} needs a question for each text; expected a run on texts without questions. The report "
-            "shows this run's own test texts with their questions: type attest report --run <run folder>"
+            f"a model of {self.folder} needs a question for each text; expected a run on texts without questions. To see the "
+            "test texts of this run with their questions, type attest report --run <run folder>"
         )
 
     def originals(self, split: str) -> tuple[list[Any], list[Any]]:
         raise AttestError(
-            f"{self.folder} has a question for each text, which other people's models do not read here; expected a corpus "
-            "without questions. Type --data sst."
+            f"{self.folder} has a question for each text, and Attest gives no questions to models from other libraries; "
+            "expected a corpus without questions. Type --data sst."
         )
 
 
@@ -179,8 +179,8 @@ def published_file(corpus: str, *patterns: str) -> Path | None:
     found = [file for pattern in patterns for file in sorted(folder.glob(pattern))]
     if not found:
         raise AttestError(
-            f"{DATA_VARIABLE} names a folder without {corpus}/{patterns[0]} (looked in {folder}); expected the files of "
-            f"{corpus} as published. Put them there, or unset {DATA_VARIABLE}; or try stories made on the spot: type "
+            f"{DATA_VARIABLE} names a folder without {corpus}/{patterns[0]} (looked in {folder}); expected the published "
+            f"files of {corpus}. Put the files into this folder, or unset {DATA_VARIABLE}. Or try generated stories: type "
             "DATA=babi-generated"
         )
     return found[0]
@@ -193,7 +193,7 @@ def classes(answers: pa.ChunkedArray, names: Sequence[str], where: str) -> pa.Ar
     if numbers.null_count:
         unknown = pc.unique(chunk.filter(numbers.is_null())).to_pylist()
         raise AttestError(
-            f"{where} has the answers {', '.join(map(str, unknown[:5]))}; expected those that training knows: "
-            f"{', '.join(names[:12])}. Correct these rows, or add such an answer to the training split."
+            f"{where} has answers that the training split does not have: {', '.join(map(repr, unknown[:5]))}; expected "
+            f"answers from: {', '.join(names[:12])}. Correct these rows, or add such answers to the training split."
         )
     return numbers

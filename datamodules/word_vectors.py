@@ -25,13 +25,16 @@ from attest.core.vector_files import first_line
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import Vocabulary
 
-NOT_TEXT = "expected text, a word and its numbers on each line, as fastText (.vec), GloVe (.txt) or word2vec (text) write it"
+NOT_TEXT = (
+    "expected a text file with a word and its numbers on each line, in the format of fastText (.vec), GloVe (.txt) or "
+    "word2vec (text)"
+)
 
 
 def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
     """Return the vectors of the words that a vocabulary knows; if a word has several vectors, the first counts."""
     if not path.is_file():
-        raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
+        raise AttestError(f"The file {path} does not exist; {NOT_TEXT}. Give the path of a file: EMBEDDINGS=<file>")
     return torch.from_numpy(_by_token_id(_vectors_of_lines(path, vocabulary.ids), vocabulary, str(path)))
 
 
@@ -41,8 +44,9 @@ def _by_token_id(vectors: Iterable[tuple[str, np.ndarray]], vocabulary: Vocabula
         found.setdefault(vocabulary.ids[word], vector)
     if not found:
         raise AttestError(
-            f"{where} has no vector for any of the {len(vocabulary.words):,} words of the vocabulary; expected vectors of the "
-            "language and letter case of the corpus (most corpora here are lower-cased). Give another file: EMBEDDINGS=<file>"
+            f"{where} has no vector for any of the {len(vocabulary.words):,} words of the vocabulary; expected vectors in the "
+            "language and the letter case of the corpus (most corpora here are in lower case). Give another file: "
+            "EMBEDDINGS=<file>"
         )
     weights = np.zeros((len(vocabulary), len(next(iter(found.values())))), dtype=np.float32)
     weights[list(found)] = np.stack(list(found.values()))
@@ -73,7 +77,7 @@ def _numbers(fields: list[bytes], size: int, where: str) -> np.ndarray:
     except ValueError:
         vector = np.empty(0, dtype=np.float32)
     if len(vector) != size or not size or not np.isfinite(vector).all():
-        raise AttestError(f"{where} is not a word and {size} finite numbers; {NOT_TEXT}. Give another file.")
+        raise AttestError(f"{where} is not a word with {size} finite numbers; {NOT_TEXT}. Give another file.")
     return vector
 
 
@@ -128,8 +132,8 @@ class WordVectors:
             return cls(**{**given, "package": None if package is None else VectorPackage(**package)})
         except TypeError as error:
             raise AttestError(
-                f"embeddings are not well formed ({error}); expected a file of vectors, or what "
-                "configs/embeddings/glove-50.yaml says. Type EMBEDDINGS=glove-50"
+                f"data.init_args.embeddings is not valid ({error}); expected a file of vectors, or the keys of "
+                "configs/embeddings/glove-50.yaml. Type EMBEDDINGS=glove-50"
             ) from None
 
 

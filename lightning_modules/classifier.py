@@ -61,9 +61,8 @@ class Classifier(TextModule):
         """Return the observation of a forward pass on a batch, which all experiments use."""
         if not self._pools_by_attention:
             raise AttestError(
-                f"{type(self.network).__name__} pools its hidden states by a mean, so no attention over the tokens of a text "
-                "can be put on trial; expected a network that pools by attention. Type EXPERIMENTS=layers or "
-                "MODEL=transformer-me."
+                f"{type(self.network).__name__} pools its hidden states by their mean, so it has no attention over the tokens "
+                "of a text; expected a network that pools by attention. Type EXPERIMENTS=layers or MODEL=transformer-me."
             )
         return self.observe_steps(batch)
 

@@ -65,7 +65,7 @@ class Optimisation:
             return self.optimizer(parameters)
         except ValueError as error:
             raise AttestError(
-                f"the optimiser cannot be created ({error}); expected values in their ranges. Look at model.init_args."
+                f"the optimiser cannot be created ({error}); expected valid values. Look at model.init_args."
             ) from error
 
 
@@ -87,9 +87,9 @@ def require_attention_parameters(network: nn.Module) -> None:
     """Raise an ``AttestError`` if a network does not define ``attention_parameters``."""
     if not hasattr(network, "attention_parameters"):
         raise AttestError(
-            f"{type(network).__name__} lacks attention_parameters(), so attention cannot be trained alone or at its own rate; "
-            "expected a method that returns the parameters of score and project. Define it, or type "
-            "--model.init_args.attention_learning_rate_scale=1 and VARIANT=unfrozen"
+            f"{type(network).__name__} has no method attention_parameters(), so attention cannot be trained alone or with its "
+            "own learning rate; expected a method that returns the parameters of score and project. Define this method, or "
+            "type --model.init_args.attention_learning_rate_scale=1 and VARIANT=unfrozen"
         )
 
 
@@ -108,7 +108,7 @@ class WarmUp(LRScheduler):
         """Set after how many batches the schedule ends."""
         if not math.isfinite(steps):
             raise AttestError(
-                "the schedule ends at the end of training, which is not known; expected a number of epochs. Type "
+                "the learning-rate schedule needs the number of epochs, which is not set; expected a number of epochs. Type "
                 "--trainer.max_epochs=3"
             )
         self.steps = steps

@@ -42,7 +42,8 @@ class Tagger(TextModule):
     ) -> None:
         if len(label_names) != num_classes:
             raise AttestError(
-                f"label_names has {len(label_names)} names for {num_classes} tags; expected one name for each tag. Name all."
+                f"label_names has {len(label_names)} names for {num_classes} tags; expected one name for each tag. Add the "
+                "missing names, or remove names."
             )
         super().__init__(network, num_classes=num_classes, **options)
         self.label_names = tuple(label_names)

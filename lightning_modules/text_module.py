@@ -182,8 +182,8 @@ class TextModule(LightningModule):
             shapes, theirs = ({name: each.shape for name, each in state.items()} for state in (self.state_dict(), state_dict))
             names = sorted(name for name in shapes.keys() | theirs.keys() if shapes.get(name) != theirs.get(name))
             raise AttestError(
-                f"the checkpoint belongs to another network ({some(names)} differ in size); expected a checkpoint of this "
-                "configuration. Give the configuration that it was trained with: --config=<its run folder>/config.yaml"
+                f"the checkpoint belongs to another network (different sizes: {some(names)}); expected a checkpoint of this "
+                "configuration. Give the configuration of the checkpoint: --config=<its run folder>/config.yaml"
             ) from error
 
 
@@ -195,8 +195,8 @@ def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze:
     embedding = next((module for module in embeddings if module.num_embeddings == words), None)
     if embedding is None:
         raise AttestError(
-            f"{type(network).__name__} has no embedding of {words} words; expected an embedding to put the vectors in. "
-            "Leave EMBEDDINGS and freeze_embeddings out."
+            f"the network {type(network).__name__} has no nn.Embedding with {words} rows, into which the word vectors could "
+            "be loaded; expected such an embedding. Leave EMBEDDINGS and freeze_embeddings out."
         )
     if vectors is not None:
         if embedding.embedding_dim != vectors.shape[1]:

@@ -38,7 +38,7 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
     if kind == "label" and not declared(network, "pools_by_attention"):
         raise AttestError(
-            f"{network['class_path']} does not pool its hidden states by attention, so there is none that an adversary could "
+            f"{network['class_path']} does not pool its hidden states by attention, so an adversary has no attention to "
             "change; expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
         )
     require_comparable(base)
@@ -54,9 +54,8 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
         if is_sparse(projection) and choices.divergence == "kl":
             name = projection["class_path"].rsplit(".", 1)[-1]
             raise AttestError(
-                f"DIVERGENCE=kl is infinite wherever the adversary attends to a token to which the base's {name} gives "
-                "exactly 0, so any such token would win; expected a divergence that stays finite. Type DIVERGENCE=jsd or "
-                "DIVERGENCE=smoothed-kl."
+                f"DIVERGENCE=kl is infinite wherever the adversary attends to a token to which the {name} of the base model "
+                "gives exactly 0; expected a divergence that is always finite. Type DIVERGENCE=jsd or DIVERGENCE=smoothed-kl."
             )
 
 
@@ -65,9 +64,8 @@ def _predicts(base: Settings) -> str:
     kind = predicts(base)
     if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
         raise AttestError(
-            f"{base['model']['class_path']} cannot have an adversary; expected a LightningModule with a network that "
-            "declares predicts, label or tags, and is not itself trained against another run. Type MODEL=bilstm for "
-            "example."
+            f"{base['model']['class_path']} cannot have an adversary; expected a LightningModule whose network declares "
+            'predicts = "label" or "tags", and that is not an adversary itself. Type MODEL=bilstm for example.'
         )
     return kind
 
@@ -93,13 +91,13 @@ def require_controls(base: Settings) -> None:
     run = base["run"]
     if predicts(base) not in GUIDE_OVERLAYS:
         raise AttestError(
-            f"{base['model']['class_path']} has no controls; expected a LightningModule that declares predicts, label or "
-            "tags, and is not itself trained against another run. Type MODEL=bilstm for example."
+            f"{base['model']['class_path']} has no controls; expected a LightningModule whose network declares predicts = "
+            '"label" or "tags", and that is not an adversary itself. Type MODEL=bilstm for example.'
         )
     if run["projection"] == "uniform" or run["model"] == "average":
         raise AttestError(
-            f"MODEL={run['model']} PROJECTION={run['projection']} is a control itself; expected the model that "
-            "controls are compared with. Type MODEL=bilstm PROJECTION=softmax"
+            f"MODEL={run['model']} PROJECTION={run['projection']} is itself a control; expected the model that is compared "
+            "with its controls. Type MODEL=bilstm PROJECTION=softmax"
         )
     require_comparable(base)
 
@@ -110,8 +108,8 @@ def require_guides(base: Settings) -> None:
     reasons = dict(without_sense(base))
     if "E6" in reasons:
         raise AttestError(
-            f"MODEL={base['run']['model']} has no guides (E6): {reasons['E6']}; expected a base such as MODEL=bilstm. Leave "
-            "GUIDE out for its other controls."
+            f"MODEL={base['run']['model']} cannot guide another model (E6): {reasons['E6']}; expected a base model such as "
+            "MODEL=bilstm. Leave GUIDE out to train the other controls."
         )
 
 

@@ -225,9 +225,9 @@ class ConfiguredRun(LightningCLI):
         theirs = self.folder.settings()
         if different := differing_keys(identity(self.settings), identity(theirs)):
             raise AttestError(
-                f"{self.folder.path} holds a run of another configuration (it differs in {', '.join(different[:5])}); "
-                "expected the same one. Add FORCE=1 to begin afresh, or keep both by giving this one another place: "
-                "--run.root=<folder>"
+                f"{self.folder.path} contains a run with another configuration (different: {', '.join(different[:5])}); "
+                "expected the same configuration. Add FORCE=1 to delete that run and start again, or keep it and choose "
+                "another place: --run.root=<folder>"
             )
 
     @rank_zero_only
@@ -345,13 +345,13 @@ def require_work(trainer: Namespace, subcommand: str) -> None:
         value = trainer.get(name)
         if value is not None and not re.search("[1-9]", str(value)):
             raise AttestError(
-                f"trainer.{name} is {value}, which leaves nothing to do; expected more. Leave it out, or type "
-                f"--trainer.{name}=<more than zero>"
+                f"trainer.{name} is {value}, which leaves nothing to do; expected a number above 0. Leave the option out, or "
+                f"type --trainer.{name}=<number>"
             )
     if trainer.get("fast_dev_run"):
         raise AttestError(
-            f"trainer.fast_dev_run is {trainer.fast_dev_run}, which keeps no checkpoint; expected a run that leaves a model. "
-            "Type CUT=smoke for a tiny one."
+            f"trainer.fast_dev_run is {trainer.fast_dev_run}, which keeps no checkpoint; expected a run that saves a model. "
+            "Type CUT=smoke for a tiny run."
         )
 
 
@@ -364,8 +364,8 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
     tagged = learns == "label"
     there, taught = ("one tag a word", "one label a text") if tagged else ("one label a text", "one tag a word")
     raise AttestError(
-        f"the data have {there}, and {type(model).__name__} learns {taught}; expected a model for such data. "
-        f"Add MODEL={'tagger' if tagged else 'bilstm'} to the command."
+        f"the data have {there}, but {type(model).__name__} learns {taught}; expected a model for these data. Add "
+        f"MODEL={'tagger' if tagged else 'bilstm'} to the command."
     )
 
 
@@ -373,21 +373,19 @@ def _require_questions_read(network: Any, data: LightningDataModule) -> None:
     asked, reads = getattr(data, "has_questions", False), getattr(network, "reads_questions", False)
     if asked and not reads:
         raise AttestError(
-            f"the data have a question beside each text, which {type(network).__name__} does not read; expected a network "
-            "that does. Add MODEL=question-bilstm to the command."
+            f"the data have a question for each text, and {type(network).__name__} does not read questions; expected a "
+            "network that reads questions. Add MODEL=question-bilstm to the command."
         )
     named, among = getattr(data, "has_candidates", False), getattr(network, "among_candidates", False)
     if asked and named is not among:
-        there, expected = ("name", "that chooses among these: add RECIPE=jw-cnn-qa to the command")
+        there, expected = ("name", "that chooses among the named answers. Add RECIPE=jw-cnn-qa to the command")
         if among:
-            there, expected = ("do not name", "that chooses among all: leave RECIPE=jw-cnn-qa out")
-        raise AttestError(
-            f"the passages {there} the answers that are possible; expected a network {expected}, or another DATA."
-        )
+            there, expected = ("do not name", "that chooses among all answers. Leave RECIPE=jw-cnn-qa out")
+        raise AttestError(f"the passages {there} the possible answers; expected a network {expected}, or choose another DATA.")
     if reads and not asked and isinstance(data, TextDataModule):
         raise AttestError(
-            f"the data have no questions, and {type(network).__name__} reads one beside each text; expected a corpus that "
-            "has. Add DATA=babi-generated to the command, or choose another MODEL."
+            f"the data have no questions, and {type(network).__name__} reads a question for each text; expected a corpus with "
+            "questions. Add DATA=babi-generated to the command, or choose another MODEL."
         )
 
 
@@ -395,6 +393,6 @@ def _require_whole_weights(precision: str) -> None:
     """Refuse to train weights in half precision, which is too coarse to measure how far a prediction moves."""
     if precision not in ("64-true", "32-true") and not precision.endswith("-mixed"):
         raise AttestError(
-            f"trainer.precision is {precision}, and weights in half precision do not resolve what experiments measure; "
-            "expected 64-true, 32-true, bf16-mixed or 16-mixed. Type --trainer.precision=bf16-mixed"
+            f"trainer.precision is {precision}, and half precision is too coarse for what the experiments measure; expected "
+            "64-true, 32-true, bf16-mixed or 16-mixed. Type --trainer.precision=bf16-mixed"
         )

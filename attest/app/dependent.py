@@ -135,8 +135,8 @@ class DependentRun(ConfiguredRun):
         known = read_json(self.folder.base)["sha256"]
         if known != self.base_record["sha256"]:
             raise AttestError(
-                f"{self.read.best} has changed since {self.folder.path} began (its sha256 was {known[:12]}…, now it is "
-                f"{self.base_record['sha256'][:12]}…); expected the same checkpoint. Add FORCE=1 to begin afresh."
+                f"{self.read.best} has changed since {self.folder.path} began (sha256 before: {known[:12]}…, now: "
+                f"{self.base_record['sha256'][:12]}…); expected the same checkpoint. Add FORCE=1 to start again."
             )
 
     def expected_evidence(self) -> list[str]:

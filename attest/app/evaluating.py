@@ -136,7 +136,7 @@ class RunOnTrial(_TrainedRun):
             choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
             where = ELSEWHERE[EXPERIMENTS[name].needs].format(choices=choices, data=run.data)
             there = ", ".join(sorted(experiments))
-            raise AttestError(f"{name} needs other runs too; expected one of: {there}. {name} {where}")
+            raise AttestError(f"{name} needs other runs as well; expected one of: {there}. {name} {where}")
         settings = self.resolved(self.config)
         self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
         super().set_up()
@@ -158,8 +158,9 @@ class RunOnTrial(_TrainedRun):
         known = read_json(record)["sha256"] if record.is_file() else None
         if not self.run.force and self.folder.evidence(INSTANCES).parent.is_dir() and known != digest:
             raise AttestError(
-                f"{self.folder.path} holds evidence on another checkpoint, configuration or version; expected an empty folder "
-                "or one of the same. Give another with --out=<folder>, or add FORCE=1 to compute everything again."
+                f"{self.folder.path} contains evidence on another checkpoint, configuration or version; expected an empty "
+                "folder, or evidence on the same checkpoint. Choose another folder with --out=<folder>, or add FORCE=1 to "
+                "compute everything again."
             )
         write_json(record, {"sha256": digest, "checkpoint": str(self.on_trial_checkpoint)})
 
@@ -231,10 +232,10 @@ class LoadedRun(_TrainedRun):
         """Explain one text in a batch of its own, so that it gets no padding from longer texts."""
         if not hasattr(self.model, "observe"):
             name = type(self.model).__name__
-            raise AttestError(f"{self.on_trial.path} holds a {name}; expected a classifier of whole texts.")
+            raise AttestError(f"{self.on_trial.path} contains a {name}; expected a classifier of whole texts.")
         documents = self.datamodule.documents_of([text])
         if not documents.lengths[0]:
-            raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one. Leave it out.")
+            raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one word. Leave this text out.")
         encoded = self.datamodule.encode(documents)
         batch, model = encoded.__getitems__([0]), cast(Any, self.model)
         if getattr(model.network, "pools_by_attention", True):
@@ -299,11 +300,13 @@ def require_trusted(settings: dict[str, Any], trusted: Iterable[str], where: str
     """Refuse settings that name an unknown class, or an experiment whose file would lie outside the folder of the run."""
     if strange := strange_class(settings, trusted):
         raise AttestError(
-            f"{where} names {strange}, which belongs neither to Attest nor to torch, and its code would run; expected a run "
-            f"without code of its own. If you know this code, add --trust {strange.rpartition('.')[0]}"
+            f"{where} would run the code of {strange}, which belongs neither to Attest nor to torch; expected a run without "
+            f"code of its own. If you trust this code, add --trust {strange.rpartition('.')[0]}"
         )
     if unsafe := [name for name in settings["experiments"] if not IDENTITY.fullmatch(str(name))]:
-        raise AttestError(f"{where} has an experiment {unsafe[0]!r}; expected letters, digits, - and _ alone, such as E2.")
+        raise AttestError(
+            f"{where} names an experiment {unsafe[0]!r}; expected a name of letters, digits, - and _ only, such as E2."
+        )
 
 
 def _are_words(value: Any) -> bool:

@@ -47,8 +47,8 @@ def require_classifier(settings: dict[str, Any]) -> None:
     data = settings["data"]["init_args"]
     if predicts(settings) != "label" or data.get("sentences") or data.get("erased"):
         raise AttestError(
-            f"MODEL={settings['run']['model']} does not classify texts by their tokens; expected a classifier that does, "
-            "trained on whole texts. Type MODEL=bilstm for example."
+            f"MODEL={settings['run']['model']} does not classify texts by their tokens; expected a classifier of tokenised "
+            "texts. Type MODEL=bilstm for example."
         )
 
 

@@ -100,8 +100,8 @@ def _require_parts(data: Any, trainer: Trainer) -> TextDataModule:
         )
     if trainer.limit_test_batches != 1.0:
         raise AttestError(
-            f"trainer.limit_test_batches is {trainer.limit_test_batches} and run.until is set, and both limit the texts that "
-            "are read; expected one of the two. Leave one out."
+            f"trainer.limit_test_batches is {trainer.limit_test_batches} and run.until is set, but only one of them can limit "
+            "the number of texts. Leave one of the two options out."
         )
     return data
 

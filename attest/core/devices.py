@@ -12,11 +12,11 @@ def device_named(name: str | torch.device) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise AttestError(f"there is no device {name}; expected {expected}.") from error
+        raise AttestError(f"the device {name!r} is not known; expected {expected}.") from error
     if device.type == "mps":
         raise AttestError(
             f"the device mps lacks the 64-bit numbers in which evidence is summed; expected {expected}. Give the device cpu."
         )
     if device.type not in ("cpu", "cuda") or (device.type == "cuda" and (device.index or 0) >= len(there)):
-        raise AttestError(f"this machine has no device {name}; expected {expected}.")
+        raise AttestError(f"this machine has no device {name!r}; expected {expected}.")
     return device

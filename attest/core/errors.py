@@ -34,7 +34,7 @@ def _as_mistake(error: BaseException) -> AttestError | None:
         return error
     if isinstance(error, Warning):
         return AttestError(
-            f"a warning was raised as an error ({kind.__name__}: {said}); expected warnings that are printed. Type: unset "
+            f"a warning was raised as an error ({kind.__name__}: {said}); expected warnings to be printed only. Type: unset "
             "PYTHONWARNINGS"
         )
     if isinstance(error, ModuleNotFoundError):
@@ -49,7 +49,10 @@ def _as_mistake(error: BaseException) -> AttestError | None:
         return unwritable(error.filename or "a file of this run", error)
     if isinstance(error, OSError) and error.errno in UNUSABLE and error.filename is not None:
         reason = os.strerror(error.errno)
-        return AttestError(f"{error.filename} cannot be used: {reason}; expected a path that can be used. Check its owner.")
+        return AttestError(
+            f"{error.filename} cannot be used: {reason}; expected a path that you may read and write. Check the owner of the "
+            "path."
+        )
     if kind.__name__ == "MisconfigurationException":  # Lightning's, whose import takes seconds
         return AttestError(
             f"the Trainer refuses its settings ({said}); expected settings that it accepts. Look at the options --trainer.…"
@@ -78,11 +81,12 @@ def _missing_package(module: str | None, said: str) -> AttestError:
     named = (extra for extra in extras if any(marker.evaluate({"extra": extra}) for marker in markers))
     if extra := next((extra for extra in named if extra != "dev"), None):
         return AttestError(
-            f"a package is missing ({said}); expected the packages of the extra {extra!r}. Type: {install_command(extra)}"
+            f"a package is missing ({said}); expected the packages of the optional dependency group {extra!r}. Type: "
+            f"{install_command(extra)}"
         )
     return AttestError(
-        f"a package is missing ({said}); expected every package that this configuration imports. `attest doctor` lists those "
-        "that Attest lacks; install any other with the pip of this environment."
+        f"a package is missing ({said}); expected every package that this configuration imports. `attest doctor` lists "
+        "missing packages of Attest; install other packages with the pip of this environment."
     )
 
 
@@ -130,8 +134,8 @@ def unwritable(path: object, error: OSError) -> AttestError:
     """Return the error for a file that cannot be written."""
     reason = os.strerror(error.errno) if error.errno else str(error)
     return AttestError(
-        f"{path} cannot be written: {reason}; expected a writable folder with room. Free some space or give another place "
-        "with --run.root=<folder>"
+        f"{path} cannot be written: {reason}; expected a writable folder with free space. Free some space, or choose another "
+        "folder with --run.root=<folder>"
     )
 
 
@@ -157,6 +161,5 @@ def needing_transformers() -> Iterator[None]:
         yield
     except ImportError as error:
         raise AttestError(
-            f"the library transformers is missing ({error}); expected it to load this model. Type: "
-            f"{install_command('transformers')}"
+            f"the library transformers is missing ({error}); this model needs it. Type: {install_command('transformers')}"
         ) from error

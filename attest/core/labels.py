@@ -48,15 +48,15 @@ def class_numbers(
         least = f"from 0 to {most - 1}" if most < MOST_CLASSES else "from 0"
         ignored = f", or {UNLABELLED} for no label" if partly else ""
         named = f" ({_some(names)})" if names else ""
-        mend = {most: " Of labels that are counted from 1, subtract 1.", UNLABELLED: " Leave out the texts without a label."}
+        mend = {most: " If the labels count from 1, subtract 1.", UNLABELLED: " Leave out the texts without a label."}
         how = mend.get(values[wrong][0], "") if len(np.unique(values[wrong])) == 1 else ""
-        raise AttestError(f"the labels have {_shown(values[wrong])}; expected class numbers {least}{named}{ignored}.{how}")
+        raise AttestError(f"the labels contain {_shown(values[wrong])}; expected class numbers {least}{named}{ignored}.{how}")
     for number in np.unique(values).astype(int).tolist():
         if str(number) in names and names[number] != str(number):
             raise AttestError(
-                f"the label {number} has two readings: class {number} is named {names[number]!r}, and class "
-                f"{list(names).index(str(number))} is named '{number}'; expected labels with one reading. Give the names, as "
-                "strings."
+                f"the label {number} has two meanings: class {number} has the name {names[number]!r}, and class "
+                f"{list(names).index(str(number))} has the name '{number}'; expected labels with one meaning. Give the names "
+                "of the classes, as strings."
             )
     return values.astype(np.int64)
 
@@ -80,18 +80,20 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
             return {label: known[same(label)] for label in labels}
     numbers = {label: number for label in labels if (number := _whole(label)) is not None and numbered}
     if len(numbers) < len(labels) or not names or set(labels) & {*names} or not set(numbers.values()) <= {*range(len(names))}:
-        unknown, known_names = sorted(label for label in labels if label not in names), _some(names) or "without names"
+        unknown, known_names = (
+            sorted(label for label in labels if label not in names),
+            _some(names) or ("class numbers, because the classes have no names"),
+        )
         or_numbers = f", or numbers from 0 to {len(names) - 1}" if numbered and names else ""
         raise AttestError(
-            f"the data have the labels {_some(unknown)}, and the model the classes {known_names}; expected the same names"
-            f"{or_numbers}. {how}"
+            f"the data have labels that the model does not know: {_some(unknown)}; expected {known_names}{or_numbers}. {how}"
         )
     if 0 not in numbers.values():
         label, number = min(numbers.items(), key=lambda each: each[1])
         raise AttestError(
-            f"the labels are the numbers {_some(sorted(numbers, key=numbers.__getitem__))} and none is 0, so there are two "
-            f"readings: counted from 0, {label} is {names[number]!r}; counted from 1, it is {names[number - 1]!r}; expected "
-            f"labels with one reading. {how}"
+            f"the labels are the numbers {_some(sorted(numbers, key=numbers.__getitem__))} without 0, so {label} has two "
+            f"meanings: {names[number]!r} if classes count from 0, {names[number - 1]!r} if they count from 1; expected "
+            f"labels with one meaning. {how}"
         )
     return numbers
 
@@ -115,8 +117,8 @@ def names_of(given: Any) -> tuple[str, ...]:
     names = () if given is None else tuple(map(str, given))
     if twice := sorted({name for name in names if names.count(name) > 1 or not name.strip()}):
         raise AttestError(
-            f"the names of the classes ({_some(names)}) are empty or not all different: {_some(map(repr, twice))}; expected "
-            "a name of its own for each class. Give others: label_names=[…], or --labels negative,positive"
+            f"some names of classes ({_some(names)}) are empty or occur twice: {_some(map(repr, twice))}; expected a "
+            "different name for each class. Give other names: label_names=[…], or --labels negative,positive"
         )
     return names
 
@@ -125,9 +127,9 @@ def class_names(config: Any) -> list[str]:
     """Return the names of the classes in a configuration of the library transformers, in the order of the class numbers."""
     if sorted(config.id2label) != list(range(config.num_labels)):
         raise AttestError(
-            f"the model's config.json names the classes {_some(map(str, sorted(config.id2label)))}; expected "
-            f"{_some(map(str, range(config.num_labels)))}. Correct its id2label, or name the classes in their order: "
-            "label_names=[…], or --labels negative,positive"
+            f"the config.json of the model names the class numbers {_some(map(str, sorted(config.id2label)))}; expected the "
+            f"class numbers {_some(map(str, range(config.num_labels)))}. Correct id2label, or name the classes in their "
+            "order: label_names=[…], or --labels negative,positive"
         )
     return list(names_of(config.id2label[number] for number in range(config.num_labels)))
 
@@ -146,13 +148,17 @@ def _array(labels: Any, partly: bool) -> np.ndarray:
     require_no_table("labels", labels)
     listed = labels if isinstance(labels, str | bytes | Mapping | AbstractSet) else _listed(labels)
     if not isinstance(listed, list):
-        raise AttestError(f"the labels are one {type(listed).__name__}; expected a list with a label for each text.")
+        raise AttestError(f"labels= is a {type(listed).__name__}; expected a list with a label for each text.")
     each = np.array([_listed(label) for label in listed], dtype=object)
     if (missing := pd.isna(each)).any():
-        mend = f"Give {UNLABELLED} where there is none." if partly else "Leave out the texts without one, or all labels."
+        mend = (
+            (f"Give {UNLABELLED} for a token without a label.")
+            if partly
+            else "Leave out the texts without a label, or leave labels= out."
+        )
         place = missing.ravel().argmax()
         raise AttestError(
-            f"{missing.sum()} of {missing.size} labels are missing, the first at place {place} counted from 0; expected a "
+            f"labels are missing: {missing.sum()} of {missing.size} (the first at place {place}, counted from 0); expected a "
             f"label for each text. {mend}"
         )
     try:
@@ -176,25 +182,29 @@ def _of_shape(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         return values
     if len(values) == shape[0] and len(shape) == 1:
         raise AttestError(
-            f"each text has {values.shape[1]} labels, the first of them {_some(map(str, values[0].tolist()))}; expected one "
-            "class for each text. Of one-hot labels or probabilities, give argmax(-1)."
+            f"each text has {values.shape[1]} labels (the first text: {_some(map(str, values[0].tolist()))}); expected one "
+            "class for each text. For one-hot labels or probabilities, give labels.argmax(-1)."
         )
-    found = f"there are {len(values)} labels" if values.ndim == 1 else f"the labels have the shape {values.shape}"
-    expected = f"{shape[0]} texts" if len(shape) == 1 else f"tokens {shape}"
-    raise AttestError(f"{found} for {expected}; expected one for each.")
+    found = f"the number of labels is {len(values)}" if values.ndim == 1 else f"the labels have the shape {values.shape}"
+    expected = (
+        f"the number of texts {shape[0]}; expected one label for each text"
+        if len(shape) == 1
+        else (f"the tokens have the shape {shape}; expected one label for each token")
+    )
+    raise AttestError(f"{found}, and {expected}.")
 
 
 def _require_whole(values: np.ndarray) -> None:
     if values.dtype.kind not in "biuf":
         found = max(values.ravel().tolist(), key=lambda each: len(str(each)))
         raise AttestError(
-            f"a label is {str(found)[:40]!r}, of the type {type(found).__name__}; expected a class number or a name for each "
-            "text."
+            f"a label is {str(found)[:40]!r}, of the type {type(found).__name__}; expected the number or the name of one "
+            "class for each text."
         )
     if (broken := values != np.floor(values)).any() if values.dtype.kind == "f" else False:
         raise AttestError(
-            f"the labels have {_shown(values[broken])}, which are no whole numbers; expected classes. Of probabilities or "
-            "ratings, decide first which class each is."
+            f"the labels contain {_shown(values[broken])}, which are not whole numbers; expected class numbers. Turn "
+            "probabilities or ratings into classes first."
         )
 
 

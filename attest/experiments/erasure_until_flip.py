@@ -117,7 +117,14 @@ def _answer(mean: Means) -> str | None:
 def _flips(mean: Means) -> str:
     counts = {how: mean.defined(f"E12/fraction_{order}") for how, order in ORDERS.items() if f"E12/fraction_{order}" in mean}
     known = [f"{count:,} {how}" for how, count in counts.items() if count is not None]
-    return f"Of {mean.instances:,} decisions, erasing weight after weight flips {' and '.join(known)}." if known else ""
+    return (
+        (
+            f"Of {mean.instances:,} decisions, this number flips when attention weights are erased one after another: "
+            f"{', '.join(known)}."
+        )
+        if known
+        else ""
+    )
 
 
 def _needed(mean: Means) -> str:
@@ -131,7 +138,7 @@ def _needed(mean: Means) -> str:
         return "No decision flips in every order, so orders cannot be compared."
     count = mean.defined("E12/fraction_common_attention")
     texts = "texts" if count is None else f"{count:,} texts"
-    return f"On the {texts} that flip in every order, the share of weights to erase is {', '.join(said)}."
+    return f"In the {texts} that flip in every order, the share of weights that must be erased is {', '.join(said)}."
 
 
 def _excess(mean: Means) -> str:

@@ -133,17 +133,17 @@ def _answer(mean: Means) -> str | None:
         f"as {name} {'do' if name == 'gradients' else 'does'} in {percent(share)}" for name, share in shares.items()
     )
     between = mean("E1/concordant_gradient_and_leave_one_out")
-    both = "" if between is None else f" Gradients and leave-one-out order {percent(between)} of theirs alike."
+    both = "" if between is None else f" Gradients and leave-one-out agree with each other in {percent(between)}."
     return (
-        f"Take all pairs of tokens of a text that differ in attention and in importance: attention orders them {said} of "
-        f"cases (mean over texts; chance: {percent(0.5)}).{both}"
+        f"Attention orders two tokens of a text {said} of cases, ties left out (mean over texts; chance: "
+        f"{percent(0.5)}).{both}"
     )
 
 
 def _correlated(mean: Means) -> str:
     taus = {name: tau for name, kind in RANKED.items() if (tau := mean(f"E1/tau_{kind}")) is not None}
     if not taus:
-        return "Undefined: attention that is the same everywhere ranks nothing."
+        return "Undefined: attention is the same at all tokens, so it ranks no token above another."
     ceilings = {name: mean(f"E1/ceiling_{RANKED[name]}") for name in taus}
     at_most = {name: "" if most is None else f" (ties allow at most {number(most)})" for name, most in ceilings.items()}
     said = " and ".join(f"{number(tau)} with {name}{at_most[name]}" for name, tau in taus.items())

@@ -89,8 +89,8 @@ def _answer(mean: Means) -> str | None:
     if influence is None or attention is None:
         return None
     return (
-        f"On a scale from one token (0) to all tokens alike (1), the influence of the inputs is at {number(influence)} and "
-        f"attention at {number(attention)}."
+        f"The influence of the input tokens has a spread of {number(influence)}, and attention has a spread of "
+        f"{number(attention)} (0: all on one token, 1: equal on all tokens)."
     )
 
 

@@ -170,22 +170,22 @@ def chosen(
     known = askable(inside, tags, number)
     if tags and (whole := [name for name in names if name in askable(inside) and name not in known]):
         raise AttestError(
-            f"{whole[0]} asks which tokens decide a text, and the model decides each token; expected some of "
-            f"{', '.join(known)}."
+            f"{whole[0]} is for models that decide about a text, and this model decides about each token; expected one or "
+            f"more of: {', '.join(known)}."
         )
     if number and (of_classes := [name for name in names if name in askable(inside, tags) and name not in known]):
         raise AttestError(
-            f"{of_classes[0]} asks about decisions between classes, and the model returns one number; expected some of "
+            f"{of_classes[0]} is for models that choose a class, and this model returns one number; expected one or more of: "
             f"{', '.join(known)}."
         )
     if not names or (unknown := [name for name in names if name not in known]):
         wrong = f"the experiment {unknown[0]!r} is not known" if names else "no experiment was asked for"
-        raise AttestError(f"{wrong}; expected some of {', '.join(known)}. For example: experiments=('E1', 'E2')")
+        raise AttestError(f"{wrong}; expected one or more of: {', '.join(known)}. For example: experiments=('E1', 'E2')")
     found = {}
     for name in names:
         given, expected = settings.get(name, {}), settings_of(known[name].run)
         if unknown := [setting for setting in given if setting not in expected]:
-            raise AttestError(f"{name} has no setting {unknown[0]!r}; expected {', '.join(expected) or 'none'}.")
-        require_bounds(given, f"the setting {{}} of {name}".format)
+            raise AttestError(f"{name} has no setting {unknown[0]!r}; its settings: {', '.join(expected) or 'none'}.")
+        require_bounds(given, f"the setting `{{}}` of {name}".format)
         found[name] = replace(known[name], settings=given)
     return found

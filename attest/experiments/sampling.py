@@ -31,8 +31,8 @@ def in_sample(seed: int, ids: Tensor, everyone: Everyone, size: int) -> Tensor:
     """
     if everyone is None:
         raise AttestError(
-            f"a sample of {size} texts needs the number of all texts, and the data set has no length; expected one with a "
-            "length. Define __len__."
+            f"a sample of {size} texts cannot be drawn, because the data set has no length; expected a data set with the "
+            "method __len__."
         )
     if isinstance(everyone, int):
         return random_bits(seed, ids).double() < (2 * min(size / everyone, 1.0) - 1) * 2.0**63

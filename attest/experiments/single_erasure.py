@@ -70,8 +70,8 @@ def _answer(mean: Means) -> str | None:
     if top is None or other is None:
         return None
     return (
-        f"{percent(top)} of decisions change only without the most attended token, {percent(other)} only without a random "
-        "other token."
+        f"{percent(top)} of decisions change only if the most attended token is erased, {percent(other)} only if a random "
+        "other token is erased."
     )
 
 

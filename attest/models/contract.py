@@ -39,18 +39,18 @@ def require_steps(network: Any) -> None:
     name = type(network).__name__
     if not isinstance(network, nn.Module):
         found = f"the class {network.__name__}" if isinstance(network, type) else f"a {name}"
-        raise AttestError(f"the network is {found}, expected an instance of nn.Module. {GUIDE}.")
+        raise AttestError(f"the network is {found}; expected an instance of nn.Module. {GUIDE}.")
     if network in _PADDING_SEEN:
         return
     missing = [step for step in STEPS if not callable(getattr(network, step, None))]
     if missing:
         expected = ", ".join(f"{step}{STEPS[step][0]} -> {STEPS[step][1]}" for step in missing)
-        raise AttestError(f"{name} lacks {', '.join(missing)}; expected {expected}. {GUIDE}.")
+        raise AttestError(f"the network {name} has no method {', '.join(missing)}; expected {expected}. {GUIDE}.")
     for step, (arguments, _) in STEPS.items():
         try:
             inspect.signature(getattr(network, step)).bind(None, None)
         except TypeError:
-            expected = "expected it to take these two"
+            expected = "expected a method with these two arguments"
             raise AttestError(f"{name}.{step} cannot be called with {arguments}; {expected}. {GUIDE}.") from None
 
 
@@ -58,7 +58,10 @@ def require_forward(network: nn.Module) -> None:
     """Refuse a network without ``forward``, because it cannot be trained."""
     if type(network).forward is nn.Module.forward:
         name = type(network).__name__
-        raise AttestError(f"{name} lacks forward; expected forward(tokens, mask) -> logits, the four steps in a row. {GUIDE}.")
+        raise AttestError(
+            f"the network {name} has no method forward; expected forward(tokens, mask) -> logits, which calls the four steps. "
+            f"{GUIDE}."
+        )
 
 
 def offers_forward(network: nn.Module) -> bool:
@@ -71,26 +74,31 @@ def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
     named = {"tokens": tokens} if ids is None else {"ids": ids, "tokens": tokens}
     for name, given in (*named.items(), ("mask", mask)):
         if not isinstance(given, Tensor):
-            raise AttestError(f"{name} is a {type(given).__name__}; expected a tensor. Use torch.as_tensor({name}).")
+            raise AttestError(f"`{name}` is a {type(given).__name__}; expected a tensor. Use torch.as_tensor({name}).")
     if mask.dtype != torch.bool:
         kind = str(mask.dtype).removeprefix("torch.")
-        raise AttestError(f"mask is {kind}; expected bool, True at real tokens. Use mask.bool().")
+        raise AttestError(f"`mask` has the dtype {kind}; expected bool, True at real tokens. Use mask.bool().")
     if mask.ndim != 2 or tokens.shape[:2] != mask.shape or not len(mask):
-        shapes = f"tokens are {tuple(tokens.shape)} and mask is {tuple(mask.shape)}"
-        raise AttestError(f"{shapes}; expected (B, T) for both, with one text or more.")
+        shapes = f"`tokens` has the shape {tuple(tokens.shape)} and `mask` the shape {tuple(mask.shape)}"
+        raise AttestError(f"{shapes}; expected the shape (B, T) for both, with at least one text.")
     for name, given in named.items():
         if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
             kind = str(given.dtype).removeprefix("torch.")
-            raise AttestError(f"{name} are {kind}; expected whole numbers. Use {name}.long().")
+            raise AttestError(f"`{name}` has the dtype {kind}; expected whole numbers. Use {name}.long().")
     if ids is not None and ids.shape != mask.shape[:1]:
-        raise AttestError(f"ids are {tuple(ids.shape)} for {len(mask)} texts; expected ({len(mask)},), one for each text.")
+        raise AttestError(
+            f"`ids` has the shape {tuple(ids.shape)} for {len(mask)} texts; expected the shape ({len(mask)},), one id for "
+            "each text."
+        )
     if empty := _rows_where(~mask.any(dim=-1)):
         raise AttestError(
-            f"mask: rows {empty} have no real token; expected at least one in each text. Leave empty texts out of the batch."
+            f"the rows {empty} of the mask have no real token; expected at least one real token in each text. Leave empty "
+            "texts out of the batch."
         )
     if late := _rows_where((mask[:, 1:] > mask[:, :-1]).any(dim=-1)):
         raise AttestError(
-            f"mask: rows {late} have padding before real tokens; expected padding at the end. Pad texts on the right."
+            f"the rows {late} of the mask have padding before real tokens; expected padding only at the end. Pad texts on the "
+            "right."
         )
 
 
@@ -98,10 +106,12 @@ def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int
     """Refuse the result of a step unless it is a tensor with ``dimensions`` dimensions whose shape begins with ``batch``."""
     if isinstance(returned, Tensor) and returned.ndim == dimensions and returned.shape[: len(batch)] == batch:
         return
-    found = f"a tensor {tuple(returned.shape)}" if isinstance(returned, Tensor) else f"a {type(returned).__name__}"
+    found = (
+        (f"a tensor of the shape {tuple(returned.shape)}") if isinstance(returned, Tensor) else f"a {type(returned).__name__}"
+    )
     sizes = ", ".join(map(str, batch))
     raise AttestError(
-        f"{type(network).__name__}.{step} returned {found}; expected {STEPS[step][1]}, which begins with ({sizes}) here. "
+        f"{type(network).__name__}.{step} returned {found}; expected {STEPS[step][1]}; here this shape begins with ({sizes}). "
         f"{GUIDE}."
     )
 
@@ -121,8 +131,8 @@ def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
     least, most = int(tokens.min()), int(tokens.max())
     if sizes and (least < 0 or most >= max(sizes)):
         raise AttestError(
-            f"tokens go from {least} to {most}; expected 0 to {max(sizes) - 1}, since the nn.Embedding has {max(sizes)} rows. "
-            "Make the network with the size of the vocabulary."
+            f"the token ids go from {least} to {most}; expected ids from 0 to {max(sizes) - 1}, because the nn.Embedding has "
+            f"{max(sizes)} rows. Create the network with the size of the vocabulary."
         )
 
 
@@ -133,10 +143,10 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
     training = [part for part in network.modules() if part.training]
     normalises = any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in training)
     if training and (normalises or _apart(again(), logits)):
-        part = "" if network.training else f" in a part of it, {type(training[0]).__name__},"
+        part = "" if network.training else f" in its part {type(training[0]).__name__}"
         raise AttestError(
-            f"{type(network).__name__} is in training mode{part} and gives other logits in every pass or batch; expected "
-            "evaluation mode, without dropout. Call network.eval() first."
+            f"the network {type(network).__name__} is in training mode{part}, so its logits change from pass to pass; "
+            "expected evaluation mode, without dropout. Call network.eval() first."
         )
 
 
@@ -146,8 +156,8 @@ def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
     finite = finite if finite.ndim == 1 else (finite | ~mask).all(dim=-1)
     if not finite.all():
         raise AttestError(
-            f"the model's logits are not finite for the texts with the ids {ids[~finite][:ROWS_SHOWN].tolist()}; expected "
-            "numbers. Look at these texts and at the model's parameters."
+            f"the logits of the model are not finite for the texts with the ids {ids[~finite][:ROWS_SHOWN].tolist()}; "
+            "expected finite numbers. Look at these texts and at the parameters of the model."
         )
 
 
@@ -164,33 +174,39 @@ def require_attention(
     one = (logits.sum(dim=-1) - 1).abs() <= _tolerance(logits)
     if logits.shape[-1] > 1 and (one & (logits >= 0).all(dim=-1)).all():
         raise AttestError(
-            f"{name}.decode returned probabilities, which sum to 1 in every row; expected logits. Leave out its softmax."
+            f"{name}.decode returned probabilities, which sum to 1 in every row; expected logits. Leave the softmax in decode "
+            "out."
         )
     _require_linear(network, hidden, weights, logits)
     with torch.no_grad():
         apart = _apart(network(tokens, mask), logits) if offers_forward(network) else 0
     if apart:
         raise AttestError(
-            f"{name}: forward and decode(hidden, project(score(hidden))) are {apart:.3g} apart; expected the same logits, "
-            "since evidence comes from the steps. Let forward call the four steps."
+            f"{name}: the logits of forward and of decode(hidden, project(score(hidden))) differ by {apart:.3g}; expected "
+            "equal logits. Let forward call the four steps."
         )
     _PADDING_SEEN[network] = not bool(mask.all())
 
 
 def _require_distribution(found: str, weights: Tensor, mask: Tensor) -> None:
     if undefined := _rows_where(~weights.isfinite().all(dim=-1)):
-        raise AttestError(f"{found} that is not finite in rows {undefined}; expected numbers from 0. Look at its scores.")
+        raise AttestError(
+            f"{found} that is not finite in the rows {undefined}; expected finite numbers from 0. Look at the scores."
+        )
     if padded := _rows_where((weights.masked_fill(mask, 0) != 0).any(dim=-1)):
         raise AttestError(
-            f"{found} to padding in rows {padded}; expected exactly 0 there. Fill scores with -inf where mask is False, "
-            "before the softmax."
+            f"{found} to padding in the rows {padded}; expected exactly 0 at padding. Fill scores with -inf where mask is "
+            "False, before the softmax."
         )
     if negative := _rows_where((weights < 0).any(dim=-1)):
-        raise AttestError(f"{found} below 0 in rows {negative}; expected numbers from 0. Use a softmax.")
+        raise AttestError(f"{found} below 0 in the rows {negative}; expected numbers from 0. Use a softmax.")
     sums = weights.sum(dim=-1)
     if other := _rows_where((sums - 1).abs() > _tolerance(weights)):
         shown = ", ".join(f"{total:.4g}" for total in sums[other].tolist())
-        raise AttestError(f"{found} with a sum of {shown} in rows {other}; expected 1. Use a softmax, or divide by the sum.")
+        raise AttestError(
+            f"{found} that sums to {shown} in the rows {other}; expected the sum 1 in each row. Use a softmax, or divide by "
+            "the sum."
+        )
 
 
 def _require_linear(network: nn.Module, hidden: Tensor, weights: Tensor, logits: Tensor) -> None:
@@ -200,8 +216,9 @@ def _require_linear(network: nn.Module, hidden: Tensor, weights: Tensor, logits:
     apart = _apart((weights.unsqueeze(1) @ token_logits(hidden)).squeeze(1), logits)
     if apart:
         raise AttestError(
-            f"{type(network).__name__}: decode and the attention-weighted sum of token_logits are {apart:.3g} apart; expected "
-            "the same logits, since token_logits promises a linear decoder. Leave token_logits out where decode is not linear."
+            f"{type(network).__name__}: the logits of decode and the attention-weighted sum of token_logits differ by "
+            f"{apart:.3g}; expected equal logits, because token_logits is only for a linear decoder. Leave token_logits out "
+            "if decode is not linear."
         )
 
 
@@ -244,8 +261,8 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
         alone = _predictions_of(network, ids[text], tokens[text, length], mask[text, length], told)
         beside = together[text, length] if together.ndim == 3 else together[text]
         _require_close(
-            f"{_name(network)} decides otherwise where a text is padded than where it is alone", alone, beside, ids[text],
-            "Its decision would depend on other texts of the batch. Apply the mask wherever tokens are mixed.",
+            f"{_name(network)} decides differently when a text is padded", alone, beside, ids[text],
+            "Then a decision depends on other texts of the batch. Apply the mask wherever tokens are mixed.",
         )  # fmt: skip
 
 
@@ -259,15 +276,21 @@ def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, giv
     if found.ndim == 3:  # what is decided about padding is arbitrary
         found, *rest = (each.where(mask.unsqueeze(-1), 0) for each in (found, *rest))
     for name, other in zip(ways, rest, strict=True):
-        what = f"{_name(network)} decides otherwise by {name} than it does itself"
+        what = f"{_name(network)} decides differently when it is computed by {name}"
         _require_close(what, found, other, ids, _why(network, tokens, mask))
     return found
 
 
 def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
     if (found := mask & (tokens == getattr(network, "padding", None))).any():
-        return f"The token of padding, {network.padding}, stands in {found.any(dim=-1).sum()} of the texts. Leave them out."
-    return "Evidence would be about another model. SDPA drops soft caps: model.set_attn_implementation('eager') keeps them."
+        return (
+            f"The padding token {network.padding} occurs as a real token in texts (count: {found.any(dim=-1).sum()}). Leave "
+            "these texts out."
+        )
+    return (
+        "The evidence would be about a different model. SDPA ignores soft caps: model.set_attn_implementation('eager') keeps "
+        "them."
+    )
 
 
 def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str) -> None:
@@ -278,8 +301,8 @@ def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str)
     if (apart > close).any():
         kind = "numbers" if own.shape[-1] == 1 else "probabilities"
         raise AttestError(
-            f"{what}: {kind} are up to {apart.max():.2g} apart, in the texts with the ids "
-            f"{ids[apart > close][:ROWS_SHOWN].tolist()}; expected the same to {close:g}. {why}"
+            f"{what}: {kind} differ by up to {apart.max():.2g} for the texts with the ids "
+            f"{ids[apart > close][:ROWS_SHOWN].tolist()}; expected a difference of at most {close:g}. {why}"
         )
 
 

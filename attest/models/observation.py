@@ -404,8 +404,8 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
         raise
     if len(embedded) != 1:
         raise AttestError(
-            f"{type(network).__name__}.encode looked its tokens up in {len(embedded)} nn.Embedding layers, expected exactly "
-            "one: gradients with respect to the input need one embedded input."
+            f"{type(network).__name__}.encode looks its tokens up in {len(embedded)} nn.Embedding layers; expected exactly "
+            "one such layer, because gradients with respect to the input need a single embedded input."
         )
     require_shape(module, "encode", hidden, mask.shape, 3)
     require_gradient(module, hidden)

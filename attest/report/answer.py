@@ -30,13 +30,13 @@ def sentence(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
     if found.answer == NOT_LEARNED:
         said = NOT_BETTER
     elif found.answer == YES:
-        said = f"Yes. In {_about(share)} its {attention} points at {where}."
+        said = f"Yes. In {_about(share)} the {attention} points at {where}."
     elif found.answer == IN_PART:
-        said = f"In part. In {_about(share)} its {attention} points at {where}; in the others it misses them."
+        said = f"In part. In {_about(share)} the {attention} points at {where}; in the other texts it misses them."
     elif found.answer == NO:
-        said = f"No. In {_about(1 - share)} its {attention} misses {where}."
+        said = f"No. In {_about(1 - share)} the {attention} misses {where}."
     else:
-        said = f"Cannot tell whether its {attention} points at {where}. {_why(found, labelled)}"
+        said = f"Cannot tell whether the {attention} points at {where}. {_why(found, labelled)}"
     return f"For the hidden states that attention weighs: {said}" if about == "states" else said
 
 
@@ -46,12 +46,12 @@ def _about(share: float) -> str:
 
 def _why(found: Verdict, labelled: bool) -> str:
     if found.texts < FEWEST:
-        return f"Only {found.texts} texts were read, and an answer needs {FEWEST}: give more texts."
+        return f"Only {found.texts} texts were read, and an answer needs at least {FEWEST}: give more texts."
     if found.lacking:
-        return f"An answer is more likely with {_experiments(found.lacking)}, on {FEWEST} texts or more."
+        return f"An answer is more likely with {_experiments(found.lacking)}, on at least {FEWEST} texts."
     if not labelled:
         return "Without the labels of the texts, nobody knows whether the model has learned its task: give the labels."
-    return "Evidence like this came both from models whose attention is right and from models whose attention is wrong."
+    return "Such evidence came from models with right attention, and also from models with wrong attention."
 
 
 def _experiments(names: Sequence[str]) -> str:
@@ -111,8 +111,8 @@ def error_and_estimate(found: Verdict) -> str | None:
     if found.wrong is None:
         return None
     return (
-        f"{error(found.wrong)} The rule had not seen their {found.tried_on} mechanisms before. Nine in ten estimates of the "
-        f"share were within {100 * (found.within or 0.0):.0f} percentage points of the truth."
+        f"{error(found.wrong)} The rule had not seen the {found.tried_on} mechanisms of these networks before. Nine in ten "
+        f"estimates of the share were within {100 * (found.within or 0.0):.0f} percentage points of the truth."
     )
 
 

@@ -113,8 +113,8 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
             whole = {name for name in names if name.rpartition("/")[0] not in names}
             near = nearest(pattern.replace("*", ""), whole)
             raise AttestError(
-                f"no number is called {pattern}; expected names as in summary.json, with * for any part, such as E1/tau_*. "
-                f"The nearest are {', '.join(near)}."
+                f"no number in summary.json is called {pattern!r}; expected a name such as test/accuracy, or a pattern such "
+                f"as E1/tau_*, in which * stands for any part. The nearest names: {', '.join(near)}."
             )
     return list(chosen)
 

@@ -171,7 +171,12 @@ def conclusions(
 ) -> list[Conclusion]:
     """Return the conclusions on settings, on numbers unless they are over different texts, and on decisions."""
     if len(settings) == 1:
-        return [Conclusion(f"This is one setting with {len(settings[0].runs)} seeds.", "Nothing but the seed differs.")]
+        return [
+            Conclusion(
+                (f"The {len(settings[0].runs)} runs have the same setting and different seeds."),
+                "Nothing but the seed differs.",
+            )
+        ]
     return [
         _on_settings(settings),
         *_on_verdicts(settings),
@@ -185,7 +190,7 @@ def _on_settings(settings: Sequence[Setting]) -> Conclusion:
     count = f"{len(by_setting)} single setting{'s' if len(by_setting) > 1 else ''}"
     named = [*by_choice, *([count] if by_setting else [])]
     listed = " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
-    said = f"differ in {listed}" if named else "differ in no setting that makes them what they are"
+    said = f"differ in {listed}" if named else "differ only in options that do not change a result"
     shown = []
     for name, values in [*by_choice.items(), *islice(by_setting.items(), SHOWN)]:
         rest = len(values) - SHOWN
@@ -207,7 +212,7 @@ def _on_verdicts(settings: Sequence[Setting]) -> Iterator[Conclusion]:
         for answer, seeds in by_answer.items():
             which = f" ({'seeds' if len(seeds) > 1 else 'seed'} {', '.join(seeds)})" if len(by_answer) > 1 else ""
             found.setdefault(answer, []).append(f"{setting.name}{which}")
-    said = "Verdicts differ" if len(found) > 1 else f"The verdict of all is: {next(iter(found))}"
+    said = "Verdicts differ" if len(found) > 1 else f"All settings have the verdict: {next(iter(found))}"
     told = "; ".join(f"{answer}: {', '.join(names)}" for answer, names in found.items())
     yield Conclusion(f"{said}.", f"{told[:1].upper()}{told[1:]}.")
 
@@ -215,19 +220,22 @@ def _on_verdicts(settings: Sequence[Setting]) -> Iterator[Conclusion]:
 def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
     known = sum(len(_intervals(settings, key)) > 1 for key in keys)
     if not known:
-        why = "None has an interval, which takes a second seed, or evidence."
-        return Conclusion("It is not known which numbers differ.", why)
+        why = "No number has a confidence interval, which needs a second seed or evidence."
+        return Conclusion("No test can tell which numbers differ.", why)
     several = sum(len(setting.summaries) > 1 for setting in settings)
-    over = "the texts of one seed, and say nothing of another seed"
+    over = "the texts of one seed, and say nothing about another seed"
     if several:
         over = "seeds" if several == len(settings) else f"seeds, or where a setting has one, over {over}"
     how = f"Intervals are over {over}. They are so wide that equal settings lie apart in about one of 20 numbers."
     found = apart(settings, keys)
     if not found:
-        which = f"None of {known} numbers differs" if known > 1 else "The number does not differ"
-        return Conclusion(f"{which} by more than its intervals.", how)
-    differ, their = ("differs", "its") if len(found) == 1 else ("differ", "their")
-    said = f"{len(found)} of {known} numbers {differ} by more than {their} intervals."
+        which = (
+            f"The confidence intervals of all {known} numbers overlap"
+            if known > 1
+            else ("The confidence intervals of the number overlap")
+        )
+        return Conclusion(f"{which}.", how)
+    said = f"For {len(found)} of {known} numbers the confidence intervals do not overlap."
     return Conclusion(said, f"{'; '.join(map(str, found[:SHOWN]))}. {how}")
 
 
@@ -247,9 +255,9 @@ def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
     if len(tested) > 1:
         said = f"{differing} of {len(tested)} pairs of runs differ in their decisions by more than chance"
     elif differing:
-        said = f"{surest.names[0 if test.favours > 0 else 1]} decides better by more than chance"
+        said = f"{surest.names[0 if test.favours > 0 else 1]!r} decides better than the other run, by more than chance"
     else:
-        said = "Neither is shown to decide better"
+        said = "Neither run is shown to decide better"
     yield Conclusion(f"{said}.", figures)
 
 

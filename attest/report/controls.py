@@ -29,7 +29,7 @@ SCORE_NAMES = {
     "rmse": "RMSE",
 }
 UNDEFINED = {
-    "f1": "no text is positive, and none is called so",
+    "f1": "no text is positive, and the model predicts no text as positive",
     "chunk_f1": "no chunk is there or predicted, or the tags are not B-, I- and O",
     "token_f1": "no token has a tag or is given one",
     "roc_auc": "one class only",
@@ -147,8 +147,8 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
         return None
     if held is None:
         return (
-            f"Not known: {percent(summary['test/accuracy'], 1)} are decided rightly, but this folder has no table of the test "
-            "texts, so it is not known what a constant answer would reach."
+            f"Not known: the model decides {percent(summary['test/accuracy'], 1)} rightly, but this folder has no table of "
+            "the test texts, so the accuracy of a constant answer is not known."
         )
     majority, units = held.majority, "tokens" if held.tagging else "test texts"
     of = f"the tokens of {held.instances:,} test sentences" if held.tagging else f"{held.instances:,} test texts"

@@ -396,9 +396,9 @@ def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     colours = ScalarMappable(Normalize(-largest, largest), "RdBu_r")
     for head in heads.itertuples():
         square = Rectangle((head.head - 0.5, head.layer - 0.5), 1, 1, color=colours.to_rgba(head.drop))
-        said = f"without head {head.head} of layer {head.layer}: logit difference falls by {number(head.drop)}"
-        said += f", {percent(head.flipped)} of decisions change"
-        on_hover(square, f"{said}; its look: {percent(head.look)}, its write: {number(head.write)}")
+        said = f"without head {head.head} of layer {head.layer}, the logit difference falls by {number(head.drop)}"
+        said += f" and {percent(head.flipped)} of decisions change"
+        on_hover(square, f"{said}; look of the head: {percent(head.look)}, write of the head: {number(head.write)}")
         axes.add_patch(square)
     axes.set_xlim(0.5, width + 0.5)
     axes.set_ylim(layers + 0.5, 0.5)

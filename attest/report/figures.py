@@ -58,8 +58,8 @@ def drawable(names: Sequence[str]) -> list[str]:
 def legend(names: Sequence[str]) -> str:
     """Return sentences that tell which classes have no panel and which names were replaced; empty if neither occurs."""
     others = [f"{own} is {name}" for own, name in zip(drawable(names), names, strict=True) if own != name]
-    few = f"Of {len(names):,} classes, figures have a panel for each of the {PANELS} that are predicted most."
-    unsigned = f"Figures have no signs for some names of classes: {'; '.join(others)}."
+    few = f"The figures show only the {PANELS} most predicted of {len(names):,} classes."
+    unsigned = f"The font of the figures lacks some class names: {'; '.join(others)}."
     return " ".join([*([few] if len(names) > PANELS else []), *([unsigned] if others else [])])
 
 

@@ -184,8 +184,8 @@ class Findings:
         shares = [self.summary[f"pairs/{name}/mean"] for name in BETWEEN]
         within, between = (percent(share, 1) for share in shares)
         return (
-            f"Each text is a pair. Its tokens give {within} of their attention to their own text and {between} to the "
-            f"other text; {percent(1 - sum(shares), 1)} goes to special tokens (means over layers, heads and tokens)."
+            f"Each input is a pair of texts. A token gives {within} of its attention to its own text, {between} to the other "
+            f"text, and {percent(1 - sum(shares), 1)} to special tokens (means over layers, heads and tokens)."
         )
 
     @cached_property
@@ -258,12 +258,15 @@ def answers(
 
 def _uniform(controls: Controls, pair: Pairing | None) -> str:
     if controls.is_uniform:
-        return "This run is the control itself: every token weighs the same."
+        return "This run is itself the control: every token gets the same attention."
     if controls.uniform is None:
-        return "Not known: the same model with uniform attention was not trained. Until then nothing below can be weighed."
+        return (
+            "Not known: the same model with uniform attention was not trained. Train it before you draw conclusions from the "
+            "evidence below."
+        )
     ours, theirs = controls.summary.get("test/accuracy"), controls.uniform.get("test/accuracy")
     if ours is None or theirs is None:
-        return "Not known: this run and the one with uniform attention have no accuracy in common."
+        return "Not known: the accuracy of this run or of the run with uniform attention is missing."
     units = "tokens are tagged" if pair is not None and pair.tagging else "test texts are decided"
     said = f"With uniform attention {percent(theirs, 1)} of {units} rightly, with learned attention {percent(ours, 1)}."
     return f"{said} {_paired(pair)}"
@@ -273,10 +276,7 @@ def _paired(pair: Pairing | None) -> str:
     if pair is not None and pair.same is False:
         return "But the two runs were tested on different texts, so these numbers cannot be compared."
     if pair is None or pair.test is None:
-        return (
-            "Whether the difference is more than chance is not tested: a test needs the decisions on single texts, and these "
-            "runs have only summaries."
-        )
+        return "The difference is not tested against chance, because these runs have no decisions on single texts."
     found, units = pair.test, "sentences" if pair.tagging else "texts"
     test = "McNemar's exact test"
     if pair.tagging:

@@ -95,13 +95,13 @@ def requirement(typed: str) -> Answered | Bounded:
         answers = tuple(answer.strip() for answer in match[2].split("|"))
         if unknown := [answer for answer in answers if answer not in ANSWERS]:
             raise AttestError(
-                f"the verdict never answers {unknown[0]!r}; expected some of {', '.join(ANSWERS)}, with | between them, as in "
-                f"{EXAMPLES}"
+                f"a verdict never has the answer {unknown[0]!r}; expected one or more of: {', '.join(ANSWERS)}, with | "
+                f"between them, as in {EXAMPLES}"
             )
         return Answered(typed, match[1], answers)
     raise AttestError(
-        f"{typed!r} is no requirement; expected an answer about tokens or states, or a measure with <, <=, > or >= and a "
-        f"bound. Type it in quotes, because a shell takes > for a file: {EXAMPLES}"
+        f"{typed!r} is not a requirement; expected an answer about tokens or states, or a measure with <, <=, > or >= and a "
+        f"bound. Put it in quotes, because in a shell > writes to a file: {EXAMPLES}"
     )
 
 
@@ -113,7 +113,7 @@ def finished(folder: RunFolder) -> RunFolder:
         lacking = folder.config if not folder.config.is_file() else folder.summary
         raise AttestError(
             f"{folder.path} has no {lacking.name}; expected the folder of a finished run or trial, such as "
-            "runs/<data>/<name>/seed0. If a command was stopped there, type it again: it resumes."
+            "runs/<data>/<name>/seed0. If a command was stopped, type the same command again: it continues."
         )
     require_together([folder])
     return folder
@@ -127,13 +127,13 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
         raise AttestError(no_verdict_on(found.explanation))
     if not verdict:
         raise AttestError(
-            f"{folder.summary} has no verdict; expected one, which every new evidence writes. For a run type: attest evidence "
-            f"--run {folder.path}. A trial has to be made again with attest trial."
+            f"{folder.summary} contains no verdict; new evidence writes a verdict. For a run type: attest evidence --run "
+            f"{folder.path}. For a trial, run attest trial again."
         )
     if question not in verdict:
         raise AttestError(
-            f"the verdict in {folder.summary} says nothing about {question}; expected one of {', '.join(verdict)}. Leave "
-            f"{question} out."
+            f"the verdict in {folder.summary} has no answer about {question!r}; expected one of: {', '.join(verdict)}. Leave "
+            f"{question!r} out."
         )
     answer: dict[str, Any] = verdict[question]
     return answer
@@ -142,8 +142,9 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
 def no_verdict_on(reading: str) -> str:
     """Return a sentence that says why only attention has a verdict, and what to require of another explanation instead."""
     return (
-        f"There is no verdict on {reading}: its rule was fitted, and its errors were counted, on attention alone. Ask E14 "
-        f"whether its first tokens beat random ones, or E15, without reading={reading!r}, whether it is better than attention."
+        f"There is no verdict on the reading {reading!r}, because the rule of the verdict was fitted and tested only on "
+        f"attention. E14 shows whether the tokens that {reading!r} ranks first are better than random tokens; E15, without "
+        f"reading={reading!r}, shows whether it is better than attention."
     )
 
 
@@ -175,8 +176,8 @@ def _by_interval(folder: RunFolder, required: Bounded) -> Ruling:
     sample = _accuracy(folder) if required.key == ACCURACY else _measured(folder, required.key)
     if not sample.low < required.bound < sample.high:
         raise AttestError(
-            f"{required.typed!r} holds always or never, because {required.key} lies between {number(sample.low)} and "
-            f"{number(sample.high)}; expected a bound between them."
+            f"{required.typed!r} is always true or never true, because {required.key} lies between {number(sample.low)} and "
+            f"{number(sample.high)}; expected a bound between these two numbers."
         )
     low, high = sample.interval()
     holds = {SIGNS[required.sign](end, required.bound) for end in (low, high)}
@@ -226,8 +227,8 @@ def _accuracy(folder: RunFolder) -> Sample:
     columns = columns_in(path) if path.is_file() else []
     if not {"label", "predicted"} <= {*columns} or "asked" in columns:
         raise AttestError(
-            f"{folder.path} does not tell of each text whether its class was right; expected a model that gives each text one "
-            "class, and labels. Leave test/accuracy out."
+            f"{folder.path} does not say for each text whether the model was right; expected texts with labels, and a model "
+            "that chooses one class for each text. Leave test/accuracy out."
         )
     rows = _in_order(folder, read_table(path, ["id", "label", "predicted"]))
     right = (rows["label"] == rows["predicted"]).to_numpy(float)
@@ -239,24 +240,28 @@ def _measured(folder: RunFolder, key: str) -> Sample:
     path = folder.evidence(experiment)
     if experiment == "test":
         raise AttestError(
-            f"{key} is no mean over texts, so it has no confidence interval; expected test/accuracy. Leave it out."
+            f"{key} is not a mean over texts, so it has no confidence interval here; expected test/accuracy. Leave {key} out."
         )
     if experiment not in EXPERIMENTS:
         near = ", ".join(nearest(key, measures()))
-        raise AttestError(f"no measure is called {key}; expected test/accuracy or a column of an experiment, such as {near}.")
+        raise AttestError(
+            f"no measure is called {key!r}; expected test/accuracy or a column of an experiment, such as {near}."
+        )
     if not path.is_file():
         raise AttestError(
-            f"{folder.path} has no table of {experiment}; expected one for {key}. For a run type: attest evidence --run "
-            f"{folder.path} {experiment}. A trial has to be made again with {experiment}."
+            f"{folder.path} has no table of the experiment {experiment}, which {key} needs. For a run type: attest evidence "
+            f"--run {folder.path} {experiment}. For a trial, run attest trial again with {experiment}."
         )
     columns = columns_in(path)
     if name not in columns:
         described = [each for each in columns if EXPERIMENTS[experiment].column(each) is not None]
-        raise AttestError(f"{path} has no column {name}; expected one, such as {', '.join(nearest(name, described))}.")
+        raise AttestError(
+            f"{path} has no column {name!r}; expected the name of a column, such as {', '.join(nearest(name, described))}."
+        )
     if "asked" in columns:
         raise AttestError(
-            f"{path} has several rows for each text, one for each of its labels, and such rows have no confidence interval; "
-            f"expected one row a text. Leave {key} out."
+            f"{path} has several rows for each text, one for each label, so no confidence interval can be computed; expected "
+            f"one row for each text. Leave {key} out."
         )
     rows = _in_order(folder, read_table(path, ["id", name]))
     low, high = _range(key, rows[name])
@@ -264,8 +269,9 @@ def _measured(folder: RunFolder, key: str) -> Sample:
     slack = 1e-6 * (high - low)  # rounding
     if len(values) and not (low - slack <= values.min() and values.max() <= high + slack):
         raise AttestError(
-            f"{key} is {number(values.min())} to {number(values.max())} in {path}; expected numbers between {number(low)} and "
-            f"{number(high)}. Compute it again: attest evidence --run {folder.path} {experiment} FORCE=1"
+            f"{path} contains values of {key} from {number(values.min())} to {number(values.max())}; expected values between "
+            f"{number(low)} and {number(high)}. Compute the table again: attest evidence --run {folder.path} {experiment} "
+            "FORCE=1"
         )
     stopped = folder.stopped_evidence().get(experiment)
     texts = len(rows) if stopped is None else int(stopped.summary[f"{experiment}/{ALL}"])
@@ -278,11 +284,11 @@ def _range(key: str, values: pd.Series) -> tuple[float, float]:
     if pd.api.types.is_bool_dtype(values) or (column is not None and column.type == "bool"):
         return 0.0, 1.0
     if column is None or column.range is None or not pd.api.types.is_numeric_dtype(values):
-        raise AttestError(f"{key} is not one number for each text; expected a measure such as E2/tvd_median.")
+        raise AttestError(f"{key} is not a number for each text; expected a number for each text, such as E2/tvd_median.")
     if not np.isfinite(column.range).all():
         raise AttestError(
-            f"{key} has no smallest or no largest possible value, so its mean has no confidence interval here; "
-            "expected a measure with a range, such as E2/tvd_median."
+            f"{key} has no smallest or no largest possible value, so no confidence interval of its mean can be computed; "
+            "expected a measure with both limits, such as E2/tvd_median."
         )
     return column.range
 

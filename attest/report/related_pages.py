@@ -28,7 +28,7 @@ from attest.runs.identity import ROAR, identity_of
 
 Rows = Sequence[Mapping[str, Any]]
 """One row for each run, the base first: ``experiment``, ``name``, scores and distances to the base."""
-MOST = "the most there can be is 0.693"
+MOST = "the largest possible JSD is 0.693"
 PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
 
@@ -118,8 +118,12 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
     floor = f"Measured as JSD; {MOST}. Other seeds were not compared."
     if seeds:
         ends = dict.fromkeys([rounded(min(seeds)), rounded(max(seeds))])
-        count = f"{len(seeds)} other seeds lie" if len(seeds) > 1 else "Another seed lies"
-        floor = f"{count} {' to '.join(ends)} nats from the base (JSD); {MOST}."
+        count = (
+            f"{len(seeds)} other seeds differ from the base by"
+            if len(seeds) > 1
+            else ("Another seed differs from the base by")
+        )
+        floor = f"{count} {' to '.join(ends)} nats (JSD); {MOST}."
     if adversaries:
         farthest = max(adversaries, key=_distance)
         distance = _distance(farthest)
@@ -127,7 +131,7 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
         farther = "farther" if exceeds(distance, max(seeds, default=0.0)) else "no farther"
         yield Conclusion(f"{lies}, {farther} than another seed's." if seeds else f"{lies}.", floor)
     elif seeds:
-        yield Conclusion(f"Attention moves by {rounded(fmean(seeds))} nats when nothing but the seed differs.", floor)
+        yield Conclusion(f"With only another seed, attention differs by {rounded(fmean(seeds))} nats.", floor)
 
 
 def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, model: str, base: str) -> Iterator[Conclusion]:
@@ -256,7 +260,7 @@ def sweep_conclusions(
         return [*found, Conclusion("No λ stands out.", "The curve of cost against gain has no knee.")]
     at = rows[rows["knee"]].iloc[0]
     stands = f"There an adversary has {_with_unit(gained, at[gained])} for {_with_unit(cost, at[cost])}."
-    return [*found, Conclusion(f"The curve has its knee at λ = {plain(at['lambda'])}.", stands)]
+    return [*found, Conclusion(f"The curve of cost against gain bends most at λ = {plain(at['lambda'])}.", stands)]
 
 
 def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], column: str) -> tuple[str, int]:

@@ -61,11 +61,13 @@ class Sources:
         """
         if not others or any(other.by_head.shape[1] != self.by_head.shape[1] for other in others):
             raise AttestError(
-                f"the weights of {self.by_head.shape[1]} heads cannot be learned from {len(others)} answers; expected one or "
-                "more answers of the same model."
+                f"the weights of {self.by_head.shape[1]} heads cannot be learned from {len(others)} answers; expected at "
+                "least one answer of the same model."
             )
         if any((other.answer, [*other.table["text"]]) == (self.answer, [*self.table["text"]]) for other in others):
-            raise AttestError("the weights of heads would be learned from the answer that they are scored on; give others.")
+            raise AttestError(
+                "the weights of heads must not be learned from the answer on which they are scored. Give other answers."
+            )
         reading = self.by_head @ head_weights([(other.by_head, other.table["drop"].to_numpy()) for other in others])
         row = scored({"learned heads": reading}, self.table["drop"].to_numpy(), self.truth).loc[["learned heads"]]
         row["seconds"] = self.scores["seconds"]["attention"]

@@ -164,7 +164,7 @@ def _sections(file: str) -> Settings:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise AttestError(
-            f"{file} is not a configuration ({reason}); expected YAML with keys of `attest fit --help`."
+            f"{file} is not a configuration ({reason}); expected YAML with the keys that `attest fit --help` lists."
         ) from error
     if content is not None and not isinstance(content, dict):
         raise AttestError(f"{file} contains a {type(content).__name__}; expected sections such as data:, model:, trainer:.")
@@ -253,8 +253,9 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
     for part in ("data", *NAME_PARTS):
         if not NAME.fullmatch(portable(run[part])):  # it would put the folder outside the root
             raise AttestError(
-                f"run.{part} is {run[part]!r}, which is a part of the run's folder; expected letters, digits, '.', '-' and "
-                f"'_', and no '.' or '-' in front. Type --run.{part}=<name>; --run.root=<folder> says where runs lie."
+                f"run.{part} is {run[part]!r}, but it is a part of the path of the run folder; expected letters, digits, '.', "
+                f"'-' and '_', with no '.' or '-' in front. Type --run.{part}=<name>; to choose where runs are saved, type "
+                "--run.root=<folder>."
             )
     name = readable_name(run)
     try:

@@ -56,7 +56,8 @@ def unreadable(path: Path) -> AttestError:
     run = RunFolder(path.absolute().parent.parent)
     if path.absolute() in (run.best.absolute(), run.last.absolute()) and run.config.is_file():
         return AttestError(
-            f"{path} is damaged and cannot be read as a checkpoint; expected a whole file. To train afresh, {TRAIN_AGAIN}."
+            f"the checkpoint {path} is damaged and cannot be read; expected a complete file. To train a new model, "
+            f"{TRAIN_AGAIN}."
         )
     return AttestError(
         f"{path} cannot be read as a checkpoint; expected a file that this program wrote, such as "
@@ -86,8 +87,8 @@ def require_trained_with(checkpoint: Mapping[str, Any], settings: Mapping[str, A
     kept, ours = checkpoint.get(TRAINED_WITH), trained_with(settings)
     if kept is not None and (different := differing_keys(kept, ours)):
         raise AttestError(
-            f"{path} was trained with other settings than are given (they differ in {', '.join(different[:5])}); expected its "
-            "own. Type the choices that trained it, SEED among them, or --config=<config.yaml of its run>"
+            f"{path} was trained with other settings (different: {', '.join(different[:5])}); expected the settings of its "
+            "training. Type the choices that trained it, with SEED, or --config=<config.yaml of its run>"
         )
 
 
@@ -120,8 +121,8 @@ def require_files(*folders: RunFolder) -> None:
         for part in [part for part in known if found.get(part, known[part]) != known[part]]:
             path = {"checkpoint": folder.best, "settings": folder.config, "data": folder.data}[part]
             raise AttestError(
-                f"{path} is not what this run was trained and tested with (run.json keeps another digest); expected it as "
-                f"`attest fit` wrote it. Put it back, or {TRAIN_AGAIN}."
+                f"{path} has changed since this run was trained and tested (run.json contains another digest); expected the "
+                f"file that `attest fit` wrote. Put the old file back, or {TRAIN_AGAIN}."
             )
 
 
@@ -165,8 +166,8 @@ def require_together(folders: Sequence[RunFolder]) -> None:
     for folder in folders:
         if stray := stray_tables(folder):
             raise AttestError(
-                f"{folder.evidence(stray[0])} was made from another checkpoint or other data than this run's; expected "
-                f"evidence on its own. Type: attest evidence --run {folder.path} {' '.join(stray)}"
+                f"{folder.evidence(stray[0])} was computed from another checkpoint or other data; expected evidence on the "
+                f"checkpoint and the data of this run. Type: attest evidence --run {folder.path} {' '.join(stray)}"
             )
 
 
@@ -208,7 +209,7 @@ class OnTrial:
         """Return the digests of checkpoint and data, with the version and commit of Attest; refuse changed files."""
         if _digests(checkpoint=self._checkpoint, data=self._data) != self._began_with:
             raise AttestError(
-                f"{self._checkpoint} or {self._data.name} was written anew while evidence on it was gathered; expected the "
-                "same until the end. Nothing more is written: type the same command again."
+                f"{self._checkpoint} or {self._data.name} changed while this command computed evidence on the run; expected "
+                "both files to stay the same until the end. The command stopped: type it again."
             )
         return self._began_with | made_by()

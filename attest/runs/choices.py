@@ -69,7 +69,7 @@ class TypedWords:
         """Return True if the value of a word is 1 and False if it is 0."""
         value = self.text(name, str(int(otherwise)))
         if value not in ("0", "1"):
-            raise AttestError(f"{name}={value} is neither yes nor no; expected {name}=1 or {name}=0.")
+            raise AttestError(f"{name}={value} is not understood; expected {name}=1 for yes or {name}=0 for no.")
         return value == "1"
 
     def count(self, name: str, otherwise: int, least: int = 1) -> int:
@@ -78,7 +78,8 @@ class TypedWords:
         if not value.isdecimal() or not least <= int(value) <= MOST:
             example = f"{name}={max(otherwise, least)}"
             raise AttestError(
-                f"{name}={value} is not a count; expected a whole number from {least} to {MOST}. Type for example: {example}"
+                f"{name}={value} is not a valid number; expected a whole number from {least} to {MOST}. Type for example: "
+                f"{example}"
             )
         return int(value)
 
@@ -137,7 +138,9 @@ def expand(arguments: Sequence[str]) -> list[str]:
 
 def _as_yaml(name: str, value: str) -> str:
     if name == "FORCE" and value not in FORCED:
-        raise AttestError(f"FORCE={value} is neither yes nor no; expected FORCE=1, which deletes what is there, or FORCE=0.")
+        raise AttestError(
+            f"FORCE={value} is not understood; expected FORCE=1, which deletes earlier results, or FORCE=0, which keeps them."
+        )
     if name == "FORCE":
         return FORCED[value]
     if name == "SEED" and not value.isdigit():
@@ -188,8 +191,8 @@ def file_choices() -> tuple[str, ...]:
 def config_file(choice: str, value: str) -> Path:
     if choice not in file_choices():
         raise AttestError(
-            f"{choice}={value} is not a choice; expected one of: {', '.join((*file_choices(), *SETTINGS))}. "
-            "Type for example: make train DATA=sst"
+            f"{choice}={value} begins with an unknown name; expected one of: {', '.join((*file_choices(), *SETTINGS))}. Type "
+            "for example: make train DATA=sst"
         )
     file = configs_folder() / choice.lower() / f"{value}.yaml"
     if Path(value).name != value or not file.is_file():
@@ -212,11 +215,13 @@ def _parameter_options(choice: str, value: str, file: Path, parameter: str | Non
         return [declared[1].format(parameter), f"--run.{choice.lower()}={value}:{parameter}"]
     if declared:
         raise AttestError(
-            f"{choice}={value} is not complete; expected {value}:<number>, for example {choice}={value}:0.5 or {value}:1.3. "
-            f"The file {file.name} says what the number is."
+            f"{choice}={value} needs a number; expected {choice}={value}:<number>, for example {choice}={value}:0.5 or "
+            f"{choice}={value}:1.3. The file {file.name} explains the number."
         )
     if parameter is not None:
-        raise AttestError(f"{choice}={value}:{parameter} takes no parameter; expected {choice}={value}.")
+        raise AttestError(
+            f"{choice}={value}:{parameter} has a parameter, but {value!r} takes none; expected {choice}={value}."
+        )
     return []
 
 
@@ -230,8 +235,9 @@ def _embedding_options(value: str, model: Path) -> list[str]:
         dimensions = dimensions_in(Path(value).expanduser())
         if dimensions is None:
             raise AttestError(
-                f"There is no file of vectors {value}; expected text, a word and its numbers on each line, as fastText "
-                "(.vec), GloVe (.txt) or word2vec (text) write it. Type for example: make train DATA=sst EMBEDDINGS=glove-50"
+                f"the file of word vectors {value} does not exist; expected a text file with a word and its numbers on each "
+                "line, in the format of fastText (.vec), GloVe (.txt) or word2vec (text). Type for example: make train "
+                "DATA=sst EMBEDDINGS=glove-50"
             )
         return [f"--data.init_args.embeddings={value}", _size_option(dimensions, model)]
     name, colon, parameter = value.partition(":")
@@ -239,8 +245,8 @@ def _embedding_options(value: str, model: Path) -> list[str]:
     if colon:
         if name != "random" or not parameter.isdigit() or not int(parameter):
             raise AttestError(
-                f"EMBEDDINGS={name}:{parameter} is not known; expected a number of dimensions after random only, for example "
-                "EMBEDDINGS=random:50"
+                f"EMBEDDINGS={name}:{parameter} is not known; only `random` takes a number, the number of dimensions from 1, "
+                "for example EMBEDDINGS=random:50"
             )
         return [f"{CONFIG}{shipped}", _size_option(int(parameter), model)]
     vectors = yaml.safe_load(shipped.read_text(encoding="utf-8"))["data"]["init_args"]["embeddings"]
@@ -251,8 +257,8 @@ def _size_option(dimensions: int, model: Path) -> str:
     path = _path_to_size(yaml.safe_load(model.read_text(encoding="utf-8")))
     if path is None:
         raise AttestError(
-            f"MODEL={model.stem} has no word embedding for the vectors; expected a model that learns one, for example "
-            "MODEL=bilstm. Leave EMBEDDINGS out."
+            f"MODEL={model.stem} cannot use word vectors, because it has no word embedding of its own; expected a model such "
+            "as MODEL=bilstm. Leave EMBEDDINGS out."
         )
     return f"--{path}={dimensions}"
 

@@ -36,8 +36,8 @@ def require_comparable(settings: dict[str, Any]) -> None:
     """Refuse to train a run if its experiments write no table by which it can be compared with other runs."""
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
-            f"this run's experiments lack {INSTANCES} (of taggers: {TAGGED}), the predictions and attention of each text; "
-            "expected them, because other runs are compared with them. Leave EXPERIMENTS out."
+            f"the experiments of this run lack {INSTANCES} (for taggers: {TAGGED}), the predictions and attention of each "
+            "text; other runs are compared with these tables. Leave EXPERIMENTS out."
         )
 
 

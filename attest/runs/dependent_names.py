@@ -54,8 +54,8 @@ def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[s
 def _parse_lambda(text: str) -> float:
     if not re.fullmatch(r"\d*\.?\d+([eE][-+]?\d+)?", text.strip()):
         raise AttestError(
-            f"LAMBDA={text} is not a λ; expected numbers from 0, with commas between them. Type for example: make adversarial "
-            "LAMBDA=1e-4,1e-3"
+            f"LAMBDA={text} is not valid; expected one or more numbers from 0, separated by commas. Type for example: make "
+            "adversarial LAMBDA=1e-4,1e-3"
         )
     return float(text)
 
@@ -65,7 +65,7 @@ def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
     match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
     if match is None:
         raise AttestError(
-            f"{name} is not the name of an adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001"
+            f"{name!r} is not the name of an adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001"
         )
     return AdversaryChoices(None, match[1], match[2]), _parse_lambda(match[3])
 

@@ -46,14 +46,14 @@ OPERATORS: dict[type, Callable[..., Any]] = {
 def parsed(text: str) -> ast.expr:
     """Return the syntax tree of an expression; nothing is computed yet."""
     if len(text) > LONGEST:
-        raise _no_expression(f"{text[:40]} …", f"it has {len(text)} characters, more than {LONGEST}")
+        raise _no_expression(f"{text[:40]} …", f"it contains {len(text)} characters, more than {LONGEST}")
     try:
         expression = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _no_expression(text, "it cannot be read") from None
+        raise _no_expression(text, "it cannot be parsed") from None
     for node in ast.walk(expression):
         if isinstance(node, ast.expr) and not _allowed(node):
-            raise _no_expression(text, f"it has {ast.get_source_segment(text, node)}")
+            raise _no_expression(text, f"it contains {ast.get_source_segment(text, node)}")
     return expression
 
 
@@ -62,9 +62,9 @@ def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
     try:
         values = _value(parsed(text), rows)
     except (ArithmeticError, TypeError, RecursionError) as error:
-        raise _no_expression(text, f"it cannot be computed ({error})") from error
+        raise _no_expression(text, f"computing it failed ({error})") from error
     if not _dtype_letter(values):
-        raise _no_expression(text, "it names no column")
+        raise _no_expression(text, "it contains no name of a column")
     return values
 
 
@@ -72,7 +72,7 @@ def rows_where(text: str, rows: "pd.DataFrame") -> "pd.DataFrame":
     """Return the rows for which an expression is true."""
     held = evaluated(text, rows)
     if _dtype_letter(held) != TRUTHS:
-        raise _no_expression(text, "it is a number and no comparison")
+        raise _no_expression(text, "it is a number, not a comparison")
     return rows[held]
 
 
@@ -112,9 +112,11 @@ def _value(node: ast.expr, rows: "pd.DataFrame") -> Any:
 def _column(name: str, rows: "pd.DataFrame") -> "pd.Series":
     if name not in rows.columns:
         known = ", ".join(str(column) for column, kind in rows.dtypes.items() if kind.kind in NUMBERS)
-        raise AttestError(f"the expression names {name}, which is no column of the evidence; expected one of: {known}.")
+        raise AttestError(
+            f"the expression contains {name!r}, which is not a column of the evidence; expected one of: {known}."
+        )
     if _dtype_letter(rows[name]) not in NUMBERS:
-        raise AttestError(f"the expression names {name}, which contains no numbers; expected a column of numbers.")
+        raise AttestError(f"the expression contains the column {name!r}, which has no numbers; expected a column of numbers.")
     return rows[name]
 
 
@@ -131,6 +133,6 @@ def _dtype_letter(value: Any) -> str:
 
 def _no_expression(text: str, why: str) -> AttestError:
     return AttestError(
-        f"{text!r} is no expression of a table: {why}; expected columns, numbers, + - * / // % **, comparisons, and, or, not. "
-        "Type for example: tau > 0.5 and predicted == 1"
+        f"{text!r} is not a valid expression: {why}; expected names of columns, numbers, comparisons, the operators + - * / "
+        "// % ** and the words 'and', 'or', 'not'. Type for example: tau > 0.5 and predicted == 1"
     )

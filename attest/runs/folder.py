@@ -204,14 +204,17 @@ class RunFolder:
             yield
 
     def _there_already(self) -> AttestError:
-        return AttestError(f"{self.path} is there already; expected a new folder or an empty one. Type --out=<another folder>")
+        return AttestError(
+            f"the folder {self.path} already exists and is not empty; expected a new or an empty folder. Type --out=<another "
+            "folder>"
+        )
 
     def require_no_links(self) -> None:
         """Refuse a folder that contains a link to another folder, because Attest would write and delete files there."""
         if link := next((each for each in sorted(self.path.glob("*")) if each.is_symlink() and each.is_dir()), None):
             raise AttestError(
-                f"{link} is a link to the folder {link.resolve()}, into which this command would write; expected a folder of "
-                "the run's own. Put a copy in its place, or remove the link."
+                f"{link} is a link to the folder {link.resolve()}, and this command would write there; expected a real folder "
+                "inside the run folder. Replace the link by a copy, or remove the link."
             )
 
     def note(self, **facts: Any) -> None:
@@ -224,7 +227,9 @@ class RunFolder:
 
 def no_configuration(path: Path) -> AttestError:
     """Return the error for a ``config.yaml`` that is not the configuration of a run."""
-    return AttestError(f"{path} is not the configuration of a run; expected the file that `attest fit` wrote there.")
+    return AttestError(
+        f"{path} is not the configuration of a run; expected the file that `attest fit` wrote into the run folder."
+    )
 
 
 def _section_or_empty(settings: Any, place: str) -> Any:
@@ -244,8 +249,8 @@ def _lock(descriptor: int, path: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise AttestError(
-            f"another process is at work in {path}; expected one at a time. Wait for it, or give another folder: "
-            "--run.root= for a run, --out= for a trial, --results= for tables"
+            f"another process is writing to {path}; expected only one process at a time. Wait for the other process, or "
+            "choose another folder: --run.root= for a run, --out= for a trial, --results= for tables"
         ) from None
 
 
@@ -350,8 +355,8 @@ def _readable(path: Path) -> Iterator[None]:
 def _damaged(path: Path, kind: str, error: Exception, again: str = "") -> AttestError:
     reason = " ".join(str(error).split())[:200]
     return AttestError(
-        f"{path} cannot be read as {kind} ({reason}); expected the whole file as attest wrote it. Put a whole copy in its "
-        f"place{again}"
+        f"{path} cannot be read as {kind} ({reason}); expected the complete file that Attest wrote. Replace it by a complete "
+        f"copy{again}"
     )
 
 

@@ -106,9 +106,9 @@ def require_no_trial(run: RunFolder) -> None:
     """Refuse the folder of a trial where a trained model is needed, because a trial keeps no model."""
     if run.config.is_file() and TRIAL in run.settings():
         raise AttestError(
-            f"{run.path} is the folder of a trial, which keeps no model; expected that of a trained run. For a text that "
-            f"was tried type: attest explain --run {run.path} --id 0; for others attest trial --model <the model> --data "
-            "<file> --out <new folder>"
+            f"{run.path} is the folder of a trial, which contains no model; expected the folder of a trained run. For a text "
+            f"of the trial type: attest explain --run {run.path} --id 0; for other texts type: attest trial --model <the "
+            "model> --data <file> --out <new folder>"
         )
 
 

@@ -44,7 +44,7 @@ class Quoted:
         """Return the published number in a text such as ``0.35`` or ``0.35 ± 0.21``."""
         match = NUMBER.fullmatch(text)
         if match is None:
-            raise AttestError(f"{text!r} is not a number; expected for example 0.35 or 0.35 ± 0.21")
+            raise AttestError(f"{text!r} is not a number such as 0.35 or 0.35 ± 0.21")
         return cls(float(match[1]), None if match[2] is None else float(match[2]), text)
 
 
@@ -224,7 +224,8 @@ def read_published(file: Path) -> PublishedTable:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise AttestError(
-            f"{file} cannot be read as YAML ({reason}); expected what “Your own table” in the documentation describes."
+            f"{file} cannot be read as YAML ({reason}); expected the format that “Your own table” in the documentation "
+            "describes."
         ) from error
     return parse_published(file.stem, as_typed, file)
 
@@ -241,7 +242,8 @@ def parse_published(name: str, given: Mapping[str, Any], file: Path) -> Publishe
         return PublishedTable(name, given["title"], given["paper"], sources, columns, rows, claims, drawings, notes)
     except (TypeError, KeyError, ValueError, AttributeError, AttestError) as error:
         raise AttestError(
-            f"{file} is not well formed: {error}; expected what “Your own table” in the documentation describes."
+            f"the table {file} is not valid: {error}; expected the format that “Your own table” in the documentation "
+            "describes."
         ) from error
 
 
@@ -288,7 +290,7 @@ def _parse_claim(
     rest = dict(given)
     that, expect = rest.pop("that"), rest.pop("expect")
     if expect not in EXPECTATIONS:
-        raise AttestError(f"expect: {expect}, expected one of {', '.join(EXPECTATIONS)}")
+        raise AttestError(f"the key `expect` has the value {expect!r}, not one of {', '.join(EXPECTATIONS)}")
     sides_rows = rest.pop("rows", None) or [rest.pop("row")] * 2
     sides_columns = rest.pop("columns", None) or [rest.pop("column")] * 2
     _require_known("row", sides_rows, rows)
@@ -308,7 +310,9 @@ def _require_known(what: str, given: Any, known: Any) -> None:
 def _require_harmless(what: str, allowed: re.Pattern[str], given: Iterable[str]) -> None:
     # the file may be a stranger's, and must not delete, write elsewhere or run code
     if strange := [each for each in given if not allowed.fullmatch(each)]:
-        raise AttestError(f"{strange[0]!r} is not {what}; expected none that names a class, a place to write to or FORCE")
+        raise AttestError(
+            f"{strange[0]!r} is not allowed as {what}, because a table must not name a class, a place to write to or FORCE"
+        )
 
 
 def _require_nothing_left(what: str, rest: Mapping[str, Any]) -> None:

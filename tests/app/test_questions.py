@@ -79,6 +79,9 @@ def test_a_model_that_chooses_among_candidates_gives_others_no_probability(tmp_p
 def test_its_guide_is_refused_before_anything_is_trained(tmp_path, capsys):
     assert main(["controls", "MODEL=question-bilstm", "GUIDE=base", *SMALL, f"--run.root={tmp_path}"]) == 2
     said = capsys.readouterr().err
-    assert "MODEL=question-bilstm has no guides (E6): ConditionedClassifier reads a question beside each text" in said
+    assert (
+        "MODEL=question-bilstm cannot guide another model (E6): ConditionedClassifier reads a question beside each text"
+        in said
+    )
     assert "Leave GUIDE out" in said
     assert not [*tmp_path.iterdir()]

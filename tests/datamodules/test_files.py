@@ -149,7 +149,7 @@ BAD = {
     "missing label": ({"text": "x", "label": ""}, {"text": "x", "label": None}, {"text": "x"}),
     "a list where a label belongs": ({"text": "x", "label": ["pos"]},),
     "half a character": ({"text": "\ud800", "label": "pos"}, {"text": "x", "label": "\udfff"}),
-    "a list where a text belongs": ({"text": ["x"], "label": "pos"},),
+    "a list instead of a text": ({"text": ["x"], "label": "pos"},),
 }
 
 

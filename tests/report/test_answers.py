@@ -52,7 +52,7 @@ def test_uniform_attention_may_not_have_been_trained(snapshot):
 
 
 def test_uniform_attention_without_accuracies():
-    expected = "Not known: this run and the one with uniform attention have no accuracy in common."
+    expected = "Not known: the accuracy of this run or of the run with uniform attention is missing."
     assert said({"test/accuracy": 0.5}, "E4", controls={"uniform": {}}) == expected
     assert said({}, "E4", controls={"uniform": {"test/accuracy": 0.5}}) == expected
 

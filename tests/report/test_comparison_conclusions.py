@@ -64,7 +64,7 @@ def test_numbers_that_differ_are_counted_and_the_widest_gaps_named(tmp_path, sna
     assert numbers.said == snapshot, "of the accuracy no interval is known"
     assert numbers.figures.startswith(
         "E1 τ-b of attention and gradient × input: 0.000 [−0.100, 0.100] with a, 0.600 [0.500, 0.700] with b. Intervals are "
-        "over the texts of one seed, and say nothing of another seed."
+        "over the texts of one seed, and say nothing about another seed."
     )
 
 

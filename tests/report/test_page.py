@@ -313,7 +313,7 @@ def test_a_damaged_file_is_named_in_a_sentence(run, capsys, name, keep):
     assert main(["report", str(run.path)]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"attest: {path} cannot be read as ")
-    assert "expected the whole file as attest wrote it. Put a whole copy in its place" in said
+    assert "expected the complete file that Attest wrote. Replace it by a complete copy" in said
     assert "Traceback" not in said
 
 

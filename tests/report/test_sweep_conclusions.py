@@ -30,7 +30,7 @@ def sweep(jsd, tvd=(0.1, 0.1, 0.1), wide=0.02, knee=None, intervals=True, **more
 def test_attention_moves_where_the_intervals_of_the_ends_lie_apart(last, expected):
     moved = sweep((0.1, 0.1, last))[0]
     assert moved.said == f"As λ grows from 0.001 to 0.1, the adversaries' attention {expected} the base's."
-    assert moved.figures == f"JSD goes from 0.100 [0.080, 0.120] to {last:.3f} [{last - 0.02:.3f}, {last + 0.02:.3f}] nats."
+    assert moved.figures == f"JSD changes from 0.100 [0.080, 0.120] to {last:.3f} [{last - 0.02:.3f}, {last + 0.02:.3f}] nats."
 
 
 def test_without_intervals_nothing_is_said_to_move(snapshot):

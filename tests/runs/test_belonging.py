@@ -90,8 +90,10 @@ def test_every_command_refuses_a_run_whose_files_do_not_belong_together(run, how
     for name, command in commands(run).items():
         assert main(command) == 2, name
         said = capsys.readouterr().err
-        assert f"{path.name} is not what this run was trained and tested with" in said or "another configuration" in said, name
-    with pytest.raises(Exception, match=rf"{path.name} is not what this run was trained and tested with"):
+        assert f"{path.name} has changed since this run was trained and tested" in said or "another configuration" in said, (
+            name
+        )
+    with pytest.raises(Exception, match=rf"{path.name} has changed since this run was trained and tested"):
         open_run(run.path)
     assert {each: each.stat().st_mtime_ns for each in before if each != path} == {
         each: written for each, written in before.items() if each != path
@@ -112,7 +114,7 @@ def test_tables_of_another_checkpoint_are_refused_and_computed_again(run, capsys
     write_table(table, read_table(table).assign(tvd_median=0.0), made_from(table) | {"checkpoint": "another"})
     for command in (["report", str(run.path)], ["table", str(run.path)]):
         assert main(command) == 2
-        assert "E2.parquet was made from another checkpoint or other data than this run's; expected" in capsys.readouterr().err
+        assert "E2.parquet was computed from another checkpoint or other data; expected" in capsys.readouterr().err
     assert main(["evidence", "--run", str(run.path), "E2", "--trainer.enable_progress_bar=false"]) == 0
     assert "computed" in capsys.readouterr().out
     assert (table.read_bytes(), stray_tables(run)) == (before, [])
@@ -141,7 +143,7 @@ def test_a_report_reads_no_relative_whose_files_do_not_belong_together(run, caps
     shutil.copytree(run.path, other.path)
     another_checkpoint(other)
     assert main(["report", str(run.path)]) == 2
-    assert "seed1/checkpoints/best.ckpt is not what this run was trained and tested with" in capsys.readouterr().err
+    assert "seed1/checkpoints/best.ckpt has changed since this run was trained and tested" in capsys.readouterr().err
 
 
 def without_digests(run: RunFolder) -> None:
@@ -162,7 +164,7 @@ def test_a_checkpoint_outside_of_its_run_is_read_with_its_own_choices_alone(fini
     *command, option = command
     typed = [*command, *RUN, f"--run.root={tmp_path}", f"{option}={bare}"]
     assert main([*typed, *other]) == 2
-    assert f"{bare} was trained with other settings than are given (they differ in {named}" in capsys.readouterr().err
+    assert f"{bare} was trained with other settings (different: {named}" in capsys.readouterr().err
     assert main(typed) == 0
 
 
@@ -181,7 +183,7 @@ def test_a_run_that_keeps_no_digests_is_held_against_its_checkpoint(run, how, ca
     for name in ("evidence", "explain"):
         assert main(commands(run)[name]) == 2, name
         said = capsys.readouterr().err
-        assert "was trained with other settings than are given" in said or "the data differ from those of" in said, name
+        assert "was trained with other settings" in said or "the data differ from those of" in said, name
 
 
 def test_the_report_says_where_versions_differ(run, capsys):
@@ -203,7 +205,7 @@ def test_whoever_writes_into_a_run_claims_its_folder(run, capsys):
     with run.claimed():
         for name in ("evidence", "evidence anew", "explain", "report"):
             assert main(commands(run)[name]) == 2, name
-            assert "another process is at work in" in capsys.readouterr().err
+            assert "another process is writing to" in capsys.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}.keys() == written.keys() - {run.report}
 
 

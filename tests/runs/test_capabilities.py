@@ -107,9 +107,13 @@ def test_a_subclass_of_a_projection_is_as_sparse_as_that_and_reads_as_little(ref
 def test_nothing_depends_on_what_depends_itself(name):
     base = settings({"class_path": f"attest.lightning_modules.{name}", "init_args": {"network": own("MyPooling")}})
     assert capabilities.predicts(base) is None
-    with pytest.raises(AttestError, match=f"{name} cannot have an adversary; expected a LightningModule with a network"):
+    with pytest.raises(
+        AttestError, match=f"{name} cannot have an adversary; expected a LightningModule whose network declares"
+    ):
         require_adversary(AdversaryChoices(), base)
-    with pytest.raises(AttestError, match=f"{name} has no controls; expected a LightningModule that declares predicts"):
+    with pytest.raises(
+        AttestError, match=f"{name} has no controls; expected a LightningModule whose network declares predicts"
+    ):
         require_controls(base)
 
 

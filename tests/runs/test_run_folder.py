@@ -83,7 +83,7 @@ def test_completeness_is_judged_file_by_file(tmp_path):
 
 def test_a_folder_belongs_to_one_process_at_a_time(tmp_path):
     folder = RunFolder(tmp_path / "seed0")
-    taken = r"another process is at work in .*seed0; expected one at a time.*--run\.root="
+    taken = r"another process is writing to .*seed0; expected only one process at a time.*--run\.root="
     with folder.claimed(), pytest.raises(AttestError, match=taken), folder.claimed():
         pass
     with folder.claimed():

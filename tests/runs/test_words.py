@@ -28,7 +28,7 @@ def test_flags_counts_and_lists():
 @pytest.mark.parametrize("typed", ["0", "-1", "two", "1.5", "²"])
 def test_what_is_not_a_count_is_refused_with_what_to_type(typed):
     words, _ = take_words([f"SEEDS={typed}"])
-    with pytest.raises(AttestError, match=rf"SEEDS={typed} is not a count; expected .* from 1 to 1000. .* SEEDS=3$"):
+    with pytest.raises(AttestError, match=rf"SEEDS={typed} is not a valid number; expected .* from 1 to 1000. .* SEEDS=3$"):
         words.count("SEEDS", 3)
 
 

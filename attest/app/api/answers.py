@@ -50,8 +50,8 @@ def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], en
             if not passage.any(dim=-1).all():
                 place = int(batch["id"][int((~passage.any(dim=-1)).nonzero()[0])])
                 raise AttestError(
-                    f"no token of the passage of text {place} is read, since its question is too long or the passage is "
-                    "empty; expected a shorter question. Leave that text out."
+                    f"no token of the passage of text {place} is read, because the question is too long or the passage is "
+                    "empty; expected a shorter question. Leave the text out."
                 )
             span = network.answered(tokens, mask, passage)
             marked = network.marked(tokens, passage, span).cpu()
@@ -80,8 +80,8 @@ def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[
     count = sum(len(batch["id"]) for batch in batches)
     if len(right) != count or not all(each and all(isinstance(one, str) for one in each) for each in right):
         raise AttestError(
-            f"labels= has {len(right)} answers for {count} questions, or one that is no string; expected the right answer to "
-            f"each question, or a list of right ones. {HOW}"
+            f"labels= does not give a string for each question (questions: {count}, labels: {len(right)}); expected the right "
+            f"answer to each question, or a list of right answers. {HOW}"
         )
     found, scores = [], []
     for batch in batches:

@@ -48,9 +48,9 @@ def batches_of(
     several = all(isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in given)
     if several and not getattr(encode, "segments", 0):
         raise AttestError(
-            "the texts are pairs of texts, or lists of words; expected single texts, because nothing says how to read "
-            "pairs or lists. Give tokenizer=tokenizer for a model of transformers, or join words: "
-            'attest.trial(model, [" ".join(words) for words in texts], …)'
+            "the texts are pairs of texts or lists of words; expected single texts, because no tokenizer is given. Give "
+            'tokenizer=tokenizer for a model of transformers, or join the words: attest.trial(model, [" ".join(words) for '
+            "words in texts], …)"
         )
     if several or all(isinstance(each, str) for each in given):
         known = None if labels is None else class_numbers(labels, (len(given),), label_names)
@@ -60,16 +60,17 @@ def batches_of(
     elif any(isinstance(each, str) for each in given):
         place, other = next((place, each) for place, each in enumerate(given) if not isinstance(each, str))
         kind = type(other).__name__
-        raise AttestError(f"text {place} is {str(other)[:20]!r}, of the type {kind}; expected a string. Leave it out.")
+        raise AttestError(f"text {place} is {str(other)[:20]!r}, of the type {kind}; expected a string. Leave this text out.")
     elif labels is not None:
         raise AttestError(
-            "labels= is for a list of texts, and batches were given; expected labels under the key 'label' of each batch."
+            "labels= was given together with batches; expected labels= only for a list of texts. Put the labels under the key "
+            "'label' of each batch."
         )
     else:
         batches = [_checked(batch) for batch in given]
     _number(batches)
     if len({batch.get("label") is None for batch in batches}) > 1:
-        raise AttestError("some batches have labels and some have none; expected a label for every text, or for none.")
+        raise AttestError("some batches have labels and some have no labels; expected labels for all texts or for no text.")
     return [batch | {"tokens": _tokens(batch, words)} for batch in batches]
 
 
@@ -81,13 +82,15 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
     """Yield batches of texts of similar length, whose ids count the texts from 0."""
     if encode is None:
         raise AttestError(
-            "texts were given without a way to encode them; expected encode=, a function from a text to its token ids, or "
-            "tokenizer= for a model of transformers. For example: encode=lambda text: [vocabulary[word] for word in "
+            "texts were given without encode= or tokenizer=; expected encode=, a function that turns a text into token ids, "
+            "or tokenizer= for a model of transformers. For example: encode=lambda text: [vocabulary[word] for word in "
             "text.split()]"
         )
     encoded = [torch.as_tensor(encode(text), dtype=torch.int64).flatten() for text in texts]
     if empty := [place for place, ids in enumerate(encoded) if not len(ids) or not all(map(str.strip, _parts(texts[place])))]:
-        raise AttestError(f"text {empty[0]} ({texts[empty[0]][:20]!r}) has no tokens; expected at least one. Leave it out.")
+        raise AttestError(
+            f"text {empty[0]} ({texts[empty[0]][:20]!r}) has no tokens; expected at least one token. Leave this text out."
+        )
     for batch in in_batches([text_of(row, token_ids=ids) for row, ids in enumerate(encoded)], batch_size):
         rows = batch["id"].tolist()
         if labels is not None:
@@ -133,7 +136,8 @@ def batch_of(texts: Sequence[Batch]) -> Batch:
 def _checked(batch: Any) -> Batch:
     if not isinstance(batch, Mapping):
         raise AttestError(
-            f"a batch is a {type(batch).__name__}; expected a dictionary with token_ids and mask, and label where it is known."
+            f"a batch is a {type(batch).__name__}; expected a dictionary with the keys token_ids and mask, and with label if "
+            "labels are known."
         )
     if missing := [name for name in ("token_ids", "mask") if not isinstance(batch.get(name), Tensor)]:
         raise AttestError(
@@ -171,7 +175,7 @@ def _word(words: Words, token: int) -> str:
     try:
         return words[token]
     except LookupError:
-        raise AttestError(f"words has no word for the token id {token}; expected a word for every id.") from None
+        raise AttestError(f"words= has no word for the token id {token}; expected a word for every token id.") from None
 
 
 def attended(batch: Batch) -> Tensor:

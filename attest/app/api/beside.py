@@ -58,8 +58,8 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
     texts = {int(text["id"]): text for batch in batches for text in texts_of(batch)}
     if {*texts} != {*range(len(texts))}:
         raise AttestError(
-            "explanations and rationales are taken by position, and the batches have ids of their own; expected ids from 0, "
-            "in the order of the texts. Leave 'id' out of the batches."
+            "explanations and rationales are matched to texts by position, but the batches have other ids; expected ids from "
+            "0, in the order of the texts. Leave 'id' out of the batches."
         )
     spaced_of = None if read.batched or read.tokenized else getattr(encode, "spaced_of", None)  # one of transformers has it
     return [Units(texts[row], read.items[row] if spaced_of else None, spaced_of) for row in range(len(texts))]
@@ -77,16 +77,19 @@ def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Se
     if not fitting:
         nearest = max(UNITS, key=lambda unit: sum(fits[unit]))
         row = fits[nearest].index(False)
-        ways = " or ".join(f"{count} (one a {unit})" for unit, (_, count) in units[row].places.items())
-        others = f" {sum(fits[nearest])} of {len(units)} have one number a {nearest}." if any(fits[nearest]) else ""
+        ways = " or ".join(f"{count} (one for each {unit})" for unit, (_, count) in units[row].places.items())
+        others = (
+            (f" {sum(fits[nearest])} of {len(units)} texts have one number for each {nearest}.") if any(fits[nearest]) else ""
+        )
         raise AttestError(
-            f"{what} of text {texts[row]} has {len(values[row])} numbers; expected {ways}, the same for all texts.{others}"
+            f"{what} of text {texts[row]} has {len(values[row])} numbers; expected {ways}, in the same way for all "
+            f"texts.{others}"
         )
     unit = fitting[0]
     if any(not torch.equal(text.places[unit][0], text.places[other][0]) for text in units for other in fitting[1:]):
         raise AttestError(
-            f"{what} has one number for each {unit} or for each {fitting[-1]}, and nobody can tell which, because every text "
-            "has equally many of both; expected one number for each token, special tokens included."
+            f"{what} may have one number for each {unit} or for each {fitting[-1]}, because every text has as many of the "
+            "first as of the second; expected one number for each token, special tokens included."
         )
     places = [text.places[unit] for text in units]
     read = [len(where[where >= 0].unique()) for where, _ in places]
@@ -123,25 +126,25 @@ def columns_by_text(
     if not isinstance(table, pd.DataFrame):
         what = str(source)
         if not Path(what).is_file():
-            raise AttestError(f"there is no file {what}; expected a parquet file with a column of texts.")
+            raise AttestError(f"the file {what} does not exist; expected a parquet file with a column of texts.")
         table = pd.read_parquet(what)
     if read.batched:
         raise AttestError(
-            f"the rows of a table of {wanted} are matched by their text, but the data are token ids; expected texts. For "
-            "token ids give lists, in the order of the data."
+            f"a table of {wanted} is matched to the data by its texts, but the data are token ids; expected texts. For token "
+            "ids give lists, in the order of the data."
         )
     names = [*map(str, table.columns)]
     second = first_of(SECOND, names) if any(isinstance(each, tuple) for each in read.items) else None
     text = first_of((*FIRST, *TEXTS) if second else (*TEXTS, *FIRST, *TOKENS), names)
     if text is None:
         raise AttestError(
-            f"{what} has the columns {some(names)}, and none has a usual name for texts; expected a column named text, by "
-            "which rows are matched."
+            f"no column of {what} has a usual name for texts (columns: {some(names)}); expected a column named 'text', which "
+            "matches the rows to the texts."
         )
     columns = [name for name in names if name not in (text, second) and holds(name, table[name])]
     if not columns:
         raise AttestError(
-            f"{what} has the columns {some(names)}, and none holds {wanted}; expected a column of {wanted} beside the texts."
+            f"no column of {what} contains {wanted} (columns: {some(names)}); expected a column of {wanted} beside the texts."
         )
     if unread := [name for name in names if name not in (text, second, *columns)]:
         say(f"Read from {what}: {', '.join(columns)}. Not read: {some(unread)}.")
@@ -150,12 +153,14 @@ def columns_by_text(
     for row, key in enumerate(keys):
         first = rows.setdefault(key, row)
         if any(plain(table[name].iloc[first]) != plain(table[name].iloc[row]) for name in columns):
-            raise AttestError(f"{what} has the text {_short(key)!r} twice, with other {wanted}; expected one row a text.")
+            raise AttestError(
+                f"{what} has the text {_short(key)!r} twice, with different {wanted}; expected one row for each text."
+            )
     keys = [_key(each) for each in read.items]
     if missing := [key for key in keys if key not in rows]:
         raise AttestError(
-            f"{what} has no row for {len(missing)} of {len(keys)} texts; the first is {_short(missing[0])!r}; "
-            "expected every text that is tried, letter by letter."
+            f"{what} has no row for {len(missing)} of {len(keys)} texts (the first is {_short(missing[0])!r}); expected a row "
+            "with exactly the same letters for every text."
         )
     return {name: [table[name].iloc[rows[key]] for key in keys] for name in columns}
 

@@ -33,12 +33,12 @@ def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batc
     counts = {len(text[1]) for text in texts if are_choices(text)}
     if not all(map(are_choices, texts)) or len(counts) != 1:
         raise AttestError(
-            "the model makes a choice between several texts; expected for each text its choices, two or more strings and as "
-            f"many for every text. {HOW}"
+            "the model chooses between several texts; expected for each text at least two choices, and the same number of "
+            f"choices for all texts. {HOW}"
         )
     most = DIGIT**2 // network.segments
     if len(texts) > most:
-        raise AttestError(f"there are {len(texts)} texts; expected at most {most} for a model of multiple choice.")
+        raise AttestError(f"there are {len(texts)} texts; expected at most {most} texts for a multiple-choice model.")
     (count,) = counts
     pairs = [(text, choice) for text, choices in texts for choice in choices]
     logits, device = torch.zeros(len(pairs)), device_of(network)

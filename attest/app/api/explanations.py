@@ -28,15 +28,18 @@ KEY = "explanation/{}"
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 TEXTS_COMPARED = 100
 """E15's sample of texts, unless another is asked for: 12 are too few to tell which of two readings is better."""
-HOW = "For example: explanations={'shap': values}, where values has a list of numbers for each text, one a token or one a word"
+HOW = (
+    "For example: explanations={'shap': values}, where values has a list for each text, with one number for each token or "
+    "each word"
+)
 
 
 def require_one_decision(option: str, batches: Sequence[Batch], of_others: bool) -> None:
     """Refuse the option ``explanations`` or ``rationales`` if the model makes several decisions about a text."""
     if of_others or any(batch["token_ids"].ndim != 2 for batch in batches):
         raise AttestError(
-            f"{option}= is about one decision for each text, and this model makes several: about words, labels, choices, "
-            f"answers or sentences; expected a model that classifies texts. Leave {option} out."
+            f"{option}= needs one decision for each text, and this model makes several (about words, labels, choices, answers "
+            f"or sentences); expected a model that classifies texts. Leave {option}= out."
         )
 
 
@@ -54,7 +57,9 @@ def with_explanations(
     for name, source in named.items():
         numbers = _called(name, source, batches, read) if callable(source) else list(source)
         if len(numbers) != len(units):
-            raise AttestError(f"the explanation {name} has {len(numbers)} rows for {len(units)} texts; expected one for each.")
+            raise AttestError(
+                f"the explanation {name!r} has {len(numbers)} rows for {len(units)} texts; expected one row for each text."
+            )
         rows[name], said[name] = of_tokens(f"the explanation {name}", range(len(units)), numbers, units)
         say(f"Explanation {name}: {said[name]}.")
     held = [
@@ -76,17 +81,19 @@ def signs_of(batches: Sequence[Batch], names: Sequence[str]) -> dict[str, bool]:
 
 def _require_names(named: Any) -> None:
     if not isinstance(named, Mapping) or not named:
-        raise AttestError(f"explanations= is a {type(named).__name__} without names; expected a dictionary. {HOW}")
+        raise AttestError(
+            f"explanations= is a {type(named).__name__}, so the explanations have no names; expected a dictionary. {HOW}"
+        )
     taken = {name.replace("-", "_") for name in [*READINGS, "oracle"]}
     columns = [str(name).replace("-", "_") for name in named]
     for name, column in zip(named, columns, strict=True):
         if not NAME.fullmatch(str(name)) or column.endswith("_signed") or "_and_" in column:
             raise AttestError(
-                f"an explanation is called {name!r}; expected small letters, digits and hyphens, for it becomes a part of the "
-                "names of columns, such as shap or my-method."
+                f"an explanation is called {name!r}; expected a name of small letters, digits and hyphens, such as 'shap' or "
+                "'my-method', because names of columns contain it."
             )
         if column in taken or columns.count(column) > 1:
-            raise AttestError(f"two readings are called {name}; expected another name for the explanation.")
+            raise AttestError(f"the explanation {name!r} has the name of another reading; expected a name of its own.")
 
 
 def _has_numbers(_name: str, column: pd.Series) -> bool:
@@ -109,8 +116,8 @@ def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], r
         if not hasattr(values, "__len__") or len(values) != len(rows):
             there = len(values) if hasattr(values, "__len__") else type(values).__name__
             raise AttestError(
-                f"the function {name} of explanations= returned {there} for a batch of {len(rows)} texts; expected a list of "
-                "numbers for each."
+                f"the function {name!r} in explanations= returned {there} for a batch of {len(rows)} texts; expected one list "
+                "of numbers for each text."
             )
         found |= zip(rows, values if lengths is None else map(lambda row, n: row[:n], values, lengths), strict=True)
     return [found[row] for row in range(len(found))]

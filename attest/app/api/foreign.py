@@ -124,9 +124,9 @@ def require_known_ids(network: Any, tokenizer: Any, typed: bool, *tokens: torch.
     if least < 0 or most >= rows * (network.segments if typed else 1):
         knows = "" if tokenizer is None else f" and the tokenizer knows {len(tokenizer)} tokens"
         raise AttestError(
-            f"the texts hold token ids from {least} to {most}, the embedding of {type(network.model).__name__} has {rows} "
-            f"rows{knows}; expected ids from 0 to {rows - 1}. Give the tokenizer that the model was trained with; where "
-            "tokens were added, model.resize_token_embeddings(len(tokenizer)) before it is fine-tuned."
+            f"the texts contain token ids from {least} to {most}, but the embedding of {type(network.model).__name__} has "
+            f"{rows} rows{knows}; expected ids from 0 to {rows - 1}. Give the tokenizer that the model was trained with. If "
+            "you added tokens, call model.resize_token_embeddings(len(tokenizer)) before fine-tuning."
         )
 
 
@@ -177,7 +177,10 @@ def _asked(
     from attest.models.pretrained.prompted import PromptedNetwork, PromptEncoder
 
     if tokenizer is None:
-        raise AttestError("a prompt was given without a tokenizer; expected tokenizer=, which turns it into token ids.")
+        raise AttestError(
+            "a prompt was given without a tokenizer; expected a tokenizer, which turns the prompt into token ids. Give "
+            "tokenizer=tokenizer."
+        )
     reads = PromptEncoder(model, tokenizer, prompt)
     network: PretrainedNetwork
     if model.config.is_encoder_decoder:

@@ -58,8 +58,8 @@ class Given:
             return self.labels
         if {name.casefold() for name in self.classes} != {name.casefold() for name in names}:
             raise AttestError(
-                f"the data set has the classes {some(self.classes)}, and the model {some(list(names))}; expected the same "
-                "names. If their numbers mean the same, give them: labels=dataset['label'], and the texts as "
+                f"the data set has the classes {some(self.classes)}, and the model has the classes {some(list(names))}; "
+                "expected the same names. If the numbers of the classes agree, give labels=dataset['label'], and the texts as "
                 "dataset['text']."
             )
         return [self._called(label) for label in self.labels]
@@ -87,8 +87,9 @@ def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingPro
         if table is None:
             if columns:
                 raise AttestError(
-                    f"{next(iter(columns))} names a column, and the data are a {type(data).__name__} of "
-                    f"{type(listed[0]).__name__}; expected a DataFrame or a datasets.Dataset. Leave it out."
+                    f"{next(iter(columns))}= names a column, but the data are a {type(data).__name__} of "
+                    f"{type(listed[0]).__name__} without columns; expected a DataFrame or a datasets.Dataset. Leave "
+                    f"{next(iter(columns))}= out."
                 )
             if all(isinstance(each, Mapping) and "input_ids" in each for each in listed):
                 return _tokenized(listed, labels)
@@ -162,7 +163,7 @@ class _Table:
         for option, name in columns.items():
             if name not in names:
                 raise AttestError(
-                    f"{option} is {name}, and the {self.kind} has the columns {some(names)}; expected one of them."
+                    f"{option} is {name!r}, which is not a column of the {self.kind}; expected one of: {some(names)}."
                 )
         text, second, label = (columns.get(option) for option in ("text_column", "second_column", "label_column"))
         second = second or (None if text else first_of(SECOND, names, label))
@@ -173,8 +174,8 @@ class _Table:
         if text is None:
             one = max(rest, key=lambda name: len(str(self.values(name)[:1])), default="text")
             raise AttestError(
-                f"the {self.kind} has the columns {some(names)}, and none has a usual name for texts; expected the name "
-                f"of the right one. For example: attest.trial(model, data, text_column={one!r}, tokenizer=tokenizer)"
+                f"no column of the {self.kind} has a usual name for texts (columns: {some(names)}); expected the name of the "
+                f"column with texts. For example: attest.trial(model, data, text_column={one!r}, tokenizer=tokenizer)"
             )
         texts = self.values(text)
         if not texts:
@@ -196,12 +197,17 @@ def _table_of(data: Any) -> _Table | None:
     if isinstance(data, pd.DataFrame):
         if not data.columns.is_unique:
             twice = data.columns[data.columns.duplicated()][0]
-            raise AttestError(f"the DataFrame has several columns named {twice}; expected one. Rename the others.")
+            raise AttestError(
+                f"the DataFrame has several columns named {twice!r}; expected only one column of this name. Rename the other "
+                "columns."
+            )
         return _Table("DataFrame", {str(name): data[name] for name in data.columns})
     if (library := sys.modules.get("datasets")) is not None:
         if isinstance(data, library.DatasetDict | library.IterableDatasetDict):
             first = "test" if "test" in data else next(iter(data), "test")
-            raise AttestError(f"the data are the splits {some([*map(str, data)])}; expected one of them: data[{first!r}]")
+            raise AttestError(
+                f"the data contain the splits {some([*map(str, data)])}; expected one split. Give for example data[{first!r}]"
+            )
         if isinstance(data, library.Dataset):
             return _Table("Dataset", {name: data[name] for name in data.column_names}, data.features)
     if isinstance(data, Mapping) and data and "input_ids" not in data:
@@ -223,7 +229,8 @@ def _table_of_rows(listed: list[Any]) -> _Table | None:
         return None
     if other := next((each for each in listed if [*each] != names), None):
         raise AttestError(
-            f"one row has {some(names)}, another {some([*map(str, other)])}; expected the same keys in every row."
+            f"one row has the keys {some(names)}, and another row has the keys {some([*map(str, other)])}; expected the same "
+            "keys in every row."
         )
     return _Table("list of rows", {name: [each[name] for each in listed] for name in names})
 
@@ -248,9 +255,11 @@ def _tokenized(batches: Sequence[Mapping[str, Any]], labels: Any) -> Given:
     if not texts:
         raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
     if len({frozenset(text) for text in texts}) > 1 or len({label is None for label in own}) > 1:
-        raise AttestError("some batches have token types, words or labels, and some have none; expected the same of each.")
+        raise AttestError(
+            "some batches have token types, words or labels, and others do not; expected the same keys in every batch."
+        )
     if labels is not None and own[0] is not None:
-        raise AttestError("labels= is given, and the batches have labels, too; expected one of the two. Leave labels= out.")
+        raise AttestError("labels are given twice, in labels= and in the batches; expected them once. Leave labels= out.")
     return Given(texts, own if own[0] is not None else labels, tokenized=True)
 
 
@@ -265,9 +274,8 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
         rows = {name: [values] for name, values in rows.items()}
     if "attention_mask" not in rows:
         raise AttestError(
-            f"what a tokenizer gave has no attention_mask (its keys: {some([*map(str, rows)])}), so nothing says which "
-            "tokens are padding; expected all that it gives. For example: attest.trial(model, tokenizer(texts), "
-            "tokenizer=tokenizer)"
+            f"the output of the tokenizer has no attention_mask (its keys: {some([*map(str, rows)])}), so padding cannot be "
+            "recognised; expected the whole output. For example: attest.trial(model, tokenizer(texts), tokenizer=tokenizer)"
         )
     label = first_of(LABEL_KEYS, [*rows])
     encodings = getattr(batch, "encodings", None)
@@ -276,7 +284,7 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
         if not places or places[-1] - places[0] >= len(places):
             raise AttestError(
                 f"the attention_mask of text {first + row} is 0 {'everywhere' if not places else 'between tokens'}; expected "
-                "1 at each token of the text, and 0 at padding alone."
+                "1 at each token of the text, and 0 only at padding."
             )
         told = {"token_ids": ids}
         if "token_type_ids" in rows:
@@ -306,8 +314,8 @@ def with_types(batches: Sequence[Batch], network: Any) -> list[Batch]:
             batch["token_ids"] = batch["token_ids"] + network.rows * types
         elif types is not None and types.any():
             raise AttestError(
-                "the batches have token_type_ids above 0, and nothing says how many types the model knows; expected its "
-                "tokenizer. Give tokenizer=tokenizer."
+                "the batches have token_type_ids above 0, and without a tokenizer the number of token types is not known; "
+                "expected the tokenizer of the model. Give tokenizer=tokenizer."
             )
         found.append(batch)
     return found

@@ -51,9 +51,9 @@ def judge(
     """
     stated = stated_with({name: test_of(metric, larger, of)})
     if unknown := [each for each in beside if each not in EXPERIMENTS]:
-        raise AttestError(f"{unknown[0]!r} is no experiment; expected some of {', '.join(EXPERIMENTS)}.")
+        raise AttestError(f"{unknown[0]!r} is not an experiment; expected one or more of: {', '.join(EXPERIMENTS)}.")
     if unknown := [each for each in rules or () if each not in stated["rules"]]:
-        raise AttestError(f"{unknown[0]!r} is no rule; expected some of {', '.join(stated['rules'])}.")
+        raise AttestError(f"{unknown[0]!r} is not a rule; expected one or more of: {', '.join(stated['rules'])}.")
     require_bounds({"texts": texts})
     chosen = {
         family: {

@@ -23,15 +23,15 @@ def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, str
     from attest.models.pretrained.windows import windowed
 
     if getattr(network, "crosses", False):
-        raise AttestError("windows need a model with one stack of layers; expected an encoder. Leave window out.")
+        raise AttestError("windows need a model with one stack of layers; expected an encoder. Leave window= out.")
     if isinstance(encode, PromptEncoder):
         raise AttestError(
-            "a prompt ends with its question, and windows lose that end; expected a classifier. Leave window out."
+            "a prompt ends with its question, and windows would cut this end off; expected a classifier. Leave window= out."
         )
     if not isinstance(encode, Encoder) or not all(isinstance(text, str) for text in texts):
         raise AttestError(
             "windows need texts that are single strings, and a tokenizer of transformers; expected a list of texts and "
-            "tokenizer=tokenizer. Leave window out for pairs, batches and an encode of your own."
+            "tokenizer=tokenizer. Leave window= out for pairs of texts, for batches and with encode=."
         )
     found = windowed(network, encode.tokenizer, encode.longest, window, stride, pooled)
     encode.longest = WHOLE
@@ -43,8 +43,8 @@ def require_suited(names: Iterable[str], network: Any) -> None:
     for name in names:
         if name in INSIDE and not INSIDE[name].suits(network):
             raise AttestError(
-                f"{name} asks about keys, values, heads or the last token of a text, and a text in windows has several of "
-                f"each; expected some of {', '.join(suited(network))}."
+                f"{name} asks about keys, values, heads or the last token of a text, and a text in several windows has "
+                f"several of each; expected one or more of: {', '.join(suited(network))}."
             )
 
 
@@ -68,5 +68,5 @@ def require_readable(network: Any, tokenizer: Any, batches: Iterable[Batch]) -> 
     if most > longest:
         raise AttestError(
             f"the longest text has {most} tokens, and {type(network.model).__name__} reads at most {longest}; expected "
-            "shorter texts. Give texts, tokenizer= and window= to read longer ones in windows."
+            "shorter texts. Give texts, tokenizer= and window= to read longer texts in windows."
         )

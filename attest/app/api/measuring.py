@@ -332,8 +332,8 @@ class Measuring:
         self.label_names = self.label_names or tuple(map(str, range(classes)))
         if len(self.label_names) != classes:
             raise AttestError(
-                f"there are {len(self.label_names)} label names for {classes} classes; expected one for each class that the "
-                "model decides between."
+                f"there are {len(self.label_names)} label names for {classes} classes; expected one name for each class of "
+                "the model."
             )
 
     def _layers(self, observation: Observation) -> LayerObservation | None:
@@ -448,7 +448,9 @@ class TaggedMeasuring(Measuring):
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         if "tags" not in batch:
-            raise AttestError(f"a batch has no tags (B, T); expected a class for each token, {NO_TAG} where it has none.")
+            raise AttestError(
+                f"a batch has no tags (B, T); expected a class for each token, and {NO_TAG} for a token without a class."
+            )
         device = device_of(self.network)
         ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
         with torch.no_grad():

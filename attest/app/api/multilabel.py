@@ -31,7 +31,10 @@ def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
     given = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else labels
     given = [list(each) if isinstance(each, tuple | set | np.ndarray) else each for each in given]
     if len(given) != texts or not all(isinstance(each, list) for each in given):
-        raise AttestError(f"there are {len(given)} labels for {texts} texts, and the model decides several labels. {HOW}")
+        raise AttestError(
+            f"the model decides several labels for each text, and {len(given)} single labels were given for {texts} texts; "
+            f"expected a list of labels for each text. {HOW}"
+        )
     whole = [each for row in given for each in row]
     if all(len(row) == len(names) for row in given) and {*whole} <= {0, 1} and len(names) > 1:
         return torch.tensor(given, dtype=torch.bool).reshape(texts, len(names))
@@ -67,7 +70,8 @@ def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[l
             found.append(_part(batch, rows[start : start + batch_size], asked[start : start + batch_size], network))
     if not found:
         raise AttestError(
-            "the model gives no text a label, and no labels are known; expected texts with labels. Give labels=."
+            "the model predicts no label for any text, and the true labels are not given; expected texts with labels. Give "
+            "labels=."
         )
     if left_out:
         texts = sum(map(len, probabilities))

@@ -35,14 +35,16 @@ def numbers_of(labels: Any, texts: int) -> Tensor | None:
         found = np.array([float(each) for each in given])
     except (TypeError, ValueError) as error:
         raise AttestError(
-            f"a label is no number ({error}), and the model gives a number for each text; expected numbers. Leave labels out "
-            "if they are classes."
+            f"a label is not a number ({error}), but the model returns a number for each text; expected numbers. If the "
+            "labels are classes, leave labels= out."
         ) from error
     if len(found) != texts:
-        raise AttestError(f"there are {len(found)} labels for {texts} texts; expected one for each.")
+        raise AttestError(
+            f"the number of labels is {len(found)}, the number of texts {texts}; expected one label for each text."
+        )
     if not np.isfinite(found).all():
         place = int((~np.isfinite(found)).argmax())
-        raise AttestError(f"the label of text {place} is {found[place]}; expected a finite number. Leave that text out.")
+        raise AttestError(f"the label of text {place} is {found[place]}; expected a finite number. Leave this text out.")
     return torch.from_numpy(found)
 
 
@@ -60,8 +62,8 @@ def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
     if deviation <= rounding(found[0].dtype) * scale.largest:
         texts = "every text, up to rounding" if len(numbers) > 1 else "the only text"
         raise AttestError(
-            f"the model returns {float(numbers.mean()):.6g} for {texts}, but evidence counts in its standard deviations; "
-            "expected texts for which it returns different numbers."
+            f"the model returns {float(numbers.mean()):.6g} for {texts}, but evidence is measured in standard deviations of "
+            "this number; expected texts for which the model returns different numbers."
         )
     return scale
 

@@ -29,8 +29,8 @@ KEY = "marks"
 OF_TAG = {"marks": KEY, "place": "marked_token", "words": "word"}
 """Of a tagger's batch: what E15 is told of marks, by its names for them."""
 HOW = (
-    "expected 0 and 1, one a token or one a word, of one annotator or of several; spans as (start, end) or {'start_token': …, "
-    "'end_token': …}; or the text with stars around its marked words"
+    "expected 0 or 1 for each token or each word, from one or several annotators; or spans as (start, end) or {'start_token': "
+    "…, 'end_token': …}; or the text with stars around its marked words"
 )
 
 
@@ -48,7 +48,9 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
         rows = list(rationales)
     units = units_of(batches, read, encode)
     if len(rows) != len(units):
-        raise AttestError(f"there are rationales of {len(rows)} texts for {len(units)} texts; expected one for each.")
+        raise AttestError(
+            f"the number of rationales is {len(rows)}, the number of texts {len(units)}; expected one rationale for each text."
+        )
     rows = [plain(row) for row in rows]
     asked = [-1] * len(rows)
     if tags:
@@ -95,8 +97,8 @@ def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
     found = (words == word).nonzero().flatten().tolist() if 0 <= word < count else []
     if not found:
         raise AttestError(
-            f"the rationale of text {place} is {str(row)[:40]!r}, and this model decides each word; expected the place of the "
-            "word whose tag is explained, from 0, and what was marked for it: {'word': 3, 'marks': [0, 1, 0, 0]}"
+            f"the rationale of text {place} is {str(row)[:40]!r}, but the model decides about each word; expected the place "
+            "of the explained word, counted from 0, and the marks for its tag: {'word': 3, 'marks': [0, 1, 0, 0]}"
         )
     return found[0], plain(row["marks"])
 
@@ -140,15 +142,15 @@ def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndar
             before = next((words for name, words in ends.items() if str(span["docid"]).endswith(name)), None)
             if before is None:
                 raise AttestError(
-                    f"the rationale of text {place} has a span in the document {str(span['docid'])!r}; expected names that "
-                    "end in premise or hypothesis, the first and the second text of the pair. Or leave docid out, and count "
-                    "on from the first text."
+                    f"the rationale of text {place} has a span in the document {str(span['docid'])!r}; expected a name that "
+                    "ends in 'premise' (the first text of the pair) or 'hypothesis' (the second). Or leave docid out, and "
+                    "count words through both texts."
                 )
             start, end = start + before, end + before
         if not 0 <= start < end <= count:
             raise AttestError(
-                f"the rationale of text {place} has the span {found}, and the text has {count} words; expected the "
-                "place of the first word, from 0, and the place behind the last."
+                f"the rationale of text {place} has the span {found}, but the text has {count} words; expected the place of "
+                "the first word, counted from 0, and the place after the last word."
             )
         marks[start:end] = 1
     return marks

@@ -89,7 +89,7 @@ class Outcome:
         """
         table = self._findings.table(experiment)
         if table is None:
-            raise AttestError(f"there is no table {experiment!r}; expected one of: {', '.join(self.experiments)}.")
+            raise AttestError(f"the run has no table {experiment!r}; expected one of: {', '.join(self.experiments)}.")
         return table
 
     def tested(self, identity: int) -> ExplainedText:
@@ -97,8 +97,8 @@ class Outcome:
         findings = self._findings
         if findings.instances is None or identity not in set(findings.instances["id"]):
             known = [] if findings.instances is None else sorted(findings.instances["id"])
-            expected = f"one from {known[0]} to {known[-1]}" if known else "texts that have a label each"
-            raise AttestError(f"no text has the id {identity!r}; expected {expected}, as in the column id of the tables.")
+            expected = f"an id from {known[0]} to {known[-1]}" if known else "texts that have a label each"
+            raise AttestError(f"no text has the id {identity!r}; expected {expected}, as in the column `id` of the tables.")
         rows = joined({name: self.table(name) for name in findings.experiments})
         (row,) = rows[rows["id"] == identity].to_dict("records")
         return ExplainedText.of_row(row, findings.class_names)
@@ -107,7 +107,9 @@ class Outcome:
         """Write the report as one self-contained HTML page."""
         path = Path(path)
         if path.suffix != ".html":
-            raise AttestError(f"{path} is not the name of a page; expected one that ends in .html, report.html for example.")
+            raise AttestError(
+                f"{path} is not the name of a web page; expected a name that ends in .html, such as report.html."
+            )
         write_report(self._findings.folder, alone=path)
         return path
 
@@ -140,7 +142,7 @@ class Outcome:
         except (HTTPError, HFValidationError, OSError) as error:  # OSError: offline by HF_HUB_OFFLINE, among others
             raise AttestError(
                 f"the card of {repo} could not be read or written ({said_by(error)}); expected a model on the Hub, a network "
-                "and a login that may write there. Type: hf auth login"
+                "connection, and a login that may change the model. Type: hf auth login"
             ) from error
         return done.pr_url or done.commit_url
 
@@ -173,12 +175,13 @@ def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
         raise AttestError(f"{path} does not exist; expected the folder of a run, such as runs/<data>/<name>/seed0.")
     if not folder.config.is_file():
         runs = sorted(str(config.parent) for config in folder.path.glob("*/**/config.yaml"))
-        found = f"Open one of those below it: {some(runs, few=3)}."
+        found = f"Open one of the run folders inside it: {some(runs, few=3)}."
         expected = found if runs else "Expected a folder such as runs/<data>/<name>/seed0."
         raise AttestError(f"{path} is not the folder of a run: it has no config.yaml. {expected}")
     if not folder.summary.is_file():
         raise AttestError(
-            f"the run in {path} is not finished: it has no summary.json. Type the command that began it again: it resumes."
+            f"the run in {path} is not finished: it has no summary.json. Type the command that started the run again: it "
+            "continues the run."
         )
     require_together([folder])
     return Run(folder, trust)
@@ -247,8 +250,8 @@ class Run(Outcome):
         network: Any = self.model.network
         if not getattr(network, "holds_a_model", False):
             raise AttestError(
-                f"{self.name} trained a {type(network).__name__}; expected a Transformer that was fine-tuned, "
-                "MODEL=pretrained or pretrained-tagger."
+                f"the model of {self.name} is a {type(network).__name__}; expected a fine-tuned Transformer, trained with "
+                "MODEL=pretrained or MODEL=pretrained-tagger."
             )
         from attest.models.pretrained.loading import save  # imports transformers
 
@@ -258,8 +261,8 @@ class Run(Outcome):
     def _opened(self) -> LoadedRun:
         if not self.folder.best.is_file():
             raise AttestError(
-                f"{self.folder.best} does not exist, so there is no model; expected a run that was trained here. Its "
-                "numbers, tables and report can be read."
+                f"{self.folder.best} does not exist, so the model of this run cannot be loaded; expected a run folder with "
+                "its checkpoint. Numbers, tables and the report can still be read."
             )
         with as_a_command():
             run = LoadedRun(configuration_of(self.folder, self._trusted), self.folder)

@@ -82,11 +82,11 @@ def sources(
     require_fast(tokenizer)
     if getattr(model, "get_output_embeddings", lambda: None)() is None or model.config.is_encoder_decoder:
         raise AttestError(
-            f"{type(model).__name__} does not go on with a prompt alone; expected a causal language model (Llama)."
+            f"{type(model).__name__} does not continue a prompt; expected a causal language model, such as LlamaForCausalLM."
         )
     text, spans = _sources(context, units)
     if wrong := [each for each in truth if not 0 <= each < len(spans)]:
-        raise AttestError(f"truth names the source {wrong[0]}; expected numbers from 0 to {len(spans) - 1}.")
+        raise AttestError(f"truth= names the source {wrong[0]}; expected numbers of sources, from 0 to {len(spans) - 1}.")
     asked, begins = _asked(prompt, text, question)
     read = tokenizer(asked, return_offsets_mapping=True, verbose=False)
     parts = _in_tokens(spans, begins, read["offset_mapping"])
@@ -95,8 +95,9 @@ def sources(
         given = written_by(model, tokenizer, ids, new_tokens) if answer is None else _tokens_of(answer, asked, ids, tokenizer)
         if len(ids) + len(given) > longest_read(model, tokenizer):
             raise AttestError(
-                f"context, question and answer have {len(ids) + len(given)} tokens, and the model reads at most "
-                f"{longest_read(model, tokenizer)}; expected fewer. Give fewer documents, or a part of the context."
+                f"context, question and answer together have {len(ids) + len(given)} tokens; expected at most "
+                f"{longest_read(model, tokenizer)}, because the model reads no more. Give fewer documents, or a part of the "
+                "context."
             )
         said = Answer(model, ids, given)
         measured = _measured(said, parts, ablations, seed, truth, grouped)
@@ -168,7 +169,7 @@ def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple
     documents = [context] if isinstance(context, str) else list(context)
     text = "\n\n".join(documents)
     if not all(document.strip() for document in documents) or not text:
-        raise AttestError("the context is empty; expected a text, or several, none of them empty.")
+        raise AttestError("the context is empty or contains an empty text; expected one or more texts with words.")
     if units == "sentences":
         return text, sentences(text)
     if units == "documents":
@@ -178,8 +179,8 @@ def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple
     apart = all(first[1] <= second[0] for first, second in pairwise(spans))
     if not spans or not apart or any(not 0 <= begin < end <= len(text) for begin, end in spans):
         raise AttestError(
-            f"units are {units!r}; expected sentences, documents, or pairs of where each source begins and ends among "
-            f"{len(text)} characters, one behind the other. For example: units=[(0, 40), (40, 95)]"
+            f"units= is {units!r}; expected 'sentences', 'documents', or a pair (begin, end) for each source in the "
+            f"{len(text)} characters of the context, without overlaps. For example: units=[(0, 40), (40, 95)]"
         )
     return text, spans
 
@@ -200,8 +201,8 @@ def _in_tokens(spans: Sequence[Span], begins: int, offsets: Sequence[Span]) -> l
         (inside,) = ((lasts >= begin + begins) & (lasts < end + begins)).nonzero()
         if not len(inside):
             raise AttestError(
-                f"no token ends in the source from {begin} to {end}; expected sources of one token at least. Join it to "
-                "its neighbour."
+                f"no token ends in the source from {begin} to {end}; expected sources with at least one token. Join this "
+                "source to its neighbour."
             )
         parts.append((int(inside[0]), int(inside[-1]) + 1))
     return parts

@@ -201,7 +201,9 @@ def trial(
     counted = None if processes == "ranks" else processes
     require_bounds({"seed": seed, "batch_size": batch_size, "processes": counted, "until": until})
     if window is None and (stride, pooled) != (0, "mean"):
-        raise AttestError("stride and pooled describe windows, and no window was given; expected window=, its most tokens.")
+        raise AttestError(
+            "stride= and pooled= need window=, which was not given; expected window=, the number of tokens in a window."
+        )
     columns = {"text_column": text_column, "second_column": second_column, "label_column": label_column}
     read = given(data, labels, {option: column for option, column in columns.items() if column is not None})
     model, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
@@ -342,8 +344,8 @@ def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
     items = given(texts).items
     if encode is None and any(isinstance(text, str) for text in items):
         raise AttestError(
-            "background holds texts, and there is no way to encode them; expected encode=, a function from a text to its "
-            "token ids, or token ids instead of texts."
+            "background= contains texts, and encode= was not given; expected encode=, a function that turns a text into token "
+            "ids, or token ids instead of texts."
         )
     encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in items)
     return Background.of([torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded])
@@ -355,8 +357,8 @@ def network_of(model: Any) -> nn.Module:
     network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
     if not getattr(network, "pools_by_attention", True) and not getattr(network, "attends_within", False):
         raise AttestError(
-            f"{type(network).__name__} pools its hidden states by a mean, so there is no attention over the tokens of a text "
-            "to put on trial; expected a network that pools by attention, or attends in its layers."
+            f"{type(network).__name__} pools its hidden states by their mean, so it has no attention over the tokens of a "
+            "text; expected a network that pools by attention or has attention in its layers."
         )
     require_steps(network)
     return network
@@ -391,7 +393,10 @@ def _with_readings(
         settings["E15"] = {"texts": TEXTS_COMPARED} | settings.get("E15", {})
     if readings is not None:
         if "E15" not in settings:
-            raise AttestError("readings= is for the experiment E15, which was not asked for; expected E15, too.")
+            raise AttestError(
+                "readings= is only for the experiment E15, which was not asked for. Add E15 to the experiments, or leave "
+                "readings= out."
+            )
         settings["E15"]["readings"] = tuple(readings)
     return settings
 
@@ -401,15 +406,12 @@ def _require_reading(reading: str | None, explanations: Sequence[str], measures:
     if reading is None:
         return
     if reading not in (*READINGS, *explanations) or tags:
-        raise AttestError(
-            f"the reading {reading!r} is not known; expected one of {', '.join([*READINGS, *explanations])}, and a model that "
-            "classifies texts."
-        )
+        raise AttestError(f"the reading {reading!r} is not known; expected one of: {', '.join([*READINGS, *explanations])}.")
     known = [name for name, spec in EXPERIMENTS.items() if spec.any_reading]
     if other := [name for name in measures if name not in (*known, "E15")]:
         raise AttestError(
-            f"{other[0]} is about attention itself; expected some of {', '.join(known)} with reading={reading!r}. Leave one "
-            "of the two out."
+            f"{other[0]} can only be asked of attention itself; with reading={reading!r} expected one or more of: "
+            f"{', '.join(known)}. Leave reading= or {other[0]} out."
         )
 
 

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         card = typed.into.read_bytes().decode() if typed.into.exists() else ""  # with its line endings
     except (OSError, UnicodeDecodeError) as error:
         raise AttestError(
-            f"--into {typed.into} cannot be read ({error}); expected a model card in UTF-8. Name another."
+            f"--into {typed.into} cannot be read ({error}); expected a model card in UTF-8. Name another file."
         ) from error
     card = put_into(card, folder)
     write_atomically(typed.into, lambda temporary: temporary.write_bytes(card.encode()))

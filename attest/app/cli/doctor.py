@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if typed.prompt is not None:
         raise AttestError(
-            "--prompt was typed without --model; expected the model that is asked. Add --model=<folder or Hub id>"
+            "--prompt was typed without --model; expected a model that answers the prompt. Add --model=<folder or Hub id>"
         )
     for name in typed.corpora:
         if name not in CATALOGUE:

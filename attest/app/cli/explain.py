@@ -25,7 +25,10 @@ def main(arguments: list[str]) -> int:
     typed = _parser().parse_args(arguments)
     folder = RunFolder(typed.run)
     if typed.id and (typed.text or typed.file):
-        raise AttestError("--id names a tested text, and --text or --file gives another one; expected one of the two.")
+        raise AttestError(
+            "--id was typed together with --text or --file; expected either the id of a tested text or new texts. Leave one "
+            "of the options out."
+        )
     if not typed.id:
         require_no_trial(folder)
         if not folder.best.is_file() or not folder.config.is_file():
@@ -39,7 +42,9 @@ def main(arguments: list[str]) -> int:
     require_own(page, OURS)
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
     if not texts and not typed.id:
-        raise AttestError('attest explain was given no text; expected one. Type for example: --text "a gorgeous movie"')
+        raise AttestError(
+            'attest explain was given no text; expected at least one text. Type for example: --text "a gorgeous movie"'
+        )
     from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
 
     with folder.claimed() if typed.out is None else nullcontext():
@@ -79,4 +84,4 @@ def _lines(file: Path) -> list[str]:
     try:
         return [line for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
-        raise AttestError(f"{file} cannot be read ({error}); expected a file with one text a line, in UTF-8.") from error
+        raise AttestError(f"{file} cannot be read ({error}); expected a UTF-8 file with one text on each line.") from error

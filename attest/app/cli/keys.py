@@ -47,8 +47,8 @@ def _require_self_attention(settings: dict[str, Any]) -> None:
     kind = predicts(settings)
     if kind == "label" and attends_within(settings["model"]["init_args"].get("network")):
         return
-    lack = {"label": "has no self-attention", "tags": "tags"}.get(str(kind), "is not a classifier that can be attacked")
+    lack = {"label": "has no self-attention", "tags": "tags words"}.get(str(kind), "is not a classifier that can be attacked")
     raise AttestError(
-        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies, whose keys can be attacked: a "
-        "network that declares attends_within, or whose encoder does. Type MODEL=transformer-dr"
+        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies texts, whose network or encoder "
+        "declares attends_within. Type MODEL=transformer-dr"
     )

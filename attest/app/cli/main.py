@@ -192,8 +192,8 @@ def require_own(path: Path, ours: re.Pattern[str]) -> None:
         raise AttestError(f"--out {path} is a folder; expected a file. Type for example: --out {path / 'out'}")
     if path.is_file() and not ours.match(path.read_bytes()[:2000].decode("utf-8", errors="replace")):
         raise AttestError(
-            f"--out {path} is there already and was not written by this command; expected a new file, or an older one of its "
-            "own. Choose another name."
+            f"--out {path} already exists and was not written by this command; expected a new file, or a file that this "
+            "command wrote. Choose another name."
         )
 
 

@@ -120,7 +120,7 @@ def parse_request(arguments: list[str]) -> Request:
         raise AttestError(f"TABLE= was not given; expected one of: all, {known}. Type: make reproduce TABLE=jw-2")
     selectors, rest = take_words(rest, SELECTORS)
     if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
-        raise AttestError(f"{seed} names one seed; expected the number of seeds, which start at 0. Type SEEDS=3")
+        raise AttestError(f"{seed} names a single seed; expected the number of seeds, which are counted from 0. Type SEEDS=3")
     if small := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
         raise stray_word(small)
     smoke = words.flag("SMOKE")
@@ -163,7 +163,7 @@ def _carry_out(request: Request, plan: Plan) -> int:
     began = time.monotonic()
     if find_spec("snakemake") is None:
         raise AttestError(
-            f"Snakemake is missing; expected it, because it starts the runs. Type: {install_command('reproduce')}"
+            f"Snakemake is missing; this command needs Snakemake to start the runs. Type: {install_command('reproduce')}"
         )
     outcome = run_as_group(command_of(request), log, Progress(missing, request.root).look)
     failed = plan.missing

@@ -45,8 +45,8 @@ def _format(typed: str | None, out: Path | None) -> str:
     by_suffix = kind_of(out, SUFFIXES)
     if typed not in (None, by_suffix):
         raise AttestError(
-            f"--format {typed} and --out {out} contradict one another; expected a suffix of that format. "
-            f"Type --format {by_suffix}, or leave it out."
+            f"--format {typed} and --out {out} contradict one another; expected a file name with the suffix of the format. "
+            f"Type --format {by_suffix}, or leave --format out."
         )
     require_own(out, BEGINNINGS[by_suffix])
     return by_suffix

@@ -58,7 +58,7 @@ EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 def main(arguments: list[str]) -> int:
     words, rest = take_words(arguments)
     if unknown := [f"{name}={value}" for name, value in words.typed.items() if name != "LOGGER"]:
-        raise AttestError(f"{unknown[0]} was typed; expected LOGGER=wandb or no such word.")
+        raise AttestError(f"{unknown[0]!r} is not known here; expected LOGGER=wandb, the only choice of this command.")
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
     typed = _parser().parse_args(rest)
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         reason = "may not be written" if nearest.is_dir() else "is no folder"
         raise AttestError(
-            f"{typed.out} cannot be written: {nearest} {reason}; expected a folder that can be made. Name another."
+            f"{typed.out} cannot be written: {nearest} {reason}; expected a folder that can be created. Name another folder."
         )
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
@@ -98,13 +98,13 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     several = config.problem_type == "multi_label_classification"
     if typed.prompt is None and saved_as(config, ANSWERING):
         raise AttestError(
-            f"{typed.model} marks answers in passages, and no file is read for that; expected questions with their passages "
-            'from Python: attest.trial(model, [("a question", "a passage")], labels=["an answer"])'
+            f"{typed.model} marks answers in passages, and this command reads no file with passages; expected questions and "
+            'passages in Python: attest.trial(model, [("a question", "a passage")], labels=["an answer"])'
         )
     if typed.prompt is None and saved_as(config, CHOOSING):
         raise AttestError(
-            f"{typed.model} makes a choice between several texts, and no file is read for that; expected texts with their "
-            'choices from Python: attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])'
+            f"{typed.model} chooses between several texts, and this command reads no file with choices; expected texts and "
+            'their choices in Python: attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])'
         )
     numbers = typed.prompt is None and gives_number(config)
     if numbers and typed.labels is not None:
@@ -189,7 +189,7 @@ def _names(typed: str | None, config: Any) -> list[str]:
     if len(names) != config.num_labels:
         raise AttestError(
             f"--labels names {len(names)} labels for {config.num_labels} classes ({', '.join(config.id2label.values())}); "
-            "expected one for each class, in this order. Type for example: --labels negative,positive"
+            "expected one label for each class, in this order. Type for example: --labels negative,positive"
         )
     return names
 

@@ -97,12 +97,14 @@ def make_plan(
     named = ", ".join(experiment.name for experiment in experiments)
     if not plan.tables:
         known = sorted({data for experiment in experiments for row in experiment.rows.values() for data in row.data})
-        raise AttestError(f"no row of {named} is on {', '.join(corpora)}; expected DATA= one of: {', '.join(known)}.")
+        raise AttestError(
+            f"the table {named!r} has no row with DATA={', '.join(corpora)}; expected DATA= with one of: {', '.join(known)}."
+        )
     if not plan.jobs:
         rows = [_stated(experiment.rows[row], at) for experiment in experiments for row, _, at in places(experiment, corpora)]
         typed = " ".join(f"{name}={','.join(values)}" for name, values in selected.items())
         there = [f"{name}={', '.join(sorted({row[name] for row in rows if name in row}))}" for name in selected]
-        raise AttestError(f"no row of {named} has {typed}; expected some of: {'; '.join(there)}.")
+        raise AttestError(f"the table {named!r} has no row with {typed}; expected one or more of: {'; '.join(there)}.")
     return plan
 
 

@@ -143,7 +143,7 @@ def _chosen(layers: Mapping[str, HookedModule], intervention: Intervention) -> l
     names = list(layers) if intervention.layers is None else list(intervention.layers)
     for name in names:
         if name not in layers:
-            raise ValueError(f"{name!r} is not a layer that attends; expected one of: {', '.join(layers)}.")
+            raise ValueError(f"{name!r} is not an attention layer; expected one of: {', '.join(layers)}.")
         heads = layers[name].heads
         missing = [head for head in intervention.heads or () if not 0 <= head < (heads or 0)]
         if missing:
@@ -171,7 +171,9 @@ class _Constant:
 
     def __call__(self, computed: Tensor, mask: Tensor) -> Tensor:
         if self.value.shape != computed.shape:
-            raise ValueError(f"the value put in has shape {tuple(self.value.shape)}; expected {tuple(computed.shape)}.")
+            raise ValueError(
+                f"the new value has the shape {tuple(self.value.shape)}; expected the shape {tuple(computed.shape)}."
+            )
         return self.value.to(computed)
 
 

@@ -27,7 +27,10 @@ class MultiHeadAttention(HookedModule):
     def __init__(self, size: int, heads: int, projection: Projection | None = None) -> None:
         super().__init__()
         if size % heads:
-            raise AttestError(f"heads={heads} do not divide size={size}; expected a divisor, for example heads=1.")
+            raise AttestError(
+                f"size={size} is not a multiple of heads={heads}; expected a number of heads that divides the size, for "
+                "example heads=1."
+            )
         self.heads = heads
         self.query, self.key, self.value, self.output = (nn.Linear(size, size) for _ in range(4))
         self.projection = (projection or Softmax()).for_heads(heads)

@@ -88,8 +88,8 @@ def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pool
     network = made(Recipe(kind=kind, rule=rule, **settings), draw_texts(rule, stated["gain_texts"], GAIN_SEED))
     if network is None:
         raise AttestError(
-            f"the defendant {name} cannot decide every text by the rule {rule}; expected a rule that it can follow. List "
-            f"these: {name}: {{rules: […]}}"
+            f"the defendant {name!r} cannot decide every text by the rule {rule!r}; expected rules that it can follow. List "
+            f"only these rules: {name}: {{rules: […]}}"
         )
     return network.eval()
 

@@ -73,13 +73,13 @@ def _by_metric(name: str, metric: Callable[..., Any], network: Any, texts: Texts
         found = torch.as_tensor(metric(network, batch, attention.detach())).detach().double()
     except Exception as error:  # a user's function may raise anything
         raise AttestError(
-            f"the metric {name} failed on {type(network).__name__} ({said_by(error)}); expected a function of (network, "
-            "batch, attention) to a number for each text."
+            f"the metric {name!r} failed on the network {type(network).__name__} ({said_by(error)}); expected a function of "
+            "(network, batch, attention) that returns a number for each text."
         ) from error
     if found.shape != texts.ids.shape:
         raise AttestError(
-            f"the metric {name} returned numbers of the shape {tuple(found.shape)} for {len(texts.ids)} texts; expected one "
-            f"for each, ({len(texts.ids)},)."
+            f"the metric {name!r} returned the shape {tuple(found.shape)} for {len(texts.ids)} texts; expected one number for "
+            f"each text, the shape ({len(texts.ids)},)."
         )
     return found
 

@@ -40,19 +40,27 @@ def verdict(mass: Tensor) -> str:
 @torch.no_grad()
 def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> None:
     """Raise an ``AttestError`` unless only the deciding words and the states that should contain the decision decide."""
-    told = f"the defendant {name} on the rule {texts.rule}"
+    told = f"the defendant {name!r} with the rule {texts.rule!r}"
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
-        raise AttestError(f"{told} gets {wrong} of {len(texts.ids)} labels wrong; expected none. Correct its decision.")
+        raise AttestError(
+            f"{told} decides {wrong} of {len(texts.ids)} texts wrongly; expected no wrong decision. Correct how it decides."
+        )
     same = int((network(texts.exchanged, texts.mask).argmax(dim=-1) == texts.labels).sum())
     by_tokens, (by_states, kept) = moved_by_fillers(network, texts, sample), moved_by_states(network, texts, sample)
     for refused, why in (
-        (same, f"keeps {same} decisions when the deciding words are exchanged; expected none"),
-        (by_tokens > DELTA, f"moves by {by_tokens:.3g} when other tokens are replaced; expected {DELTA}"),
-        (by_states > DELTA, f"moves by {by_states:.3g} when other states are replaced; expected {DELTA}"),
-        (kept, f"keeps {kept} decisions when its carrying states are exchanged; expected none"),
+        (same, f"keeps {same} decisions when the deciding words are exchanged; expected that all decisions change"),
+        (
+            by_tokens > DELTA,
+            (f"changes its prediction by {by_tokens:.3g} when only other tokens are replaced; expected at most {DELTA}"),
+        ),
+        (
+            by_states > DELTA,
+            (f"changes its prediction by {by_states:.3g} when only other states are replaced; expected at most {DELTA}"),
+        ),
+        (kept, f"keeps {kept} decisions when the deciding states are exchanged; expected that all decisions change"),
     ):
         if refused:
-            raise AttestError(f"{told} {why}. Correct its truth.")
+            raise AttestError(f"{told} {why}. Correct how it decides.")
 
 
 def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:

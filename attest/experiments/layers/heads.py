@@ -107,14 +107,14 @@ def _required(
         )
     if says_number(observation.network):
         raise AttestError(
-            "E17 asks about decisions between classes, and the model returns one number; expected a classifier. Leave E17 out."
+            "E17 is for models that choose a class, and this model returns one number; expected a classifier. Leave E17 out."
         )
     if not getattr(unwrapped(observation.network), "shows_outputs", True):
-        raise AttestError(unseen(observation.network, "its outputs"))
+        raise AttestError(unseen(observation.network, "in every layer"))
     if means is None:
         raise AttestError(
-            "E17 replaces a head by its mean over a corpus, and no corpus was read; expected means of heads. "
-            'Type: attest.trial(model, texts, ["E17"])'
+            "E17 replaces the output of a head by its mean over many texts, and no means were computed; expected the argument "
+            'means=. Or type: attest.trial(model, texts, ["E17"])'
         )
     return means
 
@@ -154,7 +154,8 @@ def _answer_of_chosen(mean: Means) -> str | None:
     return (
         f"Without the chosen heads the logit difference falls by {number(drop)}, without random heads of the same layers by "
         f"{number(random)}; {percent(flipped)} of decisions change. The chosen heads {carry} of the decision than random "
-        f"heads: {percent(won)} of random sets cost less (95 %: {percent(low)} to {percent(high)})."
+        f"heads: {percent(won)} of random sets of heads have a smaller effect (95 % interval: {percent(low)} to "
+        f"{percent(high)})."
     )
 
 
@@ -174,10 +175,10 @@ def by_head(rows: pd.DataFrame) -> pd.DataFrame:
 def _caption(rows: pd.DataFrame) -> str:
     heads = by_head(rows)
     taus = {kind: heads[kind].corr(heads["drop"], method="kendall") for kind in ("look", "write")}
-    said = [f"mean {kind} agrees with the fall by τ-b {number(tau)}" for kind, tau in taus.items() if pd.notna(tau)]
+    said = [f"{number(tau)} for the mean {kind}" for kind, tau in taus.items() if pd.notna(tau)]
     return (
         "Mean fall of the logit difference when a head is switched off, by layer and head. Point at a square to see where its "
-        f"head looks and what it writes. Over heads, {' and '.join(said)}."
+        f"head looks and what it writes. The rank correlation τ-b with this fall, over heads, is {' and '.join(said)}."
     )
 
 

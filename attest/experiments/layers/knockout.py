@@ -90,8 +90,8 @@ def _require_decoder(observation: LayerObservation) -> None:
     if not parks_attention(network):
         kind = type(network.model if getattr(network, "holds_a_model", False) else network).__name__
         raise AttestError(
-            f"{kind} does not decide by a last token that attends only to earlier tokens; expected a decoder, because E16 "
-            "cuts the edges of that token. Leave E16 out."
+            f"{kind} does not decide at a last token that attends only to earlier tokens; expected a decoder, because E16 "
+            "cuts attention edges of the last token. Leave E16 out."
         )
 
 

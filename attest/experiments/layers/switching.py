@@ -57,8 +57,9 @@ def _require_room(network: nn.Module, mask: Tensor) -> None:
     if (taken := 4 * heads * weights) > memory_budget():
         gibibytes, allowed = taken / (1 << 30), memory_budget() / (1 << 30)
         raise AttestError(
-            f"E17 keeps {heads} maps of attention of each text, and those of {mask.shape[-1]:,} tokens take {gibibytes:.3g} "
-            f"GiB; expected at most {allowed:.3g}. Shorten the texts, or type memory_gib={ceil(gibibytes)} in attest.trial."
+            f"E17 keeps {heads} attention maps for each text, which need {gibibytes:.3g} GiB for a text of {mask.shape[-1]:,} "
+            f"tokens; expected at most {allowed:.3g} GiB. Shorten the texts, or give memory_gib={ceil(gibibytes)} to "
+            "attest.trial."
         )
 
 
@@ -67,8 +68,8 @@ def unseen(network: nn.Module, where: str) -> str:
     bare: Any = unwrapped(network)
     kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
     return (
-        f"{kind} does not show the output of each head ({where}), so no head can be switched off; expected a model in which "
-        "one linear layer reads all heads of a layer side by side. Leave E17 out."
+        f"{kind} hides the outputs of single heads ({where}), so E17 cannot switch off a head; expected a model in which one "
+        "linear layer reads the joined outputs of all heads. Leave E17 out."
     )
 
 
@@ -103,8 +104,8 @@ class Heads:
         pairs = [tuple(pair) for pair in heads]
         if wrong := [pair for pair in pairs if pair not in self.names]:
             raise AttestError(
-                f"the setting heads of E17 names {wrong[0]}; expected pairs of a layer from 1 to {len(self.sizes)} and a head "
-                f"from 1 to {max(self.sizes)}. For example: heads=[(1, 1)]"
+                f"the setting `heads` of E17 names {wrong[0]}; expected pairs of a layer (from 1 to {len(self.sizes)}) and a "
+                f"head (from 1 to {max(self.sizes)}). For example: heads=[(1, 1)]"
             )
         return torch.tensor([name in pairs for name in self.names], device=self.observation.mask.device)
 

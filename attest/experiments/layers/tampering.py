@@ -127,7 +127,7 @@ def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, expe
             may_be = allowed[row].nonzero().flatten().tolist()
             within = f"places from {may_be[0]} to {may_be[-1]}" if may_be else "no places"
             raise AttestError(
-                f"the setting spans of {experiment} names the tokens {places} of text {identity}; expected {within}{but}."
+                f"the setting `spans` of {experiment} names the tokens {places} of text {identity}; expected {within}{but}."
             )
         found[row, places] = True
     return found

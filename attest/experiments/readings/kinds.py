@@ -103,9 +103,9 @@ def random_reading(observation: Observation, seed: int = 0) -> Tensor:
 
 
 POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a linear decoder"
-BLOCKS = "attention that pools, or a list of layers that pass hidden states on, each with one attention of its own"
-READ_BY_ONE = "attention between tokens whose heads, weights times values, are read side by side by one linear module"
-ADDED = f"{READ_BY_ONE}, whose output is added to what enters the layer, in the open"
+BLOCKS = "attention that pools, or a stack of layers in which each layer has its own attention"
+READ_BY_ONE = "layers in which one linear module reads the joined outputs of all heads"
+ADDED = f"{READ_BY_ONE} and its output is visibly added to the input of the layer"
 POOLS_OR_READ = f"attention that pools, or {READ_BY_ONE}"
 CROSSES = "a decoder that attends to the text of an encoder"
 LAYER_NORMS = "attention between tokens and layer norms, or RMS norms"
@@ -142,9 +142,11 @@ READINGS: dict[str, Reading] = {
 
 
 REFUSED = {
-    "deeplift": "the reading deeplift is not computed: captum's DeepLIFT treats attention's softmax, GELU, layer norms and "
-    "the gates of an LSTM as linear, so its numbers do not add up; expected another reading. Type integrated-gradients, or "
-    "give numbers of your own as explanations."
+    "deeplift": (
+        "the reading 'deeplift' is not computed: captum's DeepLIFT treats the softmax of attention, GELU, layer norms and "
+        "LSTM gates as linear, so its numbers do not add up; expected another reading. Type integrated-gradients, or give "
+        "your own numbers as explanations."
+    )
 }
 """Readings that people ask for and that would be wrong, and why."""
 
@@ -161,13 +163,13 @@ def reading_of(name: str, observation: Observation) -> Reading:
         raise AttestError(REFUSED[name])
     if name not in READINGS:
         known = ", ".join([*READINGS, *observation.given])
-        raise AttestError(f"the reading {name!r} is not known; expected one of {known}.")
+        raise AttestError(f"the reading {name!r} is not known; expected one of: {known}.")
     reading = READINGS[name]
     if not reading.suits(observation):
         suited = ", ".join(each.name for each in suited_readings(observation))
         bare = cast(Any, observation.network)
         kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
-        raise AttestError(f"the reading {name} needs {reading.needs}, which {kind} lacks; expected one of {suited}.")
+        raise AttestError(f"the reading {name!r} does not suit {kind}: it needs {reading.needs}; expected one of: {suited}.")
     return reading
 
 
@@ -215,5 +217,5 @@ def require_readings(names: Sequence[str]) -> None:
     for name in names or ("",):
         if name not in READINGS:
             raise AttestError(
-                f"READING={name} is not known; expected some of {', '.join(READINGS)}, with commas between them."
+                f"READING={name} is not known; expected one or more of: {', '.join(READINGS)}, with commas between them."
             )

@@ -52,7 +52,7 @@ def tags_side_by_side(
         AttestError: a reading is not one of taggers.
     """
     if unknown := [name for name in readings or () if name not in OF_TAG]:
-        raise AttestError(f"the reading {unknown[0]} is not one of taggers; expected some of {', '.join(OF_TAG)}.")
+        raise AttestError(f"the reading {unknown[0]!r} does not suit taggers; expected one or more of: {', '.join(OF_TAG)}.")
     asked, place = about_one_token(observation, seed, place)
     spared = cast(Tensor, asked.spared)
     if words is not None:
@@ -87,8 +87,8 @@ def _gradient_times_input(asked: Observation) -> Tensor:
         logits = network.decode(network.encode(tokens, mask), mask)[:rows]
     if len(embedded) != 1:
         raise AttestError(
-            f"{type(network.tagger).__name__} looked its tokens up in {len(embedded)} nn.Embedding layers, expected exactly "
-            "one. Leave gradient-input out: readings=['leave-one-out']"
+            f"{type(network.tagger).__name__} looks its tokens up in {len(embedded)} nn.Embedding layers; expected exactly "
+            "one such layer. Leave gradient-input out: readings=['leave-one-out']"
         )
     (leaf,) = embedded.values()
     (gradient,) = torch.autograd.grad(asked.of_predicted(probabilities(logits)).sum(), leaf)

@@ -38,7 +38,10 @@ class Cnn(nn.Module):
     ) -> None:
         super().__init__()
         if any(size % 2 == 0 for size in kernel_sizes):
-            raise AttestError(f"kernel_sizes={list(kernel_sizes)} have no middle token each; expected odd widths, like 3.")
+            raise AttestError(
+                f"kernel_sizes={list(kernel_sizes)} contain an even width, which has no middle token; expected odd widths, "
+                "such as 3."
+            )
         self.embedding = embedding(vocab_size, embedding_size)
         self.boundaries = boundaries(embedding_size) if wrapped else None
         self.dropout = nn.Dropout(dropout)

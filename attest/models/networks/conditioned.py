@@ -121,7 +121,8 @@ def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Cut the questions from rows of token ids ``(B, T)``; return them, int64 ``(B, Q)`` padded at the end, and their mask."""
     if mask[:, -1].any():
         raise AttestError(
-            "the texts have no questions; expected one at the end of each row, outside the mask. Give each text a question."
+            "some texts have no question; expected a question at the end of each row, outside the mask. Give each text a "
+            "question."
         )
     lengths = ((tokens != PADDING) & ~mask).sum(dim=-1, keepdim=True)
     position = torch.arange(int(lengths.max()), device=tokens.device)
@@ -135,8 +136,8 @@ def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
     named = tokens >= vocab_size
     if not named.any(dim=-1).all():
         raise AttestError(
-            "the passages do not name the answers that are possible; expected candidates in each row, before the question. "
-            "Leave among_candidates out, or give each text its candidates."
+            "the passages do not name the possible answers; expected the candidates in each row, before the question. Leave "
+            "among_candidates out, or give each text its candidates."
         )
     possible = torch.zeros(len(tokens), classes + 1, dtype=torch.bool, device=tokens.device)
     return possible.scatter(1, (tokens - vocab_size).where(named, classes), True)[:, :classes]

@@ -53,7 +53,10 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         projections = projection if isinstance(projection, list) else [projection] * layers
         if len(projections) != layers:
-            raise AttestError(f"projection: {len(projections)} were given for {layers} layers; expected one for each, or one.")
+            raise AttestError(
+                f"projection= has {len(projections)} projections for {layers} layers; expected one projection for each layer, "
+                "or one for all layers."
+            )
         self.embedding = embedding(vocab_size, embedding_size or size, std=1.0 if embedding_size else size**-0.5)
         self.into_size = nn.Linear(embedding_size, size) if embedding_size else _Scale(size**0.5)
         self.dropout = nn.Dropout(dropout)

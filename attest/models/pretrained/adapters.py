@@ -32,8 +32,8 @@ def model_inside(adapted: Any) -> nn.Module:
     adapted_parts = [part for layer in fused for part in layer.modules() if type(part).__module__.startswith("peft.")]
     if torch.backends.mha.get_fastpath_enabled() and adapted_parts:
         raise AttestError(
-            "torch computes nn.TransformerEncoderLayer in evaluation mode by a fast path, which leaves out the adapter in it; "
-            "expected torch.backends.mha.set_fastpath_enabled(False)."
+            "in evaluation mode torch computes nn.TransformerEncoderLayer without its adapter (the fast path); expected the "
+            "fast path to be off. Type torch.backends.mha.set_fastpath_enabled(False)"
         )
     if not isinstance(inside, PreTrainedModel):
         return inside
@@ -42,8 +42,9 @@ def model_inside(adapted: Any) -> nn.Module:
         logits = [model(input_ids=tokens, return_dict=True).logits for model in (adapted, inside)]
     if not torch.equal(*logits):
         raise AttestError(
-            f"the model inside the {type(adapted).__name__} decides otherwise than the whole, so its adapter does more than "
-            f"change layers; expected one of {', '.join(IN_LAYERS)}. Give model.merge_and_unload() if it can be merged."
+            f"the model inside the {type(adapted).__name__} decides differently from the whole, so the adapter changes more "
+            f"than layers; expected an adapter of one of these kinds: {', '.join(IN_LAYERS)}. If the adapter can be merged, "
+            "give model.merge_and_unload()."
         )
     return inside
 
@@ -52,8 +53,8 @@ def _require_in_layers(name: str, settings: Any) -> None:
     kind = getattr(settings.peft_type, "value", settings.peft_type)
     if settings.is_prompt_learning:
         raise AttestError(
-            f"{name} is a {kind} adapter, which puts virtual tokens before each text, and these are no tokens of it; "
-            "expected an adapter inside the layers, LoRA for example."
+            f"{name} is a {kind} adapter, which puts virtual tokens before each text, and virtual tokens do not belong to the "
+            "text; expected an adapter inside the layers, such as LoRA."
         )
     if getattr(settings, "alora_invocation_tokens", None):
         raise AttestError(
@@ -85,7 +86,7 @@ class Adapter:
             ) from error
         except Exception as error:  # peft raises anything on a damaged file
             raise AttestError(
-                f"the {SETTINGS} of {name} cannot be read ({said_by(error)}); expected one that peft has written."
+                f"the {SETTINGS} of {name} cannot be read ({said_by(error)}); expected a file that peft wrote."
             ) from error
         self.base = str(self.settings.base_model_name_or_path or "")
         """The folder or Hub id of the model that is adapted."""
@@ -135,7 +136,7 @@ class Adapter:
         own = self._shapes().keys()
         unfit, expected = (
             f"the adapter {self.name} does not fit its base {self.base}",
-            "expected the model that it was trained on.",
+            "expected the base model that the adapter was trained on.",
         )
         with refusing(lambda said: f"{unfit} ({said}); {expected}"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of weights that are missing, which are refused below
@@ -144,5 +145,5 @@ class Adapter:
             )
             wanted = get_peft_model_state_dict(adapted, save_embedding_layers=False).keys()
         if apart := sorted((wanted - own) | (own - wanted - adapted.state_dict().keys())):
-            raise AttestError(f"{unfit}: {apart[0]} is in only one of the two; {expected}")
+            raise AttestError(f"{unfit}: {apart[0]} exists in only one of the two; {expected}")
         return adapted.get_base_model(), [name for name in missing if INSIDE + name not in own]

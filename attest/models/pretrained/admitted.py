@@ -36,8 +36,9 @@ def require_head(model: "PreTrainedModel") -> None:
         return
     if not name.endswith(DECIDING):
         raise AttestError(
-            f"{name} classifies neither texts nor tokens; expected a model such as BertForSequenceClassification. "
-            "Load it by AutoModelForSequenceClassification.from_pretrained, or give a language model prompt= and answers=."
+            f"{name} classifies neither texts nor tokens; expected a model such as BertForSequenceClassification. Load the "
+            "model with AutoModelForSequenceClassification.from_pretrained. With a language model, give prompt= and answers= "
+            "too."
         )
     if config.problem_type == MULTI_LABEL and name.endswith("ForTokenClassification"):
         raise AttestError(
@@ -48,8 +49,9 @@ def require_head(model: "PreTrainedModel") -> None:
     says_number = gives_number(config) and name.endswith(DECIDING[0])
     if no_classes and config.problem_type != MULTI_LABEL and not says_number:
         raise AttestError(
-            f"{name} has a head with num_labels {config.num_labels} and problem_type {config.problem_type or 'null'} (in its "
-            "config.json); expected two or more classes, one number for a text (num_labels 1), or several labels."
+            f"the config.json of {name} has num_labels {config.num_labels} and problem_type {config.problem_type or 'null'}; "
+            "expected a model that chooses one of several classes, returns one number for a text (num_labels 1), or decides "
+            "several labels."
         )
 
 
@@ -69,8 +71,8 @@ def is_squashed(config: Any) -> bool:
     function = str(said).rpartition(".")[2]
     if function not in ("Identity", "Sigmoid"):
         raise AttestError(
-            f"the config.json says that the number of the model goes through {said}; expected Identity or Sigmoid. Put the "
-            "function into the model, or name one of the two."
+            f"config.json says that {said} is applied to the output of the model; expected Identity or Sigmoid. Put the "
+            "function into the model, and write Identity or Sigmoid into config.json."
         )
     return function == "Sigmoid"
 
@@ -84,7 +86,7 @@ def require_one_stack(model: "PreTrainedModel") -> None:
     """Refuse a model with an encoder and a decoder."""
     if model.config.is_encoder_decoder:
         raise AttestError(
-            f"{type(model).__name__} has an encoder and a decoder; expected a model that has only one of the two."
+            f"{type(model).__name__} has an encoder and a decoder; expected a model with only an encoder or only a decoder."
         )
 
 
@@ -99,8 +101,8 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
     if calls != layers and not crosses:
         kinds = ", ".join(dict.fromkeys(map(str, getattr(config, "layer_types", None) or ())))
         raise AttestError(
-            f"{name} has {layers} layers{f' ({kinds})' if kinds else ''} and computes attention {calls} times in a "
-            "pass; expected one computation in each layer."
+            f"{name} has {layers} layers{f' ({kinds})' if kinds else ''} and computes attention {calls} times in a forward "
+            "pass; expected one computation of attention in each layer."
         )
     tokens = network.some_tokens().repeat(2, 1)  # the second is shorter, with one token masked
     tokens[1, 1] = MASKED if network.masked is None else network.masked
@@ -109,8 +111,8 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
     with in_evaluation_mode(network):
         if not crosses and _meet_elsewhere(network, tokens[:1]):
             raise AttestError(
-                f"{name} lets tokens meet outside its attention, in convolutions, recurrent or linear layers; expected a "
-                "model in which tokens meet in attention alone."
+                f"{name} mixes tokens outside its attention, in convolutions, recurrent or linear layers; expected a model "
+                "that mixes tokens only by attention."
             )
         require_itself(network, torch.arange(2), tokens, mask)
 

@@ -148,14 +148,14 @@ class Answer:
         name = type(self.model).__name__
         if not look.seen:
             raise AttestError(
-                f"{name} does not attend through transformers' AttentionInterface, so the rows of its answer are not seen; "
-                "expected a decoder that does, Llama, Qwen or GPT-2 for example."
+                f"{name} does not compute attention through transformers' AttentionInterface, so the attention of its answer "
+                "cannot be read; expected a decoder such as Llama, Qwen or GPT-2."
             )
         apart = abs(float(found.detach()) - self.log_probability())
         if apart > max(CLOSE, rounding(look.seen[0].dtype)):
             raise AttestError(
-                f"{name} gives the answer another log-probability ({apart:.2g} apart) when earlier tokens are read first; "
-                "expected a decoder, in which no token attends to a later one."
+                f"{name} gives the answer a log-probability that differs by {apart:.2g} when earlier tokens are read first; "
+                "expected a decoder, in which no token attends to a later token."
             )
 
     @torch.no_grad()
@@ -207,5 +207,7 @@ def written_by(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, promp
     special = torch.isin(answer, torch.tensor(tokenizer.all_special_ids, device=answer.device))
     answer = answer[: int(special.byte().argmax())] if special.any() else answer
     if not len(answer):
-        raise AttestError("the model ends its answer at once; expected an answer of one token at least. Give one: --answer")
+        raise AttestError(
+            "the model ends its answer at once; expected an answer with at least one token. Give an answer: --answer"
+        )
     return answer

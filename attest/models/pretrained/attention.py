@@ -53,7 +53,7 @@ def _attention(
     if eager is None:
         raise AttestError(
             f"{type(module).__name__} has no eager attention (eager_attention_forward); expected a model of the library "
-            "transformers that has it."
+            "transformers with eager attention."
         )
     if any(options.get(name) is not None for name in PACKED):
         raise AttestError(

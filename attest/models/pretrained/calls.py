@@ -133,8 +133,8 @@ class AttentionCall(HookedModule):
         hooked = {point for point, _ in self.replacements}
         if "values" in hooked or ("keys" in hooked and not self.everywhere):
             raise AttestError(
-                "only the softmax of this model's attention is seen, and no keys or values; expected an experiment without "
-                "them. Leave out the experiment E13, and for a decoder E9."
+                "Attest sees only the attention softmax of this model, no keys and no values; expected an experiment without "
+                "keys and values. Leave out E13, and for a decoder E9."
             )
         if "keys" in hooked:
             units = torch.eye(scores.shape[-1]).to(scores).expand(len(scores), 1, -1, -1)
@@ -159,7 +159,7 @@ class AttentionCall(HookedModule):
     def _left(self, allowed: Tensor, real: Tensor) -> Tensor:
         left = self.hook("edges", allowed, real)
         if not (left & allowed).any(dim=-1)[real_rows(real).squeeze(-1).expand(left.shape[:-1])].all():
-            raise AttestError("a token was left without any edge; expected at least one token that it may attend to.")
+            raise AttestError("all attention edges of a token were cut; expected at least one token to which it may attend.")
         return left
 
     def _require_written_out(self, module: nn.Module, weights: Tensor, values: Tensor, output: Tensor, real: Tensor) -> None:
@@ -168,8 +168,9 @@ class AttentionCall(HookedModule):
         apart = ((weights @ values).transpose(1, 2) - output).detach().abs()[real].amax()
         if not apart <= rounding(output.dtype) * max(1.0, float(output.detach().abs()[real].amax())):
             raise AttestError(
-                f"{type(module).__name__} does not return attention weights times values (up to {float(apart):.1g} apart); "
-                "expected a model that does. Ask only for experiments that do not change attention."
+                f"{type(module).__name__} does not return attention weights times values (difference: up to "
+                f"{float(apart):.1g}); expected a model that returns this product. Ask only for experiments that do not "
+                "change attention."
             )
         self._written_out = True
 
@@ -195,8 +196,8 @@ class AttentionCall(HookedModule):
         replaced = self.hook("weights", weights, real)
         if replaced is not weights and not self.everywhere and (replaced.detach().where(~allowed, 0) * real_rows(real)).any():
             raise AttestError(
-                "a token was made to attend to one that the model's mask excludes, such as a later one in a decoder or a "
-                "distant one in a sliding window; expected attention within the mask."
+                "a token was made to attend to a token that the attention mask excludes, such as a later token in a decoder "
+                "or a distant token in a sliding window; expected attention within the mask."
             )
         return replaced
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ASKED = 3
 """Tokens of the decoder in the pass that finds cross-attention by its shape; the text has another number."""
-EXPECTED = "expected one whose decoder attends to its encoder through transformers' AttentionInterface, BART or T5 for example"
+EXPECTED = "expected a model whose decoder attends to its encoder through transformers' AttentionInterface, such as BART or T5"
 
 
 class CrossCall(AttentionCall):
@@ -117,7 +117,7 @@ class CrossingNetwork(PretrainedNetwork):
         if self.made == len(self._places):
             raise AttestError(
                 f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self._places)} "
-                "times); expected the same number in every pass."
+                "times); expected the same number of times in every pass."
             )
         place = self._places[self.made]
         self.made += 1
@@ -214,7 +214,7 @@ def _begin_of(model: "PreTrainedModel") -> list[int]:
     )
     if start is None:
         raise AttestError(
-            f"{type(model).__name__} does not say what its decoder begins with; expected decoder_start_token_id in its "
+            f"{type(model).__name__} does not say with which token its decoder begins; expected decoder_start_token_id in its "
             "generation_config or config.json."
         )
     return [start] if forced is None else [start, forced]

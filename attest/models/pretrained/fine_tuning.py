@@ -36,16 +36,19 @@ class FineTunedClassifier(PretrainedNetwork):
     def __init__(self, vocab_size: int, outputs: int, pretrained: str = "", projection: Projection | None = None) -> None:
         if not isinstance(projection, Softmax | None):
             raise AttestError(
-                f"the projection is {type(projection).__name__}, and the pretrained model has learned to attend by a "
-                "softmax; expected PROJECTION=softmax. E8 swaps the projection after training."
+                f"the projection is {type(projection).__name__}, but the pretrained model was trained with a softmax; "
+                "expected PROJECTION=softmax. E8 swaps the projection after training."
             )
         if not pretrained:
-            raise AttestError(f"MODEL=pretrained has no model to start from; expected a pretrained one. Type {NAME_IT}")
+            raise AttestError(
+                "MODEL=pretrained does not name a pretrained model; expected the folder or the Hub id of a model. Type "
+                f"{NAME_IT}"
+            )
         tokenizer = tokenizer_of(pretrained)
         if vocab_size != len(vocabulary_of(tokenizer)) + OURS:
             raise AttestError(
-                f"the data have {vocab_size - OURS} different tokens, and {pretrained} knows "
-                f"{len(vocabulary_of(tokenizer))}; expected data that are split into its subwords. Type {NAME_IT}"
+                f"the data have {vocab_size - OURS} different tokens, and {pretrained} knows {len(vocabulary_of(tokenizer))}; "
+                f"expected data that are split into the subwords of this model. Type {NAME_IT}"
             )
         model = to_fine_tune(pretrained, max(outputs, 2), self.tagging)
         require_one_stack(model)

@@ -65,7 +65,9 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     adapter = adapter_of(name)
     if adapter is not None and adapter.decides and (adapter.decides == "next") != prompted:
         kind = "a language model" if adapter.decides == "next" else "a classifier"
-        raise AttestError(f"{name} adapts {kind}; expected {'no' if prompted else 'a'} --prompt (from Python prompt=).")
+        raise AttestError(
+            f"{name} adapts {kind}; expected {'no' if prompted else 'a'} prompt (--prompt, or prompt= in Python)."
+        )
     config = config_tried(name)
     tagging = decides_tokens(config) and not prompted
     language = "written" if config.is_encoder_decoder else "next"
@@ -82,11 +84,13 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
             )
         model, missing = adapter.applied_to(model, missing)
     if missing and prompted:
-        raise AttestError(f"{name} has no weights for {', '.join(missing[:3])}; expected a language model with all of them.")
+        raise AttestError(
+            f"{name} has no weights for {', '.join(missing[:3])}; expected a language model with all its weights."
+        )
     if missing:
         raise AttestError(
-            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify. "
-            "Fine-tune it first and save it with save_pretrained, or ask a language model with --prompt."
+            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify. Fine-tune "
+            "the model and save it with save_pretrained, or ask a language model with --prompt."
         )
     words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
     alone = adapter is not None and not any(_file(name, file) for file in VOCABULARIES[:-1])
@@ -101,7 +105,7 @@ def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedMo
     model, missing = _model(name, config, "tokens" if tagging else "texts", ignore_mismatched_sizes=True)
     embeddings = {id(parameter) for parameter in model.get_input_embeddings().parameters()}
     if any(id(parameter) in embeddings for key, parameter in model.named_parameters() if key in missing):
-        raise AttestError(f"{name} has no weights for the embeddings of its tokens; expected a pretrained model.")
+        raise AttestError(f"{name} has no weights for its token embeddings; expected a pretrained model.")
     return model
 
 
@@ -135,8 +139,8 @@ def config_of(name: str) -> Any:
     """Return the configuration of a whole model in a folder or on the Hub."""
     if (found := _file(name, SETTINGS)) is not None:  # transformers would apply it only if peft is installed
         raise AttestError(
-            f"{name} contains an adapter ({found.name}), LoRA for example; expected a whole model to train or to adapt. Write "
-            "it by model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
+            f"{name} contains only an adapter, such as LoRA ({found.name}); expected a whole model. Save one with "
+            "model.merge_and_unload().save_pretrained(folder), and save the tokenizer into the same folder."
         )
     return _config(name, name)
 
@@ -144,14 +148,14 @@ def config_of(name: str) -> Any:
 def _config(name: str, called: str) -> Any:
     path = Path(name).expanduser()
     if path.exists() and not (path / "config.json").is_file():
-        raise AttestError(f"{name} has no config.json; expected a folder that save_pretrained has written. Type: {COMMAND}")
-    neither = f"{name} is neither a folder here nor a model that the Hub could give"
-    with refusing(lambda said: f"{neither} ({said}); expected one of the two. Type: {COMMAND}"):
+        raise AttestError(f"{name} has no config.json; expected a folder that save_pretrained wrote. Type: {COMMAND}")
+    neither = f"{name} is neither a local folder nor a model that can be loaded from the Hub"
+    with refusing(lambda said: f"{neither} ({said}); expected a folder or the id of a model on the Hub. Type: {COMMAND}"):
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
     if getattr(config, "auto_map", None):
         raise AttestError(
-            f"{called} comes with Python code of its own (auto_map in its config.json), which is never run; expected a model "
-            "that the library transformers knows itself."
+            f"{called} needs Python code from its own folder (auto_map in its config.json), and Attest never runs such code; "
+            "expected a model that is part of the library transformers."
         )
     return config
 
@@ -163,8 +167,8 @@ def _require_safe_weights(name: str, config: Any) -> None:
     named |= {getattr(config, "transformers_weights", None)} - {None}
     if other := sorted(file for file in map(str, named) if Path(file).name != file or not file.endswith(".safetensors")):
         raise AttestError(
-            f"the weights of {name} are said to be in {other[0]}; expected files in its own folder that end in .safetensors. "
-            "model.save_pretrained(folder) writes them."
+            f"the index of {name} names the file of weights {other[0]}; expected files in the folder of the model that end in "
+            ".safetensors. model.save_pretrained(folder) writes such files."
         )
 
 
@@ -182,10 +186,10 @@ def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTra
     kind, what, example = KINDS[decided]
     if type(config) not in kind._model_mapping:
         raise AttestError(
-            f"{name} is a {config.model_type}, and for this type transformers has no {what}; expected one that it has, "
-            f"{example} for example."
+            f"{name} is a {config.model_type}, and transformers has no {what} of this type; expected another model, such as "
+            f"{example}."
         )
-    expected = "expected model.safetensors. model.save_pretrained(folder) writes it."
+    expected = "expected the file model.safetensors, which model.save_pretrained(folder) writes."
     with refusing(lambda said: f"the weights of {name} cannot be read ({said}); {expected}"):
         _require_safe_weights(name, config)
         model, told = kind.from_pretrained(
@@ -201,11 +205,11 @@ def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
     path = Path(name).expanduser()
     if path.is_dir() and not any(list(path.glob(pattern)) for pattern in VOCABULARIES):
         raise AttestError(
-            f"{name} has no tokenizer (none of {', '.join(VOCABULARIES)}); expected one beside the model. "
-            "tokenizer.save_pretrained(folder) writes it."
+            f"{name} has no tokenizer (none of {', '.join(VOCABULARIES)}); expected a tokenizer in the folder of the model. "
+            "Type tokenizer.save_pretrained(folder)"
         )
-    expected = "expected tokenizer.json beside the model. tokenizer.save_pretrained(folder) writes it."
-    with refusing(lambda said: f"{name} has no tokenizer that can be read ({said}); {expected}"):
+    expected = "expected the file tokenizer.json in the folder of the model. Type tokenizer.save_pretrained(folder)"
+    with refusing(lambda said: f"{name} has no readable tokenizer ({said}); {expected}"):
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
     require_fast(tokenizer)
     return tokenizer

@@ -25,14 +25,14 @@ from attest.models.pretrained.softmaxes import Softmaxes
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-UNREACHED = "no softmax in it gives every token a row of weights over the tokens of its text"
+UNREACHED = "no softmax in it gives every token attention weights over all tokens of the text"
 DIGIT = 128
 """The base in which token types and labels are written beside embeddings: bfloat16 counts to 256 without gaps."""
 LENGTH = 5
 """The number of tokens in the example text with which a model is inspected."""
 COPIES, LONGER = 3, (1, 2, 3)
 """The copies of that text, and how many times longer it is made, when the softmaxes over its tokens are searched."""
-EXPECTED = "expected one that attends so, BERT, RoBERTa, DeBERTa, ModernBERT, GPT-2 or Llama for example"
+EXPECTED = "expected a model such as BERT, RoBERTa, DeBERTa, ModernBERT, GPT-2 or Llama"
 
 
 class Choices(NamedTuple):
@@ -115,8 +115,8 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             self.calls.append(AttentionCall())
         if self.made == len(self.calls):
             raise AttestError(
-                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self.calls)} "
-                "times); expected the same number in every pass."
+                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self.calls)} times); "
+                "expected the same number of times in every pass."
             )
         self.made += 1
         call = self.calls[self.made - 1]
@@ -151,9 +151,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
                 return own
             if own.shape != hidden.shape:
                 raise AttestError(
-                    f"{type(self.model).__name__} turns a batch round before it looks tokens up ({tuple(own.shape)} for "
-                    f"{tuple(hidden.shape)}), so that no other vectors can stand for tokens; expected a model that looks them "
-                    "up as they are given, (B, T)."
+                    f"{type(self.model).__name__} transposes a batch before its embedding ({tuple(own.shape)} instead of "
+                    f"{tuple(hidden.shape)}), so token vectors cannot be replaced; expected a model that embeds a batch as it "
+                    "is given, (B, T)."
                 )
             return waiting.pop()
 
@@ -381,8 +381,8 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         model, name = self.model, type(self.model).__name__
         if (getattr(model, "_tp_size", None) or 1) > 1:
             raise AttestError(
-                f"{name} is spread over {model._tp_size} devices by its heads (tensor parallelism), so that no process sees "
-                "them all; expected the whole model on one. Load it without tp_plan."
+                f"the heads of {name} are spread over {model._tp_size} devices (tensor parallelism), so no process sees all "
+                "heads; expected the whole model on one device. Load the model without tp_plan."
             )
         tokens = self.some_tokens()
         unread = f"{name} cannot read a text of {tokens.shape[-1]} tokens"

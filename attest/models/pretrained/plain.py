@@ -55,7 +55,7 @@ class PlainNetwork(PretrainedNetwork):
             shape = f"a tensor {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
             raise AttestError(
                 f"{type(self.model).__name__} returned {shape} for tokens {tuple(tokens.shape)}; expected logits (B, C), or "
-                f"(B, T, K) for a class of every token. {GUIDE}."
+                f"(B, T, K) for one class of each token. {GUIDE}."
             )
         return logits
 
@@ -99,8 +99,8 @@ class PlainNetwork(PretrainedNetwork):
                 apart.append(f"{float((padded - bare).abs().max()):.2g} apart")
         wanted = f"its mask {self._mask_name!r} True at real tokens or at padding" if self._mask_name else "a parameter mask"
         raise AttestError(
-            f"{type(self.model).__name__} decides otherwise where a text is padded than where it is alone (logits: "
-            f"{'; '.join(apart)}); expected {wanted}, and the token id {self.padding} at padding. {GUIDE}."
+            f"{type(self.model).__name__} decides differently when a text is padded (logits: {'; '.join(apart)}); expected "
+            f"{wanted}, and the token id {self.padding} at padding. {GUIDE}."
         )
 
     def some_tokens(self) -> Tensor:
@@ -133,8 +133,8 @@ def _require_one_class(model: nn.Module) -> None:
         number = name.endswith("ForSequenceClassification") and getattr(config, "num_labels", None) == 1
         if number or problem in ("multi_label_classification", "regression"):
             raise AttestError(
-                f"{type(model).__name__} is a module around a {name} that gives a number or several labels at once "
-                f"(problem_type {problem}), and a module's logits choose one class; expected the model, without the module."
+                f"{type(model).__name__} contains a {name} that returns a number or several labels (problem_type {problem}), "
+                "and from another module Attest reads only one class; expected the inner model itself."
             )
 
 
@@ -167,7 +167,7 @@ def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[..., Ten
         called(_half(tokens), input_ids=tokens)
     if len(used) != 1:
         raise AttestError(
-            f"{type(model).__name__} looks its tokens up in {len(used)} nn.Embedding layers; expected one, since gradients "
-            f"are taken of one embedded input. {GUIDE}."
+            f"{type(model).__name__} looks its tokens up in {len(used)} nn.Embedding layers; expected one such layer, because "
+            f"gradients need a single embedded input. {GUIDE}."
         )
     return next(iter(used))

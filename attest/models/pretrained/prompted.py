@@ -39,13 +39,13 @@ class Prompt:
     def __post_init__(self) -> None:
         if self.template.count(TEXT) != 1:
             raise AttestError(
-                f"the prompt {self.template!r} contains {TEXT} {self.template.count(TEXT)} times; expected it once, in the "
-                f"place of the text. For example: {EXAMPLE}"
+                f"the prompt {self.template!r} contains {TEXT} {self.template.count(TEXT)} times; expected {TEXT} exactly "
+                f"once, in the place of the text. For example: {EXAMPLE}"
             )
         if len(self.answers) < 2 or not all(self.answers.values()):
             raise AttestError(
-                f"the labels of the prompt are {dict(self.answers)}; expected at least two, each with its answer. "
-                f"For example: {EXAMPLE}"
+                f"the labels of the prompt are {dict(self.answers)}; expected at least two labels, each with an answer. For "
+                f"example: {EXAMPLE}"
             )
 
     def about(self, text: str) -> str:
@@ -62,8 +62,8 @@ class Prompt:
         if same := [word for word in words if words.count(word) > 1]:
             labels = [label for label, word in zip(self.answers, words, strict=True) if word == same[0]]
             raise AttestError(
-                f"the answers for {' and '.join(labels)} begin with the same token, {same[0]!r}; expected answers whose "
-                "first tokens differ, because only these are compared."
+                f"the answers for {' and '.join(labels)} begin with the same token, {same[0]!r}; expected answers with "
+                "different first tokens, because only first tokens are compared."
             )
         return first
 
@@ -97,7 +97,7 @@ def _first_after(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -
 def _first_alone(tokenizer: PreTrainedTokenizerBase, answer: str) -> int:
     ids = tokenizer(text_target=answer, add_special_tokens=False, verbose=False)["input_ids"]
     if not ids:
-        raise AttestError(f"the answer {answer!r} has no token; expected a word that the model may write.")
+        raise AttestError(f"the answer {answer!r} has no token; expected a word that the model can write.")
     return ids[0]
 
 
@@ -111,8 +111,8 @@ class PromptEncoder(Encoder):
     def __call__(self, text: str) -> list[int]:
         if not isinstance(text, str):
             raise AttestError(
-                f"a prompt asks about one text, and a {type(text).__name__} of {len(text)} is given; expected strings. For "
-                'example: [" ".join(parts) for parts in texts]'
+                f"a prompt asks about one text, but a text is a {type(text).__name__} of {len(text)} parts; expected strings. "
+                'For example: [" ".join(parts) for parts in texts]'
             )
         ids = self.tokenizer(self.prompt.about(text), verbose=False)["input_ids"]
         if len(ids) > self.longest:
@@ -149,14 +149,14 @@ class PromptedNetwork(PretrainedNetwork):
         if model.get_output_embeddings() is None:
             raise AttestError(
                 f"{type(model).__name__} does not predict the next token, so it cannot answer a prompt; expected a causal "
-                "language model, LlamaForCausalLM for example."
+                "language model, such as LlamaForCausalLM."
             )
         self._answers = list(answers)
         super().__init__(model, padding, masked)
         if not self.looks_back:
             raise AttestError(
-                f"{type(model).__name__} lets tokens attend to later ones, so it cannot be asked what comes next; expected a "
-                "causal language model, LlamaForCausalLM for example."
+                f"{type(model).__name__} lets tokens attend to later tokens, so it cannot be asked for the next token; "
+                "expected a causal language model, such as LlamaForCausalLM."
             )
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:

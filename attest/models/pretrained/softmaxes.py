@@ -98,8 +98,8 @@ class Softmaxes(TorchFunctionMode):
         taken = place in places
         if taken and not fits:
             raise AttestError(
-                f"{type(self.network.model).__name__} computed something else than in its first pass where attention was "
-                "expected; expected the same softmaxes in every pass."
+                f"{type(self.network.model).__name__} did not compute the attention that it computed in its first pass; "
+                "expected the same softmaxes in every pass."
             )
         self._taken = self.network.made + taken
         return taken
@@ -134,11 +134,13 @@ class Softmaxes(TorchFunctionMode):
         """Compute ``multi_head_attention_forward`` for inputs ``(T, B, H)``, with hook points in its attention."""
         if add_zero_attn or bias_k is not None or bias_v is not None or any(each is not None for each in others.values()):
             raise AttestError(
-                "nn.MultiheadAttention attends to a vector that is no token (add_zero_attn, add_bias_kv); expected attention "
-                "over the tokens alone."
+                "nn.MultiheadAttention attends to a vector that is not a token (add_zero_attn, add_bias_kv); expected "
+                "attention over tokens only."
             )
         if query.ndim != 3:
-            raise AttestError(f"nn.MultiheadAttention got a query with {query.ndim} dimensions; expected a batch of texts, 3.")
+            raise AttestError(
+                f"nn.MultiheadAttention got a query with {query.ndim} dimensions; expected 3 dimensions, a batch of texts."
+            )
         together = () if in_proj_weight is None else in_proj_weight.chunk(3)
         weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else together
         biases: Any = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)

@@ -31,8 +31,8 @@ def require_fast(tokenizer: Any) -> None:
     """Refuse a tokenizer that cannot tell which word a token belongs to."""
     if not getattr(tokenizer, "is_fast", False):
         raise AttestError(
-            f"the tokenizer is a {type(tokenizer).__name__}; expected a fast one, which knows the word of each token. "
-            "AutoTokenizer.from_pretrained gives one if it exists."
+            f"the tokenizer is a {type(tokenizer).__name__}; expected a fast tokenizer, which knows the word of each token. "
+            "Type AutoTokenizer.from_pretrained(name)"
         )
 
 
@@ -53,8 +53,8 @@ def taking_words(tokenizer: Any) -> Iterator[None]:
         yield
     except AssertionError as error:
         raise AttestError(
-            f"the {type(tokenizer).__name__} does not take words one by one; expected one that does. "
-            "AutoTokenizer.from_pretrained(name, add_prefix_space=True) gives it."
+            f"the {type(tokenizer).__name__} does not accept a text that is split into words; expected a tokenizer that does. "
+            "Type AutoTokenizer.from_pretrained(name, add_prefix_space=True)"
         ) from error
 
 

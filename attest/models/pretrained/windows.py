@@ -50,8 +50,8 @@ class Windows:
         if not 0 <= self.stride < self.body:
             raise AttestError(
                 f"the stride is {self.stride} and the window {self.window} tokens, of which {self.before + self.after} are "
-                f"special; expected a stride from 0 and below {max(self.body, 1)}. "
-                "The stride is how many tokens a window shares with the next."
+                f"special; expected a stride from 0 and below {max(self.body, 1)}. The stride is the number of tokens that "
+                "two neighbouring windows share."
             )
 
     @property
@@ -118,8 +118,8 @@ class WindowedNetwork(UniformPooling, nn.Module):
             raise AttestError(f"pooled is {pooled!r}; expected one of {', '.join(POOLED)}.")
         if network.tags:
             raise AttestError(
-                f"{type(network.model).__name__} gives every token a class, and a token of two windows would get two; "
-                "expected a model that classifies texts. Leave window out."
+                f"{type(network.model).__name__} gives every token a class, so a token in two windows would get two classes; "
+                "expected a model that classifies texts. Leave window= out."
             )
         if network.number is not None and pooled == POOLED[2]:
             raise AttestError(
@@ -127,8 +127,8 @@ class WindowedNetwork(UniformPooling, nn.Module):
             )
         if network.decides_by == "last":
             raise AttestError(
-                f"{type(network.model).__name__} decides at the last token of a window, so that erasing this token would move "
-                "the place of the decision; expected an encoder. Leave window out."
+                f"{type(network.model).__name__} decides at the last token of a window, so erasing this token would change "
+                "where the model decides; expected an encoder. Leave window= out."
             )
         self.network, self.windows, self.pooled = network, windows, pooled
         self.padding, self.masked, self.segments, self.rows = network.padding, network.masked, network.segments, network.rows
@@ -298,6 +298,6 @@ def require_own_windows(network: WindowedNetwork, tokenizer: Any, texts: list[st
                 for row, kept, is_there in zip(ids, real, there, strict=True) if is_there]  # fmt: skip
         if told != ours:
             raise AttestError(
-                f"the text {text[:20]!r} has other windows by its tokenizer than one after the other from its beginning; "
-                f"expected truncation_side 'right', found {tokenizer.truncation_side!r}."
+                f"the text {text[:20]!r} is not cut into windows from its beginning: the tokenizer has "
+                f"truncation_side={tokenizer.truncation_side!r}; expected truncation_side='right'."
             )

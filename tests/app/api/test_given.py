@@ -92,7 +92,7 @@ def test_pairs_that_a_tokenizer_gave_keep_their_types(tokenizer):
     own = attest.trial(model, [batch], EXPERIMENTS, **options)
     columns = [*plain.table().filter(like="probability_")]
     torch.testing.assert_close(*(torch.tensor(each.table()[columns].to_numpy()) for each in (own, plain)))
-    with pytest.raises(AttestError, match=r"token_type_ids above 0, and nothing says.*Give tokenizer=tokenizer"):
+    with pytest.raises(AttestError, match=r"token_type_ids above 0, and without a tokenizer.*Give tokenizer=tokenizer"):
         attest.trial(model, [batch], EXPERIMENTS, progress=False)
 
 

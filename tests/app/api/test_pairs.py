@@ -105,5 +105,5 @@ def test_attention_within_and_between_the_texts_is_told_apart(typed, tokenizer):
 
 
 def test_pairs_without_a_way_to_read_two_texts_are_refused(model):
-    with pytest.raises(AttestError, match="the texts are pairs of texts, or lists of words; expected single texts"):
+    with pytest.raises(AttestError, match="the texts are pairs of texts or lists of words; expected single texts"):
         attest.trial(model, PAIRS, QUICK, encode=lambda text: [5, 6], progress=False)

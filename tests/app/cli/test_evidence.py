@@ -84,7 +84,7 @@ def test_another_checkpoint_of_the_same_name_gets_its_own_evidence(run, tmp_path
     moved = [pd.read_parquet(folder / "evidence" / "E2.parquet")["tvd_median"] for folder in (first, second)]
     assert moved[0].max() > moved[1].max() == 0
     assert main([*trial, f"--out={first}"]) == 2
-    assert f"{first} holds evidence on another checkpoint" in capsys.readouterr().err
+    assert f"{first} contains evidence on another checkpoint" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -135,5 +135,5 @@ def test_the_folder_of_a_trial_has_no_model(command, tmp_path, capsys):
     (tmp_path / "config.yaml").write_text("trial: {model: transformers.BertForSequenceClassification}")
     assert main([command, "--run", str(tmp_path)]) == 2
     said = capsys.readouterr().err
-    assert f"{tmp_path} is the folder of a trial, which keeps no model; expected that of a trained run." in said
+    assert f"{tmp_path} is the folder of a trial, which contains no model; expected the folder of a trained run." in said
     assert "attest trial --model" in said

@@ -97,7 +97,7 @@ def test_erased_tokens_are_unknown_and_the_rest_stays():
 
 @pytest.mark.parametrize("erased", [{4: np.zeros(3, dtype=bool)}, {4: np.zeros(2, dtype=bool), 9: np.zeros(1, dtype=bool)}])
 def test_a_table_of_other_texts_is_refused(erased):
-    with pytest.raises(AttestError, match="erased was made for other texts"):
+    with pytest.raises(AttestError, match="erased names a file for other texts"):
         encoded().without(erased)
 
 

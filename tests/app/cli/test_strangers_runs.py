@@ -151,7 +151,7 @@ def test_of_the_trainer_nothing_is_built_that_writes_elsewhere(sent, tmp_path):
 def test_an_experiment_cannot_be_called_as_a_file_elsewhere(sent, name, capsys):
     run = sent("experiments", {name: {"class_path": "attest.callbacks.Instances"}})
     assert main(["evidence", "--run", str(run.path)]) == 2
-    assert "has an experiment" in capsys.readouterr().err
+    assert "names an experiment" in capsys.readouterr().err
 
 
 def test_no_choice_leads_out_of_the_shipped_files(tmp_path, capsys):

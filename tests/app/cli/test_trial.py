@@ -119,7 +119,7 @@ def test_a_corpus_without_such_a_split_or_of_another_kind(folder, corpora, capsy
     assert "sst has no dev split in its source; expected one of train, validation, test" in refused(
         capsys, "--model", folder, "--data", "sst", "--split", "dev"
     )
-    assert "conll2000 has a tag a word, and the model asks for a label a text; expected sst, imdb, 20news" in refused(
+    assert "conll2000 has a tag a word, but the model needs a label a text; expected one of: sst, imdb, 20news" in refused(
         capsys, "--model", folder, "--data", "conll2000"
     )
 
@@ -153,14 +153,14 @@ def refused(capsys, *arguments):
 
 def test_no_such_model(reviews, capsys, tmp_path):
     said = refused(capsys, "--model", tmp_path / "nowhere", "--data", reviews)
-    assert "is neither a folder here nor a model that the Hub could give" in said
+    assert "is neither a local folder nor a model that can be loaded from the Hub" in said
     assert "has no config.json" in refused(capsys, "--model", tmp_path, "--data", reviews)
 
 
 def test_code_of_others_is_never_run(broken, reviews, capsys):
     place = broken(auto_map={"AutoModelForSequenceClassification": "theirs.Model"})
     (place / "theirs.py").write_text("raise SystemExit('it was run')")
-    assert "Python code of its own" in refused(capsys, "--model", place, "--data", reviews)
+    assert "Python code from its own folder" in refused(capsys, "--model", place, "--data", reviews)
 
 
 def test_weights_that_are_not_fine_tuned_or_no_safetensors(folder, reviews, tmp_path, capsys):
@@ -202,7 +202,7 @@ def test_numbers_are_read_by_the_range_of_the_whole_file(tmp_path, tokenizer, ca
     file.write_text("text,label\n" + "a film,1\ndull,2\nfine,2\n" * 3)
     command = ("--model", tmp_path / "model", "--data", file, "--processes", 1, "--out", tmp_path / "out")
     said = refused(capsys, *command)
-    assert "counted from 0, 1 is '2 stars'; counted from 1, it is '1 star'" in said
+    assert "1 has two meanings: '2 stars' if classes count from 0, '1 star' if they count from 1" in said
     assert "Of numbers, 0,1,2 counts from 0 and 1,2,3 from 1." in said
     file.write_text(file.read_text() + "a film,0\n")
     assert tried(*command, "--texts", 2, "E13") == 0, "the 0 counts also where it is not chosen"
@@ -270,7 +270,7 @@ def test_the_doctor_refuses_a_prompt_as_the_trial_does(speaker, capsys, options,
 
 def test_the_doctor_refuses_as_the_trial_does(tmp_path, capsys):
     assert main(["doctor", "--model", str(tmp_path / "nowhere")]) == 2
-    assert "is neither a folder here" in capsys.readouterr().err
+    assert "is neither a local folder" in capsys.readouterr().err
     assert main(["doctor", "--prompt", "{text}"]) == 2
     assert "--prompt was typed without --model" in capsys.readouterr().err
 

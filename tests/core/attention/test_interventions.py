@@ -216,7 +216,7 @@ def test_a_network_wrapped_for_ddp_obeys(tmp_path):
 @pytest.mark.parametrize(
     ("intervention", "sentence"),
     [
-        (Intervention("keys", zeroed, ["decoder"]), "'decoder' is not a layer that attends; expected one of: attention"),
+        (Intervention("keys", zeroed, ["decoder"]), "'decoder' is not an attention layer; expected one of: attention"),
         (
             Intervention("keys", zeroed, heads=[0]),
             r"heads \[0\] of layer 'attention' do not exist; expected no choice of heads",

@@ -47,5 +47,5 @@ def test_layers_share_no_learned_alpha():
 
 
 def test_heads_that_do_not_divide_the_size_are_refused():
-    with pytest.raises(AttestError, match="heads=5 do not divide size=12"):
+    with pytest.raises(AttestError, match="size=12 is not a multiple of heads=5"):
         MultiHeadAttention(12, 5)

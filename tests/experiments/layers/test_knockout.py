@@ -248,7 +248,7 @@ def test_what_is_no_decoder_is_refused():
         (PretrainedNetwork(tiny("bert"), 0), "BertForSequenceClassification"),
         (TransformerClassifier(40, 1, size=16, layers=2, heads=2, feedforward_size=16).eval(), "TransformerClassifier"),
     ):
-        with pytest.raises(AttestError, match=f"{name} does not decide by a last token"):
+        with pytest.raises(AttestError, match=f"{name} does not decide at a last token"):
             knockout(observed(network, *batch()), 0)
 
 

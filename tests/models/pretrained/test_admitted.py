@@ -87,7 +87,7 @@ FALCON_H1 = {
     "mamba_d_state": 8,
 }  # fmt: skip
 HYBRIDS = [
-    ("falcon_h1", FALCON_H1, "lets tokens meet outside its attention"),
+    ("falcon_h1", FALCON_H1, "mixes tokens outside its attention"),
     ("lfm2", {"num_key_value_heads": 2, "layer_types": ["conv", "full_attention"]}, "2 layers .conv, full_attention. and"),
 ]
 
@@ -102,13 +102,13 @@ def test_a_language_model_with_convolutions_beside_attention_is_refused(name, se
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("bert", {"problem_type": "regression"}, "a head with num_labels 3 and problem_type regression"),
+        ("bert", {"problem_type": "regression"}, "has num_labels 3 and problem_type regression"),
         ("minimax", DECODERS["llama"] | {"num_local_experts": 2, "num_experts_per_tok": 1}, "2 layers .* attention 1 times"),
         ("diffllama", DECODERS["llama"], "has 2 layers and computes attention 4 times in a pass"),
-        ("esm", {"token_dropout": True, "mask_token_id": 4}, "decides otherwise by its four steps .* up to 0.0"),
-        ("mobilebert", {"intra_bottleneck_size": 16, "embedding_size": 16, "true_hidden_size": 16}, "lets tokens meet"),
-        ("mpnet", {}, "decides otherwise by its four steps .* up to 0.0"),
-        ("longformer", {"attention_window": [8, 8]}, "no softmax in it gives every token a row of weights over the tokens"),
+        ("esm", {"token_dropout": True, "mask_token_id": 4}, "decides differently when it .* up to 0.0"),
+        ("mobilebert", {"intra_bottleneck_size": 16, "embedding_size": 16, "true_hidden_size": 16}, "mixes tokens"),
+        ("mpnet", {}, "decides differently when it .* up to 0.0"),
+        ("longformer", {"attention_window": [8, 8]}, "no softmax in it gives every token attention weights over all tokens"),
         ("canine", {}, "is not supported"),
     ],
 )  # fmt: skip
@@ -150,13 +150,13 @@ class Leaking(PretrainedNetwork):
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [(Strange, "by its four steps than it does itself"), (Leaking, "where a text is padded than where it is alone")],
+    [(Strange, "when it is computed by its four steps"), (Leaking, "when a text is padded")],
 )
 def test_ways_that_differ_are_refused_with_the_largest_difference(kind, said):
     model = tiny("bert")
     require_as_it_is(PretrainedNetwork(model, 0))
     with pytest.raises(
-        AttestError, match=rf"BertForSequenceClassification decides otherwise {said}: probabilities are up to 0\.\d+"
+        AttestError, match=rf"BertForSequenceClassification decides differently {said}: probabilities differ by up to 0\.\d+"
     ):
         require_as_it_is(kind(model, 0))
 
@@ -221,13 +221,13 @@ def test_weights_are_read_from_the_folder_and_from_safetensors_alone(folder, nam
     (folder / "model.safetensors").rename(folder / "evil.bin")
     index = {"metadata": {}, "weight_map": {"classifier.bias": named}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(AttestError, match=f"are said to be in {named}; expected files in its own folder"):
+    with pytest.raises(AttestError, match=f"file of weights {named}; expected files in the folder of the model"):
         load(str(folder))
 
 
 def test_weights_that_the_configuration_names(folder):
     configured(folder, transformers_weights="adapter_model.bin")
-    with pytest.raises(AttestError, match=r"are said to be in adapter_model\.bin"):
+    with pytest.raises(AttestError, match=r"file of weights adapter_model\.bin"):
         load(str(folder))
 
 

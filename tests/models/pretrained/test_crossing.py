@@ -209,7 +209,7 @@ def test_what_is_not_reached_is_refused(tokenizer):
         attest.trial(made("bart", end=3, vocab_size=len(WORDS)), TEXTS, tokenizer=tokenizer, window=8)
     begins = made("t5", writes=True)
     begins.generation_config.decoder_start_token_id = begins.config.decoder_start_token_id = None
-    with pytest.raises(AttestError, match="does not say what its decoder begins with; expected decoder_start_token_id"):
+    with pytest.raises(AttestError, match="does not say with which token its decoder begins; expected decoder_start_token_id"):
         CrossingNetwork(begins, answers=ANSWERS)
 
 

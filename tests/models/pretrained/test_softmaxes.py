@@ -242,12 +242,12 @@ def test_a_token_that_none_attends_to_is_padding_of_a_module_without_a_mask():
 
 
 REFUSED = [
-    (PaddingCounts(), "decides otherwise where a text is padded than where it is alone"),
-    (Convolved(), "lets tokens meet outside its attention"),
+    (PaddingCounts(), "decides differently when a text is padded"),
+    (Convolved(), "mixes tokens outside its attention"),
     (nn.Linear(3, 3), "forward.tokens, mask."),
     (WordsOfOne(), "needs lengths beside the tokens"),
     (nn.Sequential(nn.Embedding(9, 4), nn.Flatten(1)), "of 24 and 16 classes"),
-    (nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 3)), "no softmax in it gives every token a row"),
+    (nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 3)), "no softmax in it gives every token attention"),
 ]
 
 

@@ -135,7 +135,7 @@ def test_a_published_number_is_judged_under_one_recipe():
 )
 def test_a_table_of_a_stranger_runs_deletes_and_writes_nothing_of_its_own_choice(honest, hostile):
     assert honest in TABLE
-    with pytest.raises(AttestError, match=r"invented\.yaml is not well formed"):
+    with pytest.raises(AttestError, match=r"invented\.yaml is not valid"):
         parse(TABLE.replace(honest, hostile))
 
 
