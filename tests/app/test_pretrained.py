@@ -15,7 +15,7 @@ import attest
 from attest.app.cli.main import main
 from attest.lightning_modules import Classifier
 from attest.models.pretrained.loading import load
-from attest.report.collection import rightly
+from attest.report.collection import Decided
 from attest.report.controls import baseline
 from attest.runs.folder import RunFolder, read_json
 from tests.app.test_parallel import TAGS, copy_without_evidence, side_by_side
@@ -203,7 +203,7 @@ def test_a_tagger_decides_at_the_first_subword_of_each_word(tagger):
     assert summary["test/accuracy"] == pytest.approx(right.mean())
     assert 0 < summary["test/accuracy"] < 1, "or the next line could not fail"
     correct = pd.read_parquet(tagger.evidence("E8"))["correct"]
-    assert correct.to_numpy() == pytest.approx(rightly(tagger).to_numpy())
+    assert correct.to_numpy() == pytest.approx(Decided.by(tagger).rightly)
     asked = pd.read_parquet(tagger.evidence("E14"))["token"]
     assert all(row[place] >= 0 for row, place in zip(table["tags"], asked, strict=True)), "of a word's first subword"
     held = baseline(tagger)

@@ -128,8 +128,7 @@ def scores_of(
         signed: names of those that also rank tokens by how much they speak for the predicted class.
         seed, sets, truth: as in ``side_by_side``.
     """
-    rankings = {name: values.abs() for name, values in readings.items()}
-    rankings |= {f"{name}_signed": readings[name] for name in signed if name in readings}
+    rankings = _rankings(readings, signed)
     if truth is not None:
         rankings[ORACLE] = truth.to(observation.attention)
     columns = _erased(observation, rankings, seed, sets) | _agreement("tau", readings, observation.ranked, observation.within)
@@ -140,6 +139,11 @@ def scores_of(
     if observation.marks is not None:
         columns |= against_marks(observation, {name: ranking for name, ranking in rankings.items() if name != ORACLE}, seed)
     return columns if truth is None else columns | _against(observation, rankings, truth, seed)
+
+
+def _rankings(readings: dict[str, Tensor], signed: Sequence[str]) -> dict[str, Tensor]:
+    rankings = {name: values.abs() for name, values in readings.items()}
+    return rankings | {f"{name}_signed": readings[name] for name in signed if name in readings}
 
 
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
