@@ -9,7 +9,7 @@ from attest.core.errors import AttestError
 from attest.runs.asked import AskedRun, Settings
 from attest.runs.capabilities import declared, is_sparse, predicts
 from attest.runs.choices import config_file
-from attest.runs.comparison import require_comparable, write_comparison
+from attest.runs.comparison import require_comparable, write_pair
 from attest.runs.dependent_names import (
     BY_BASE,
     BY_LEARNED,
@@ -74,7 +74,7 @@ def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependen
     """Return the description of a run that trains an adversary of a base with these choices and this λ."""
     terms = {"lam": lam, "divergence": choices.divergence, "variant": choices.variant}
     settings = overlay(OVERLAYS[_predicts(base)], {"model": {"init_args": terms}})
-    return Dependent(ADVERSARIAL, choices.name(lam), settings, {"E7": partial(write_comparison, "E7")})
+    return Dependent(ADVERSARIAL, choices.name(lam), settings, {"E7": partial(write_pair, "E7")})
 
 
 ABOUT_THE_MODEL = re.compile(
@@ -176,4 +176,4 @@ def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
     if kind == "label":  # a model without context
         network = read_yaml(config_file("MODEL", "average"))["model"]["init_args"]["network"]
         network["init_args"]["projection"] = {"class_path": "attest.core.attention.Uniform"}
-    return Dependent(GUIDES, name, overlay(GUIDE_OVERLAYS[kind]), {"E6": partial(write_comparison, "E6")}, reads, network)
+    return Dependent(GUIDES, name, overlay(GUIDE_OVERLAYS[kind]), {"E6": partial(write_pair, "E6")}, reads, network)

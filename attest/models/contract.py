@@ -261,7 +261,7 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
         alone = _predictions_of(network, ids[text], tokens[text, length], mask[text, length], told)
         beside = together[text, length] if together.ndim == 3 else together[text]
         _require_close(
-            f"{_name(network)} decides differently when a text is padded", alone, beside, ids[text],
+            f"{shown_class(network).__name__} decides differently when a text is padded", alone, beside, ids[text],
             "Then a decision depends on other texts of the batch. Apply the mask wherever tokens are mixed.",
         )  # fmt: skip
 
@@ -276,7 +276,7 @@ def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, giv
     if found.ndim == 3:  # what is decided about padding is arbitrary
         found, *rest = (each.where(mask.unsqueeze(-1), 0) for each in (found, *rest))
     for name, other in zip(ways, rest, strict=True):
-        what = f"{_name(network)} decides differently when it is computed by {name}"
+        what = f"{shown_class(network).__name__} decides differently when it is computed by {name}"
         _require_close(what, found, other, ids, _why(network, tokens, mask))
     return found
 
@@ -306,5 +306,6 @@ def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str)
         )
 
 
-def _name(network: Any) -> str:
-    return type(network.model if getattr(network, "holds_a_model", False) else network).__name__
+def shown_class(network: Any) -> type:
+    """Return the class whose name users see: the class of the model inside a wrapper, else the class of the network."""
+    return type(network.model if getattr(network, "holds_a_model", False) else network)

@@ -41,7 +41,7 @@ def require_comparable(settings: dict[str, Any]) -> None:
         )
 
 
-def write_comparison(identity: str, base: RunFolder, other: RunFolder) -> None:
+def write_pair(identity: str, base: RunFolder, other: RunFolder) -> None:
     """Compare two runs and write the result into the folder of ``other``, as the table of the experiment ``identity``."""
     other.write_evidence(identity, compare_runs(base, other))
 

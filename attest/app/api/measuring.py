@@ -40,7 +40,7 @@ from attest.experiments.readings import read_as, where_explained
 from attest.experiments.registry import ConfiguredExperiment, Context
 from attest.experiments.rows import BETWEEN, between_texts, joined, rows_of, tag_columns, text_columns
 from attest.experiments.stopping import EarlyTable, read_until
-from attest.models.contract import require_finite_logits
+from attest.models.contract import require_finite_logits, shown_class
 from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
 from attest.report.findings import ROLLOUT, write_summary
@@ -391,11 +391,6 @@ class Measuring:
 def device_of(network: nn.Module) -> torch.device:
     """Return the device of the parameters of a network; the CPU if it has none."""
     return next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
-
-
-def shown_class(network: nn.Module) -> type:
-    """Return the class whose name the report shows: the class of the network, or of the model inside it."""
-    return type(network.model) if getattr(network, "holds_a_model", False) else type(network)
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:

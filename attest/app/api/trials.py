@@ -21,7 +21,7 @@ from attest.app.api.choices import made_choices, numbered
 from attest.app.api.explanations import TEXTS_COMPARED, Explanations, require_one_decision, signs_of, with_explanations
 from attest.app.api.given import Given, given, with_types
 from attest.app.api.long_texts import about_windows, in_windows, require_readable, require_suited
-from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, shown_class, tagged_batches
+from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, tagged_batches
 from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
 from attest.app.api.rationales import Rationales, with_marks
@@ -37,7 +37,7 @@ from attest.experiments.erasure import Background
 from attest.experiments.readings import READINGS
 from attest.experiments.registry import EXPERIMENTS, INSIDE, chosen, runnable, suited
 from attest.experiments.verdict import needed
-from attest.models.contract import STEPS, require_itself, require_steps
+from attest.models.contract import STEPS, require_itself, require_steps, shown_class
 from attest.models.prediction import says_number
 from attest.report.explained import ExplainedText
 from attest.report.findings import CALIBRATED

@@ -19,6 +19,7 @@ from attest.core.randomness import random_order
 from attest.experiments.layers.tampering import DecidingRow, beside_random, highest, named, row_among
 from attest.experiments.sink import parks_attention
 from attest.experiments.spec import MOVES, NO_DECISION, Column, Drawing, Inside, Means, Measure, OfNumbers, Spec
+from attest.models.contract import shown_class
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import lead, logits_of_classes, rounding_of, says_number
 
@@ -88,7 +89,7 @@ def knockout(
 def _require_decoder(observation: LayerObservation) -> None:
     network: Any = observation.network
     if not parks_attention(network):
-        kind = type(network.model if getattr(network, "holds_a_model", False) else network).__name__
+        kind = shown_class(network).__name__
         raise AttestError(
             f"{kind} does not decide at a last token that attends only to earlier tokens; expected a decoder, because E16 "
             "cuts attention edges of the last token. Leave E16 out."

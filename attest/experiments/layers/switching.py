@@ -19,6 +19,7 @@ from attest.core.errors import AttestError
 from attest.core.memory import NEAR, by_rows, memory_budget
 from attest.core.randomness import random_order
 from attest.experiments.layers.tampering import MAPS, highest
+from attest.models.contract import shown_class
 from attest.models.layers_observed import LayerObservation, self_attending, weights_a_head
 from attest.models.prediction import lead, logits_of_classes
 
@@ -66,7 +67,7 @@ def _require_room(network: nn.Module, mask: Tensor) -> None:
 def unseen(network: nn.Module, where: str) -> str:
     """Return the error for a model that does not show the outputs of its heads."""
     bare: Any = unwrapped(network)
-    kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
+    kind = shown_class(bare).__name__
     return (
         f"{kind} hides the outputs of single heads ({where}), so E17 cannot switch off a head; expected a model in which one "
         "linear layer reads the joined outputs of all heads. Leave E17 out."

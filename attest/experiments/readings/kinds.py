@@ -13,6 +13,7 @@ from attest.core.errors import AttestError
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.importance import leave_one_out_inputs
 from attest.experiments.readings import formulas, surrogates, values
+from attest.models.contract import shown_class
 from attest.models.observation import Observation
 from attest.models.variants import attends_within
 
@@ -168,7 +169,7 @@ def reading_of(name: str, observation: Observation) -> Reading:
     if not reading.suits(observation):
         suited = ", ".join(each.name for each in suited_readings(observation))
         bare = cast(Any, observation.network)
-        kind = type(bare.model if getattr(bare, "holds_a_model", False) else bare).__name__
+        kind = shown_class(bare).__name__
         raise AttestError(f"the reading {name!r} does not suit {kind}: it needs {reading.needs}; expected one of: {suited}.")
     return reading
 

@@ -25,18 +25,18 @@ def log_artifacts(run: Run, folder: RunFolder) -> None:
     base = read_json(folder.timing).get("base", {}).get("wandb_id")  # the run whose checkpoint this run reads
     if base is not None and not run.offline:
         with suppress(CommError, ValueError):  # the base was never logged online
-            run.use_artifact(f"{model_name(base)}:latest")
+            run.use_artifact(f"{model_artifact(base)}:latest")
     summary = read_json(folder.summary)
     scores = {name: value for name, value in summary.items() if name.startswith(("test/", "best/"))}
-    inputs = {} if base is None else {"base_model": model_name(base)}
-    run.log_artifact(_artifact(model_name(run.id), "model", [folder.best, folder.config], folder, scores | inputs))
+    inputs = {} if base is None else {"base_model": model_artifact(base)}
+    run.log_artifact(_artifact(model_artifact(run.id), "model", [folder.best, folder.config], folder, scores | inputs))
     files = [folder.summary, folder.timing, folder.curves, folder.report]
     files += sorted(path for place in (folder.evidence("E1").parent, folder.figures) for path in place.glob("*.*"))
-    about = {"model": model_name(run.id), "version": summary["version"]}
+    about = {"model": model_artifact(run.id), "version": summary["version"]}
     run.log_artifact(_artifact(f"evidence-{run.id}", "evidence", files, folder, about | inputs))
 
 
-def model_name(wandb_id: str) -> str:
+def model_artifact(wandb_id: str) -> str:
     """Return the name of the W&B artifact that contains the model of a run."""
     return f"model-{wandb_id}"
 
