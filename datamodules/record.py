@@ -90,9 +90,7 @@ class DataRecord:
         source = found.sources.get(split)
         then, now = self.counts[split], found.counts[split]
         how = (
-            f"{now:,} texts instead of {then:,}"
-            if now != then
-            else (f"{now:,} texts as before, but different texts or labels")
+            f"{now:,} texts instead of {then:,}" if now != then else f"{now:,} texts as before, but different texts or labels"
         )
         return f"the {split} split{f' ({source})' if source else ''} has {how}"
 

@@ -80,10 +80,8 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
             return {label: known[same(label)] for label in labels}
     numbers = {label: number for label in labels if (number := _whole(label)) is not None and numbered}
     if len(numbers) < len(labels) or not names or set(labels) & {*names} or not set(numbers.values()) <= {*range(len(names))}:
-        unknown, known_names = (
-            sorted(label for label in labels if label not in names),
-            _some(names) or ("class numbers, because the classes have no names"),
-        )
+        unknown = sorted(label for label in labels if label not in names)
+        known_names = _some(names) or "class numbers, because the classes have no names"
         or_numbers = f", or numbers from 0 to {len(names) - 1}" if numbered and names else ""
         raise AttestError(
             f"the data have labels that the model does not know: {_some(unknown)}; expected {known_names}{or_numbers}. {how}"
@@ -152,7 +150,7 @@ def _array(labels: Any, partly: bool) -> np.ndarray:
     each = np.array([_listed(label) for label in listed], dtype=object)
     if (missing := pd.isna(each)).any():
         mend = (
-            (f"Give {UNLABELLED} for a token without a label.")
+            f"Give {UNLABELLED} for a token without a label."
             if partly
             else "Leave out the texts without a label, or leave labels= out."
         )
@@ -189,7 +187,7 @@ def _of_shape(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     expected = (
         f"the number of texts {shape[0]}; expected one label for each text"
         if len(shape) == 1
-        else (f"the tokens have the shape {shape}; expected one label for each token")
+        else f"the tokens have the shape {shape}; expected one label for each token"
     )
     raise AttestError(f"{found}, and {expected}.")
 

@@ -107,7 +107,7 @@ def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int
     if isinstance(returned, Tensor) and returned.ndim == dimensions and returned.shape[: len(batch)] == batch:
         return
     found = (
-        (f"a tensor of the shape {tuple(returned.shape)}") if isinstance(returned, Tensor) else f"a {type(returned).__name__}"
+        f"a tensor of the shape {tuple(returned.shape)}" if isinstance(returned, Tensor) else f"a {type(returned).__name__}"
     )
     sizes = ", ".join(map(str, batch))
     raise AttestError(

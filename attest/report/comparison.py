@@ -173,7 +173,7 @@ def conclusions(
     if len(settings) == 1:
         return [
             Conclusion(
-                (f"The {len(settings[0].runs)} runs have the same setting and different seeds."),
+                f"The {len(settings[0].runs)} runs have the same setting and different seeds.",
                 "Nothing but the seed differs.",
             )
         ]
@@ -232,7 +232,7 @@ def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
         which = (
             f"The confidence intervals of all {known} numbers overlap"
             if known > 1
-            else ("The confidence intervals of the number overlap")
+            else "The confidence intervals of the number overlap"
         )
         return Conclusion(f"{which}.", how)
     said = f"For {len(found)} of {known} numbers the confidence intervals do not overlap."

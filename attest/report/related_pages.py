@@ -119,9 +119,7 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
     if seeds:
         ends = dict.fromkeys([rounded(min(seeds)), rounded(max(seeds))])
         count = (
-            f"{len(seeds)} other seeds differ from the base by"
-            if len(seeds) > 1
-            else ("Another seed differs from the base by")
+            f"{len(seeds)} other seeds differ from the base by" if len(seeds) > 1 else "Another seed differs from the base by"
         )
         floor = f"{count} {' to '.join(ends)} nats (JSD); {MOST}."
     if adversaries:

@@ -79,7 +79,7 @@ def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Se
         row = fits[nearest].index(False)
         ways = " or ".join(f"{count} (one for each {unit})" for unit, (_, count) in units[row].places.items())
         others = (
-            (f" {sum(fits[nearest])} of {len(units)} texts have one number for each {nearest}.") if any(fits[nearest]) else ""
+            f" {sum(fits[nearest])} of {len(units)} texts have one number for each {nearest}." if any(fits[nearest]) else ""
         )
         raise AttestError(
             f"{what} of text {texts[row]} has {len(values[row])} numbers; expected {ways}, in the same way for all "

@@ -51,11 +51,11 @@ def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> Non
         (same, f"keeps {same} decisions when the deciding words are exchanged; expected that all decisions change"),
         (
             by_tokens > DELTA,
-            (f"changes its prediction by {by_tokens:.3g} when only other tokens are replaced; expected at most {DELTA}"),
+            f"changes its prediction by {by_tokens:.3g} when only other tokens are replaced; expected at most {DELTA}",
         ),
         (
             by_states > DELTA,
-            (f"changes its prediction by {by_states:.3g} when only other states are replaced; expected at most {DELTA}"),
+            f"changes its prediction by {by_states:.3g} when only other states are replaced; expected at most {DELTA}",
         ),
         (kept, f"keeps {kept} decisions when the deciding states are exchanged; expected that all decisions change"),
     ):
