@@ -27,7 +27,7 @@ def write(path, texts):
 
 def test_every_claim_has_a_row_and_what_differs_is_said(corpus, capsys):
     assert len(checked("imdb")) > 1
-    assert "holds 80 instances instead of 25,000" in capsys.readouterr().out
+    assert "contains 80 instances instead of 25,000" in capsys.readouterr().out
 
 
 def test_what_cannot_be_read_is_named(corpus):

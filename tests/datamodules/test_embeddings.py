@@ -57,7 +57,7 @@ def test_a_file_that_is_no_table_of_vectors_is_refused(tmp_path, content, refusa
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(AttestError, match=r"There is no file .*nowhere\.vec"):
+    with pytest.raises(AttestError, match=r"The file .*nowhere\.vec does not exist"):
         read_vectors(tmp_path / "nowhere.vec", VOCABULARY)
 
 

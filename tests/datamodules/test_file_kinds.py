@@ -116,7 +116,7 @@ def test_a_trial_is_told_of_its_own_options(tmp_path, capsys, refusal):
     assert read(bad, on_bad_rows="skip").texts == TEXTS[1:]
     said = capsys.readouterr().out
     assert "texts and labels from the columns text and label (guessed; name the columns with --text-column=" in said
-    assert "bad.csv has 1 bad row of 20: missing label (line 2)" in said
+    assert "bad.csv has bad rows (1 of 20): missing label (line 2)" in said
     with pytest.raises(AttestError, match=r"--data\.init_args\.text_column=<column>"):
         _ = FilesDataModule(train=odd, test=bad).tables()
 

@@ -147,7 +147,7 @@ def test_words_that_are_given_are_taken_as_they_are(tmp_path):
 BAD = {
     "missing text": ({"text": "", "label": "pos"}, {"text": None, "label": "pos"}, {"text": " \n", "label": "pos"}),
     "missing label": ({"text": "x", "label": ""}, {"text": "x", "label": None}, {"text": "x"}),
-    "a list where a label belongs": ({"text": "x", "label": ["pos"]},),
+    "a list instead of a label": ({"text": "x", "label": ["pos"]},),
     "half a character": ({"text": "\ud800", "label": "pos"}, {"text": "x", "label": "\udfff"}),
     "a list instead of a text": ({"text": ["x"], "label": "pos"},),
 }
@@ -156,11 +156,11 @@ BAD = {
 @pytest.mark.parametrize(("problem", "bad"), [(problem, bad) for problem, found in BAD.items() for bad in found])
 def test_a_bad_row_is_refused_with_its_place_or_skipped(tmp_path, capsys, problem, bad):
     found = [*rows(), bad]
-    with pytest.raises(AttestError, match=rf"train\.jsonl has 1 bad row of 21: {problem} \(line 21\).*on_bad_rows=skip"):
+    with pytest.raises(AttestError, match=rf"train\.jsonl has bad rows \(1 of 21\): {problem} \(line 21\).*on_bad_rows=skip"):
         _ = module(tmp_path, found).corpus
     corpus = module(tmp_path, found, on_bad_rows="skip").corpus
     assert len(corpus.train) + len(corpus.validation) == 20
-    assert "1 bad row of 21" in capsys.readouterr().out
+    assert "bad rows (1 of 21)" in capsys.readouterr().out
 
 
 def test_ids_count_the_rows_that_are_skipped(tmp_path):
@@ -193,16 +193,16 @@ def test_many_bad_rows_are_counted_and_some_shown(tmp_path, refusal):
         (".jsonl", b'{"text": "caf\xe9", "label": "pos"}\n', "bytes that are not UTF-8"),
         (".csv", b"a,b,c\n", "3 cells instead of 2"),
         (".tsv", b"alone\n", "1 cells instead of 2"),
-        (".jsonl", b"{broken\n", "no JSON"),
-        (".jsonl", b"[1, 2]\n", "no JSON object"),
-        (".jsonl", b"[" * 100_000 + b"\n", "no JSON"),
+        (".jsonl", b"{broken\n", "not JSON"),
+        (".jsonl", b"[1, 2]\n", "not a JSON object"),
+        (".jsonl", b"[" * 100_000 + b"\n", "not JSON"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_bad(tmp_path, suffix, line, problem):
     path = Path(write(tmp_path / f"train{suffix}", rows()))
     last = 22 if suffix != ".jsonl" else 21
     path.write_bytes(path.read_bytes() + line)
-    with pytest.raises(AttestError, match=rf"1 bad row of 21: {problem} \(line {last}\)"):
+    with pytest.raises(AttestError, match=rf"has bad rows \(1 of 21\): {problem} \(line {last}\)"):
         _ = FilesDataModule(train=str(path), test=good_test_file(tmp_path)).corpus
 
 
@@ -382,7 +382,7 @@ def test_names_that_look_like_cells_can_be_insisted_on(tmp_path):
 def test_a_test_file_with_other_columns_is_told_which(tmp_path, suffix):
     test = rows(["a"], ["pos"], text="review", label="stars")
     with pytest.raises(
-        AttestError, match=rf"test\{suffix} has no column text \(it has review, stars\); expected text and label"
+        AttestError, match=rf"test\{suffix} has no column 'text' \(its columns: review, stars\); expected the columns 'text' and 'label'"
     ):
         _ = module(tmp_path, test=test, suffix=suffix).corpus
 

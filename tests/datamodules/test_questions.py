@@ -111,7 +111,7 @@ def test_what_cannot_be_read_says_what_to_type(folder, refusal):
     with pytest.raises(AttestError, match=r"without snli/snli_1\.0_train\.jsonl"):
         _ = SnliDataModule().corpus
     for options in ({"sentences": True}, {"subwords": "some-model"}):
-        with pytest.raises(AttestError, match=f"question beside each text, and data.init_args.{next(iter(options))}"):
+        with pytest.raises(AttestError, match=f"question for each text, but data.init_args.{next(iter(options))}"):
             _ = BabiDataModule(stories="generated", **options).corpus
     with refusal():
         BabiDataModule().documents_of(["Mary left ."])

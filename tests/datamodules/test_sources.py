@@ -48,7 +48,7 @@ def test_a_folder_is_read(folder, capsys):
     assert module.corpus.vocabulary.words == ("bad", "film", "good")
     assert [len(module.corpus.train), len(module.corpus.validation), len(module.corpus.test)] == [72, 8, 80]
     said = capsys.readouterr().out
-    assert "imdb: the train split of the folder in ATTEST_DATA holds 80 instances instead of 25,000" in said
+    assert "imdb: the train split of the folder in ATTEST_DATA contains 80 instances instead of 25,000" in said
 
 
 @pytest.mark.parametrize(

@@ -433,13 +433,8 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         """Return which tokens decide, ``first``, ``last`` or ``all``, from gradients of the last layer's attention weights."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
-
-        def in_graph(_table: nn.Module, _tokens: Any, embedded: Tensor) -> Tensor:
-            return embedded.detach().requires_grad_().clone()  # which some models scale in place
-
-        with torch.enable_grad(), in_evaluation_mode(self), recorded(self, "weights") as weights:
-            with self.embeddings.register_forward_hook(in_graph):
-                loss = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens).square().sum()
+        with in_evaluation_mode(self), _in_graph(self.embeddings), recorded(self, "weights") as weights:
+            loss = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens).square().sum()
             passes = loss.requires_grad and weights[last].requires_grad
             gradient = torch.autograd.grad(loss, weights[last], allow_unused=True)[0] if passes else None
         if gradient is None:
@@ -449,6 +444,19 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             )
         rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")
+
+
+@contextmanager
+def _in_graph(part: nn.Module) -> Iterator[None]:
+    """Record the parameters of a module in the autograd graph inside the ``with`` block, even if they are frozen."""
+    before = [(parameter, parameter.requires_grad) for parameter in part.parameters()]
+    try:
+        with torch.enable_grad():
+            part.requires_grad_()
+            yield
+    finally:
+        for parameter, required in before:
+            parameter.requires_grad_(required)
 
 
 def padding_of(model: "PreTrainedModel") -> int | None:

@@ -61,7 +61,7 @@ def test_a_convolution_sees_boundaries_and_then_nothing():
 
 
 def test_windows_without_a_middle_are_refused():
-    with pytest.raises(AttestError, match=r"kernel_sizes=\[2, 3\] have no middle"):
+    with pytest.raises(AttestError, match=r"kernel_sizes=\[2, 3\] contain an even width, which has no middle"):
         Cnn(20, kernel_sizes=(2, 3))
 
 

@@ -104,7 +104,7 @@ def test_a_language_model_with_convolutions_beside_attention_is_refused(name, se
     [
         ("bert", {"problem_type": "regression"}, "has num_labels 3 and problem_type regression"),
         ("minimax", DECODERS["llama"] | {"num_local_experts": 2, "num_experts_per_tok": 1}, "2 layers .* attention 1 times"),
-        ("diffllama", DECODERS["llama"], "has 2 layers and computes attention 4 times in a pass"),
+        ("diffllama", DECODERS["llama"], "has 2 layers and computes attention 4 times in a forward pass"),
         ("esm", {"token_dropout": True, "mask_token_id": 4}, "decides differently when it .* up to 0.0"),
         ("mobilebert", {"intra_bottleneck_size": 16, "embedding_size": 16, "true_hidden_size": 16}, "mixes tokens"),
         ("mpnet", {}, "decides differently when it .* up to 0.0"),
@@ -121,7 +121,7 @@ def test_a_model_that_is_another_one_is_refused_in_a_sentence(tokenizer, name, s
 def test_a_text_that_quotes_the_padding_is_named_where_the_model_counts_it_out(tokenizer):
     """RoBERTa counts positions by ids other than padding; BERT does not."""
     texts = [*TEXTS, "a [PAD] fine film"]
-    with pytest.raises(AttestError, match=r"with the ids \[5\]; expected the same to 1e-05. The token of padding, 0, stands"):
+    with pytest.raises(AttestError, match=r"with the ids \[5\]; expected a difference of at most 1e-05. The padding token 0 occurs"):
         tried(tiny("roberta", vocab_size=len(WORDS)), tokenizer, texts)
     require_own(tiny("bert", vocab_size=len(WORDS)), tokenizer, texts)
 
@@ -199,7 +199,7 @@ def test_tokens_that_the_model_does_not_know(tokenizer):
     """Two positions more than tokens: the sentence is about the embedding of tokens."""
     model = tiny("bert", vocab_size=len(WORDS) - 1)
     require_own(model, tokenizer, [text.replace(".", "") for text in TEXTS])
-    with pytest.raises(AttestError, match="ids from 0 to 12, the embedding of BertForSequenceClassification has 12 rows"):
+    with pytest.raises(AttestError, match="ids from 0 to 12, but the embedding of BertForSequenceClassification has 12 rows"):
         tried(model, tokenizer)
 
 
@@ -242,7 +242,7 @@ def test_files_that_are_cut_get_a_sentence(folder, file, share):
 
 def test_classes_that_are_counted_from_one(folder, tokenizer):
     configured(folder, id2label={"1": "bad", "2": "good"}, label2id={"bad": 1, "good": 2})
-    with pytest.raises(AttestError, match="names the classes 1, 2; expected 0"):
+    with pytest.raises(AttestError, match="names the class numbers 1, 2; expected the class numbers 0"):
         tried(load(str(folder))[0], tokenizer)
 
 
