@@ -19,7 +19,7 @@ from attest.runs.folder import RunFolder, write_atomically
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """A callback that writes ``checkpoints/best.ckpt``: the epoch with the best score, or the last if none is validated."""
+    """A callback that writes ``checkpoints/best.ckpt`` after the epoch with the best validation score."""
 
     def __init__(self, folder: RunFolder, monitor: str, mode: str) -> None:
         super().__init__(
@@ -68,7 +68,7 @@ def _epoch_will_be_validated_again(trainer: Trainer) -> bool:
 
 
 class LastCheckpoint(Callback):
-    """A callback that writes ``checkpoints/last.ckpt`` in the first batch of an epoch, every few batches, and on SIGTERM.
+    """A callback that writes ``checkpoints/last.ckpt`` every few batches, so that a run can be resumed.
 
     It contains parameters, optimiser, loop counters, position in the data and random state. It is never written after the last
     batch of an epoch: a resumed run then trains the rest of the epoch and validates it, which is the one path through the
@@ -94,7 +94,7 @@ class LastCheckpoint(Callback):
 
 
 class RandomState(Callback):
-    """A callback that stores the state of torch's random numbers on every rank in every checkpoint.
+    """A callback that stores the state of torch's random generators of all ranks in every checkpoint.
 
     The state is restored when the first batch begins, because torch's loader draws a number when it starts an epoch.
     """

@@ -110,11 +110,11 @@ class Evidence(Callback):
         return (self.observes,)
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Any:
-        """Return the observation of the current batch; None if the batch is left out."""
+        """Return what the model computes on the current batch; None if the batch is left out of the experiment."""
         return self._running.observe(pl_module, self.observes)
 
     def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> Columns:
-        """Return the experiment's columns for a batch, with a number per text ``(B,)`` or per token ``(B, T)``."""
+        """Run the experiment on a batch; return columns with a number per text ``(B,)`` or per token ``(B, T)``."""
         if not hasattr(self, "experiment"):
             raise NotImplementedError(f"{type(self).__name__} must set experiment, or define the method measure.")
         asked = self._parameters
@@ -150,11 +150,11 @@ class Evidence(Callback):
         return observation.labels
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        """Return the test table with further columns that are not measured, such as the tokens."""
+        """Add columns to the test table that the experiment does not compute, such as the tokens."""
         return rows
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Check the module and the settings, and share observations with other experiments of the trainer."""
+        """Check module and settings, and share forward passes with the trainer's other experiments."""
         require_bounds(vars(self) | self.options, f"the setting `{{}}` of {self.id}".format)
         first, *_ = *_evidence_of(trainer), self
         self._running = first._running
@@ -271,7 +271,7 @@ class Evidence(Callback):
 
     @property
     def split(self) -> EvaluatedSplit:
-        """Return the split of the current batch, or of the last batch."""
+        """Return the evaluated split to which the current or the last batch belongs."""
         assert self._running.split is not None, "there is no split before the first batch"
         return self._running.split
 
@@ -294,19 +294,19 @@ def datamodule_of(trainer: Trainer) -> Any:
 
 
 def rationale_of(observation: Any, batch: Batch) -> Tensor | None:
-    """Return which tokens decide according to the batch, bool ``(B, T)``; None if the batch does not say."""
+    """Return the mask of the tokens that decide the label, bool ``(B, T)``; None if the batch has no such mask."""
     rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
     return rationale if rationale is not None and rationale.shape == observation.mask.shape else None
 
 
 def class_names(trainer: Trainer, count: int) -> list[str]:
-    """Return the names of the classes from the DataModule or LightningModule, or the class numbers if there are no names."""
+    """Return the class names from the DataModule or LightningModule; without names, the class numbers."""
     offered = (getattr(each, "label_names", None) for each in (datamodule_of(trainer), trainer.lightning_module))
     return [str(name) for name in next((names for names in offered if names is not None), range(count))]
 
 
 def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of all ranks, each instance once; a sampler may repeat some so that all ranks have equally many."""
+    """Join the rows of all ranks, and drop instances that a distributed sampler has repeated."""
     if not shards:
         return pd.DataFrame({"id": [], "length": []}, dtype=int)  # of a sample without texts
     rows = joined(shards)
@@ -321,7 +321,7 @@ def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
-    """Log the numbers of a table to Weights & Biases if the trainer has its logger."""
+    """Log the numeric columns of a table to Weights & Biases if the trainer has a ``WandbLogger``."""
     for logger in trainer.loggers:
         if isinstance(logger, WandbLogger):
             numbers = rows.select_dtypes(["number", "bool"])

@@ -74,12 +74,12 @@ class Explaining(Evidence):
         return ("observe",) if self.explanation == "attention" else ("observe_steps", "observe_layers")
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
-        """Return what the model computes for a batch; with ``explanation="rollout"``, rollout stands for attention."""
+        """Return what the model computes on a batch; rollout replaces attention if it is the explanation."""
         return self.by_rollout(*(self._running.observe(pl_module, method) for method in self.methods))
 
     @staticmethod
     def by_rollout(first: Observation, layers: LayerObservation | None = None) -> Observation:
-        """Return an observation with attention rollout in place of attention; without layers, the given observation."""
+        """Return the observation with attention rollout in place of attention, or unchanged if ``layers`` is None."""
         if layers is None:
             return first
         return first.explained_by(attention_rollout(layers.attention, where_rollout_begins(first)))
@@ -96,7 +96,7 @@ class FeatureImportance(Explaining):
 
 
 class AttentionPermutation(Evidence):
-    """A callback for E2, which permutes the attention over the tokens."""
+    """A callback for E2, which permutes the attention weights of the tokens."""
 
     id = "E2"
     experiment = _on_batches("E2")
@@ -106,7 +106,7 @@ class AttentionPermutation(Evidence):
 
 
 class AdversarialAttention(Evidence):
-    """A callback for E3, which looks for the most different attention with the same prediction.
+    """A callback for E3, which looks for the attention that differs most but gives the same prediction.
 
     The search runs on the test split alone; at validation end there is only the exact answer, which is nearly free.
     """
@@ -126,7 +126,7 @@ class AdversarialAttention(Evidence):
 
 
 class ActivationSwap(Evidence):
-    """A callback for E8, which lets another projection turn a trained model's scores into attention."""
+    """A callback for E8, which replaces the projection of a trained model, such as softmax, by another one."""
 
     id = "E8"
     experiment = _on_batches("E8")
@@ -136,7 +136,7 @@ class ActivationSwap(Evidence):
 
 
 class ImportanceEntropy(Evidence):
-    """A callback for E10, which measures whether importance is on few tokens or on many.
+    """A callback for E10, which measures whether few tokens or many tokens have most of the importance.
 
     Leave-one-out and the influence on hidden states are computed on the test split alone.
     """
@@ -166,7 +166,7 @@ class ErasureUntilFlip(Evidence):
 
 
 class Identifiability(Evidence):
-    """A callback for E13, which measures whether the output determines the attention."""
+    """A callback for E13, which measures whether the output of attention determines the attention weights."""
 
     id = "E13"
     experiment = _on_batches("E13")
@@ -176,7 +176,7 @@ class Identifiability(Evidence):
 
 
 class Erasure(Explaining):
-    """A callback for E14, which erases the tokens that an explanation ranks first, in four ways.
+    """A callback for E14, which erases in four ways the tokens that an explanation ranks first.
 
     ``resample`` draws tokens from the training texts, where the DataModule has them as token ids.
     """
@@ -243,7 +243,7 @@ class LayerEvidence(Evidence):
 
 
 class LayerExperiment(LayerEvidence, Experiment):
-    """A callback that runs an experiment on the attention inside layers, by its id: ``LayerExperiment("E9", draws=3)``."""
+    """A callback that runs an experiment on self-attention, given by its id: ``LayerExperiment("E9", draws=3)``."""
 
     @staticmethod
     def _known() -> dict[str, Callable[..., Columns]]:
@@ -251,7 +251,7 @@ class LayerExperiment(LayerEvidence, Experiment):
 
 
 class LayerPermutation(LayerEvidence):
-    """A callback for E2 inside layers, which permutes the rows of attention."""
+    """A callback for E2 on self-attention, which permutes the weights within each row of attention."""
 
     id = "E2"
     experiment = staticmethod(INSIDE["E2"].run)
@@ -261,7 +261,7 @@ class LayerPermutation(LayerEvidence):
 
 
 class LayerAdversarialAttention(LayerEvidence):
-    """A callback for E3 inside layers, which searches for the most different attention with the same prediction."""
+    """A callback for E3 on self-attention, which searches for the most different attention with the same prediction."""
 
     id = "E3"
     experiment = staticmethod(INSIDE["E3"].run)
@@ -287,13 +287,13 @@ class LayerAdversarialAttention(LayerEvidence):
 
 
 class LayerActivationSwap(LayerEvidence, ActivationSwap):
-    """A callback for E8 inside layers, which lets another projection turn scores into attention."""
+    """A callback for E8 on self-attention, which replaces the projection, such as softmax, by another one."""
 
     experiment = staticmethod(INSIDE["E8"].run)
 
 
 class KeyShuffle(LayerEvidence):
-    """A callback for E9, which permutes the attention keys over the tokens."""
+    """A callback for E9, which permutes the attention keys among the tokens."""
 
     id = "E9"
     experiment = staticmethod(INSIDE["E9"].run)
@@ -303,13 +303,13 @@ class KeyShuffle(LayerEvidence):
 
 
 class LayerIdentifiability(LayerEvidence, Identifiability):
-    """A callback for E13 inside layers, which measures whether each head's output determines its attention."""
+    """A callback for E13 on self-attention, which measures whether each head's output determines its attention."""
 
     experiment = staticmethod(INSIDE["E13"].run)
 
 
 class TagErasure(LayerEvidence):
-    """A callback for E14 on taggers, which erases tokens and observes one tag in each sentence."""
+    """A callback for E14 on taggers, which erases tokens and measures the effect on one tag of each sentence."""
 
     id = "E14"
     experiment = staticmethod(OF_TAGS["E14"].run)

@@ -54,7 +54,7 @@ class EndAtOnce(Callback):
     """
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Replace the handler of Lightning, which sets it before this and resets it when the stage ends."""
+        """Replace Lightning's handler for SIGTERM if the run has several processes."""
 
         def end(signum: int, frame: Any) -> None:
             if (launcher := trainer.strategy.launcher) is not None:

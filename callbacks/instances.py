@@ -51,7 +51,7 @@ class Instances(Explaining):
 
 
 class TextTable(LayerEvidence):
-    """A callback that writes a table of the test texts with the attention inside layers."""
+    """A base class of callbacks that write a table of the test texts, for models with self-attention."""
 
     def __init__(self) -> None:
         super().__init__(every_n_epochs=0)
@@ -96,7 +96,7 @@ class AttentionMaps(TextTable):
 
     @torch.no_grad()
     def observe(self, pl_module: LightningModule, batch: Batch) -> LayerObservation | None:
-        """Return the observation of the chosen texts of a batch; None if the batch has none of them."""
+        """Return what the model computes on the chosen texts of a batch; None if the batch has none of them."""
         everyone = super().observe(pl_module, batch)
         chosen = in_sample(seed_of(pl_module.trainer), everyone.ids, self.split.everyone(everyone), self.texts)
         return everyone.rows(chosen.nonzero().flatten()).under() if chosen.any() else None
@@ -115,7 +115,7 @@ class AttentionMaps(TextTable):
 
 
 class KeyAttackMaps(AttentionMaps):
-    """A callback that writes attention maps of a few test texts, with and without a ``KeyAdversary``."""
+    """A callback that writes attention maps of a few test texts, without and under attack by a ``KeyAdversary``."""
 
     methods = ("observe_layers", "attacked")
 
@@ -157,7 +157,7 @@ class KeyAttack(TextTable):
 
 
 class AttackedInstances(TextTable):
-    """A callback that writes a table of the test texts under attack.
+    """A callback that writes the predictions for each test text while a ``KeyAdversary`` attacks the model.
 
     ``label`` is the label that the attack is scored on, the other class for ``opposite``; ``predicted`` and
     ``probability_<class name>`` in [0, 1] are those under attack.

@@ -16,7 +16,7 @@ OBSERVED = ("observe_layers", "observe_steps")
 
 
 class OfTransformers:
-    """The observations of a model of the library transformers, from batches of its tokenizer.
+    """An adapter that observes a model of the library ``transformers`` on batches of its tokenizer.
 
     Args:
         model: a ``transformers.PreTrainedModel`` that classifies texts or tokens.
@@ -42,17 +42,17 @@ class OfTransformers:
         require_as_it_is(self.network)
 
     def observe_layers(self, batch: Mapping[str, Any]) -> LayerObservation:
-        """Return the observation of the attention inside layers on a tokenizer's batch."""
+        """Observe the attention inside the model's layers on a batch of its tokenizer."""
         tokens, mask, special = self._read(batch)
         return observe_layers(self.network, None, tokens, mask, special=special)
 
     def observe_steps(self, batch: Mapping[str, Any]) -> Observation:
-        """Return the observation of the embedded tokens and the decisions on a tokenizer's batch."""
+        """Observe the token embeddings and the decisions of the model on a batch of its tokenizer."""
         tokens, mask, special = self._read(batch)
         return observe(self.network, None, tokens, mask, special=special)
 
     def _read(self, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the token ids, the mask, and the special tokens if they are known."""
+        """Return token ids, mask and special-token mask of a batch; the last is None if the batch lacks it."""
         if not isinstance(batch, Mapping) or not {"input_ids", "attention_mask"} <= {*batch}:
             found = ", ".join(map(str, batch)) if isinstance(batch, Mapping) else type(batch).__name__
             raise AttestError(
@@ -67,7 +67,7 @@ class OfTransformers:
 
 
 def model_in(module: LightningModule) -> nn.Module | None:
-    """Return the model of the library transformers in a module; None if there is none, or more than one."""
+    """Return the ``transformers`` model inside a LightningModule; None if it contains none or several."""
     if (library := sys.modules.get("transformers")) is None:
         return None
     found = [(name, part) for name, part in module.named_modules() if isinstance(part, library.PreTrainedModel)]

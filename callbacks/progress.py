@@ -17,7 +17,7 @@ from attest.core.measures.numbers import duration
 
 
 class Curves(Callback):
-    """A callback that stores the training loss, the validation scores and the evidence of every epoch in the checkpoint."""
+    """A callback that stores loss, validation scores and experiment results of every epoch in checkpoints."""
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
@@ -82,7 +82,7 @@ class EvidenceProgress(RichProgressBar):
         return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
 
     def name_experiment(self, identity: str, place: int, of: int) -> None:
-        """Show in the bar which experiment is running, and how many there are."""
+        """Show the running experiment in the progress bar, with its number among all experiments."""
         if self.progress is not None and self.test_progress_bar_id is not None:
             self.progress.update(self.test_progress_bar_id, description=f"Evidence {identity} ({place} of {of})")
             self.refresh()

@@ -25,7 +25,7 @@ GIVE_IDS = "Give every instance a number of its own in the data set, and pass th
 
 
 class EvaluatedSplit:
-    """The split that a loader reads: the number of its batches, and which instances are in each batch.
+    """The split that a data loader reads, with the number of its batches and the instances in each batch.
 
     Length and batch size are read as torch has them. A loader may also offer ``batches_of_all_ranks``, an int, if ranks have
     different numbers of batches. A data set may offer ``ids``, int64 ``(N,)``, if these are not 0 … N - 1.
@@ -53,7 +53,7 @@ class EvaluatedSplit:
         """The largest number of instances in a batch."""
 
     def sampled_batches(self, instances: int) -> np.ndarray:
-        """Return the numbers of batches that together have about ``instances`` instances.
+        """Return the indices of random batches that together contain about ``instances`` instances.
 
         The split is cut into equal parts, and one batch is drawn at random from each; a loader without an end gives its first
         batches.
@@ -65,11 +65,11 @@ class EvaluatedSplit:
         return ends[:-1] + (np.random.PCG64(KEY).random_raw(wanted) % np.diff(ends).astype(np.uint64)).astype(np.int64)
 
     def number_among_ranks(self, batch_idx: int) -> int:
-        """Return the number of this rank's batch among the batches of all ranks."""
+        """Return the index of this rank's batch among the batches of all ranks."""
         return batch_idx * self.ranks + self.rank
 
     def rows_of_batch(self, batch_idx: int, count: int) -> Tensor:
-        """Return the places of a batch's instances in the data set, int64 ``(count,)``, which serve as ids."""
+        """Return the row in the data set of each instance of a batch, int64 ``(count,)``; rows serve as ids."""
         if isinstance(self.dataset, IterableDataset) and self.ranks == 1 and self.loader.batch_size:
             return batch_idx * self.loader.batch_size + torch.arange(count)
         if self._rows_by_batch is None:
@@ -96,7 +96,7 @@ class EvaluatedSplit:
         return list(batches) if in_order else None
 
     def everyone(self, observation: Any) -> Everyone:
-        """Return the ids of all instances, or their number; None if the data set has no length."""
+        """Return the ids of all instances of the data set, or their number; None if its length is unknown."""
         if not hasattr(self.dataset, "__len__"):
             return None
         count = len(self.dataset)
@@ -104,13 +104,13 @@ class EvaluatedSplit:
         return count if known is None else torch.tensor(known, device=observation.ids.device)
 
     def with_words(self, rows: pd.DataFrame, column: str, method: str) -> pd.DataFrame:
-        """Add a column of words to a table, if the data set has a method that returns them by id."""
+        """Add a column of words to a table, if the data set has the given method, which returns words by id."""
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(**{column: rows["id"].map(read)})
 
 
 class RunningBatch:
-    """The current batch, which is observed only once for all callbacks.
+    """The current batch, on which all callbacks share the same forward passes.
 
     If ``test_step`` or ``validation_step`` returns an observation under the name of such a method, the method is not called:
     ``return {"observe": observation}`` saves a forward pass.
@@ -127,7 +127,7 @@ class RunningBatch:
         self._observed: dict[str, Any] = {}
 
     def enter(self, trainer: Trainer, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int) -> EvaluatedSplit:
-        """Make a batch the current batch if it is not yet, and return its split."""
+        """Make the given batch the current one, and return the split that contains it."""
         if self.split is None or batch is not self._batch:
             fresh = EvaluatedSplit(trainer, dataloader_idx)
             if self.split is None or self.split.loader is not fresh.loader:
@@ -141,7 +141,7 @@ class RunningBatch:
         self._batch, self._observed, self._returned = None, {}, {}
 
     def observe(self, pl_module: LightningModule, method: str) -> Any:
-        """Return the observation of the current batch by the named method of the module."""
+        """Return the result of the named method of the module on the current batch; it is computed only once."""
         if method not in self._observed:
             found = self._returned.get(method)
             if found is None:
@@ -180,7 +180,7 @@ def all_gather(value: Value) -> list[Value]:
 
 
 def share_of_rank(values: list[Value]) -> list[Value]:
-    """Return this rank's part of a list that holds the values of all ranks of a stopped run."""
+    """Return this rank's part of the values that all ranks of a stopped run have stored."""
     return values[distributed.get_rank() :: distributed.get_world_size()] if _together() else values
 
 

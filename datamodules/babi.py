@@ -129,7 +129,7 @@ class BabiDataModule(QuestionDataModule):
 
 
 def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, bool]]:
-    """Return the words before a question, and for each word whether its statement supports the answer."""
+    """Return each word before a question, with True if its sentence supports the answer to the question."""
     words: list[tuple[str, bool]] = []
     for place, sentence in enumerate(sentences):
         words += [(".", False)] * bool(words)

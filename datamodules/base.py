@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TextDataModule(LightningDataModule):
-    """A corpus of texts with one label for each text, or one tag for each token; subclasses read it in ``read``.
+    """A corpus with one label for each text or one tag for each token; a subclass defines ``read``.
 
     Batch:   ``id`` int64 (B,), row of the text in its source; ``token_ids`` int64 (B, T) in [0, vocab_size), 0 is padding;
              ``mask`` bool (B, T), True at real tokens; ``label`` int64 (B,) in [0, num_classes), in classification; in
@@ -110,18 +110,18 @@ class TextDataModule(LightningDataModule):
         return pa.array([text.split() for text in texts.to_pylist()], TOKENS)
 
     def documents_of(self, texts: Sequence[str]) -> Documents:
-        """Tokenise any texts like those of the corpus; return documents without labels, whose ids count from 0."""
+        """Tokenise new texts by the rules of the corpus; return them without labels, with ids from 0 on."""
         documents = self.words_of(texts)
         return documents if self.subwords is None else in_subwords(documents, self._cutter)
 
     def words_of(self, texts: Sequence[str]) -> Documents:
-        """Tokenise any texts into documents of words, even if the model reads subwords."""
+        """Split new texts into words, even if the model reads subwords; return them as documents."""
         tokens = self.tokenise(pa.array(texts, pa.string()))
         sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
         return Documents.of(range(len(texts)), tokens, sentences=sentences)
 
     def fit_vocabulary(self, texts: Any, min_df: int = 1) -> Vocabulary:
-        """Return the vocabulary of tokenised texts; the user's option ``min_df`` replaces that of the corpus."""
+        """Build the vocabulary of tokenised texts; the user's option ``min_df`` replaces the argument."""
         return Vocabulary.fit(texts, self.min_df or min_df, self.max_words)
 
     @cached_property
@@ -174,7 +174,7 @@ class TextDataModule(LightningDataModule):
         return cut
 
     def tokenising(self) -> dict[str, Any]:
-        """Return the settings, besides the class, that decide how a raw text becomes words, as plain values."""
+        """Return all settings that influence how raw texts become words, as plain values."""
         return {}
 
     def split_sources(self) -> dict[str, str]:
@@ -203,7 +203,7 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def found(self) -> DataRecord:
-        """Compute the record of the current data."""
+        """Compute a record that identifies the current data: vocabulary, classes, counts and fingerprints."""
         corpus = self.corpus
         tokenising = self.tokenising()  # known once texts are read
         if self.subwords is not None:
@@ -231,7 +231,7 @@ class TextDataModule(LightningDataModule):
             self.expected.record.require(self.found, self.expected.whose)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the record of the data, for the checkpoint."""
+        """Return the record of the data, which Lightning stores in the checkpoint."""
         return self.record.plain()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -261,7 +261,7 @@ class TextDataModule(LightningDataModule):
 
     @property
     def positive_weight(self) -> float:
-        """Return the number of negative training texts divided by that of positive ones; 1 if a task is not binary."""
+        """Return the ratio of negative to positive training texts; 1 if the task is not binary."""
         return self.record.positive_weight
 
     @cached_property
@@ -294,7 +294,7 @@ class TextDataModule(LightningDataModule):
         return self._evaluation_loader(self.validation)
 
     def test_dataloader(self) -> BatchLoader:
-        """Return the test batches of this process, for all texts or for ``part``; each instance is in exactly one process."""
+        """Return the test batches of this process; each instance is in exactly one process."""
         return self._evaluation_loader(self.test, self.part)
 
     def _evaluation_loader(self, dataset: EncodedDocuments, part: Sequence[int] | None = None) -> BatchLoader:

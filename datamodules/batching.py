@@ -22,7 +22,7 @@ JITTER = 0.05
 
 
 def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
-    """Return the number of texts in each batch, for lengths int64 ``(N,)`` in any order; the shortest texts come first."""
+    """Return the number of texts in each batch, for ``lengths`` int64 ``(N,)``; short texts come first."""
     ordered = np.sort(lengths)
     for limit in LIMITS:
         sizes = _cut(ordered.tolist(), batch_size, limit)
@@ -32,7 +32,7 @@ def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
 
 
 def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
-    """Return batch sizes, each as large as ``batch_size`` and the share ``limit`` of padding allow."""
+    """Return the largest batch sizes that ``batch_size`` and the share ``limit`` of padding allow."""
     sizes: list[int] = []
     size, tokens = 0, 0
     for length in ordered:
@@ -71,7 +71,7 @@ def _consecutive(order: np.ndarray, sizes: list[int]) -> list[list[int]]:
 
 
 def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> list[list[int]]:
-    """Return the batches of one process: every ``ranks``-th batch from number ``rank`` on; one empty batch if there is none.
+    """Return the batches of process ``rank``, or one empty batch if this process gets none.
 
     A rank without any batch would leave evaluation early, and the others would wait for it.
 
@@ -87,7 +87,7 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
 
 
 class BatchLoader(DataLoader):
-    """A loader that computes the batches of an epoch when the epoch begins; iteration can start in the middle of an epoch.
+    """A loader that computes its batches when an epoch begins, and can resume in the middle of an epoch.
 
     Args:
         dataset: the encoded texts.
@@ -119,11 +119,11 @@ class BatchLoader(DataLoader):
         self._delivered = 0
 
     def state_dict(self) -> dict[str, int]:
-        """Return the number of batches that were returned in the current epoch."""
+        """Return the number of batches that the loader has delivered in the current epoch."""
         return {"delivered": self._delivered}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Skip as many batches in the next epoch as the state says."""
+        """Let the next epoch begin after the batches that ``state`` counts as delivered."""
         self._delivered = state["delivered"]
 
 

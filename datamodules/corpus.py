@@ -22,7 +22,7 @@ KEY = 20261125
 
 
 def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
-    """Return the rows of a random sample in ascending order, with at least one text of every class if there is room.
+    """Return the sorted rows of a random sample of texts; it contains every class if ``most`` allows this.
 
     Args:
         ids: int64 ``(N,)``, from 0. The texts whose ids have the smallest hashes are chosen: a sample contains every smaller
@@ -48,7 +48,7 @@ def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str]
 
 
 def flat_labels(labels: pa.Array) -> pa.Array:
-    """Return the classes of texts, or the tags of all texts, one text after another."""
+    """Return the class of every text, or the tags of all texts in one flat array."""
     return pc.list_flatten(labels) if pa.types.is_list(labels.type) else labels
 
 
@@ -112,7 +112,7 @@ class Documents:
 
     @property
     def as_read(self) -> pa.Array:
-        """Return each text with its question as one lower-case string, which shows whether two texts have the same words."""
+        """Return each text with its question as one lower-case string, for finding copies of texts."""
         parts = [pc.binary_join(self.table[name].combine_chunks(), " ") for name in ("tokens", "question") if self.has(name)]
         return pc.utf8_lower(pc.binary_join_element_wise(*parts, "\0"))
 
@@ -123,7 +123,7 @@ class Documents:
         return column in self.table.column_names
 
     def flat(self, column: str) -> pa.Array:
-        """Return all values of a list column, one text after another."""
+        """Return the values of a list column of all texts as one flat array."""
         return pc.list_flatten(self.table[column].combine_chunks())
 
     def take(self, rows: Sequence[int] | np.ndarray) -> "Documents":
@@ -131,7 +131,7 @@ class Documents:
         return Documents(self.table.take(pa.array(rows, pa.int64())))
 
     def chosen(self, most: int, sampling: Sampling) -> np.ndarray:
-        """Return the rows of at most ``most`` texts, chosen by ``sampling``, in ascending order."""
+        """Return the sorted rows of at most ``most`` texts, chosen by the method ``sampling``."""
         if sampling == "keyed":
             return sample(self.ids, self.classes, most)
         return np.linspace(0, len(self) - 1, min(len(self), most)).round().astype(int)
@@ -158,7 +158,7 @@ class Corpus:
 
     @cached_property
     def copies(self) -> dict[str, int]:
-        """Return how many texts of a split an earlier split contains, by keys such as ``test in train``; zeros are omitted."""
+        """Return how many texts of a split also occur in an earlier split, by keys such as ``test in train``."""
         texts = {split: documents.as_read for split, documents in self.splits.items()}
         pairs = combinations(SPLITS, 2)
         counts = {f"{later} in {earlier}": pc.sum(pc.is_in(texts[later], texts[earlier])).as_py() for earlier, later in pairs}
@@ -179,7 +179,7 @@ class Corpus:
         return replace(self, train=change(self.train), validation=change(self.validation), test=change(self.test))
 
     def require_texts(self, name: str) -> "Corpus":
-        """Refuse a corpus that has an empty split, a text without tokens or a single class."""
+        """Refuse a corpus that has an empty split, a text without tokens, or only one class."""
         for split, documents in self.splits.items():
             empty = documents.ids[documents.lengths == 0].tolist()
             if not len(documents):
@@ -198,7 +198,7 @@ class Corpus:
 
 
 def told(copied: Mapping[str, int], texts: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each entry of ``Corpus.copies`` that says how many texts of a split are copies."""
+    """Return sentences that say how many texts of a split also occur in an earlier split."""
     return [
         f"{count:,} of the {texts[later]:,} texts of the {later} split are also in the {earlier} split, so scores on them do "
         "not show what the model makes of new texts."

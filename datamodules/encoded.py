@@ -89,12 +89,12 @@ class EncodedDocuments(Dataset):
         return self.documents.words_of(self._row_of[identity])
 
     def units_of(self, identity: int) -> list[str]:
-        """Return the words of the text with the given id, the units to which pooled attention gives weights."""
+        """Return the words of the text with the given id; pooled attention gives each word a weight."""
         return self.tokens_of(identity)
 
 
 class EncodedSentences(EncodedDocuments):
-    """A data set of texts as lists of sentences, whose batches have token ids ``(B, S, T)`` and two masks."""
+    """A data set whose texts are lists of sentences; a batch has token ids ``(B, S, T)`` and two masks."""
 
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         super().__init__(documents, vocabulary)
@@ -116,14 +116,14 @@ class EncodedSentences(EncodedDocuments):
         return self._padded(index, self._sentence_starts[source], lengths) | {"sentence_mask": sentence_mask}
 
     def units_of(self, identity: int) -> list[str]:
-        """Return the sentences of the text with the given id, the units to which pooled attention gives weights."""
+        """Return the sentences of the text with the given id; pooled attention gives each sentence a weight."""
         row = self._row_of[identity]
         words = iter(self.documents.words_of(row))
         return [" ".join(islice(words, length)) for length in self.documents.table["sentences"][row].as_py()]
 
 
 class EncodedQuestions(EncodedDocuments):
-    """A data set of texts with a question each; a question follows the padding of its text and is outside the mask.
+    """A data set of texts with one question each; in a batch, the question follows the padding of its text.
 
     Candidate answers stand before the question; the id of each is the size of the vocabulary plus its class.
     """
@@ -163,7 +163,7 @@ def _starts(lengths: np.ndarray) -> Tensor:
 
 
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
-    """Read a table of erased tokens; return, for each text id of a split, which tokens are erased, bool ``(T,)``."""
+    """Read from a table which tokens of each text in a split are erased, bool ``(T,)`` by text id."""
     if not path.is_file():
         raise AttestError(
             f"the file {path} in data.init_args.erased does not exist; expected a table that `attest roar` wrote."
@@ -174,7 +174,7 @@ def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
 
 
 def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequence[str] = ()) -> Documents:
-    """Cut texts into subwords with special tokens, as a pretrained model reads them; print how many texts were shortened.
+    """Cut texts into subwords with special tokens, and print how many texts were shortened.
 
     Only the first subword of a word has its tag; all subwords of a deciding word are deciding.
     """

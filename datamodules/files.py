@@ -24,7 +24,7 @@ COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init
 
 
 class FilesDataModule(StoredDataModule):
-    """A data set of the user's own in CSV, TSV, JSONL or parquet files or on the Hub, for classification or tagging.
+    """A data set of the user in CSV, TSV, JSONL or parquet files or on the Hub, for classification or tagging.
 
     Columns: named, or guessed from usual names and printed. A text is a string (spaCy's blank English tokenizer, lower case)
              or a list of words (taken as they are). A label is a string, number or truth value; in tagging, tags are a list as
@@ -135,7 +135,7 @@ class FilesDataModule(StoredDataModule):
         return TextDataModule.tokenise(self, texts) if self.in_words else spacy_tokens(texts)
 
     def _parted(self, documents: Documents, names: tuple[str, ...]) -> tuple[Documents, Documents]:
-        """Split texts into training and validation; copies of a text stay together if there are enough different texts."""
+        """Split texts into training and validation, if possible with all copies of a text in the same split."""
         if self.sampling == "keyed":
             with suppress(ValueError):  # scikit-learn refuses: too few different texts
                 return self._cut(documents, documents.as_read.dictionary_encode().indices.to_numpy())
@@ -153,7 +153,7 @@ class FilesDataModule(StoredDataModule):
             ) from error
 
     def _cut(self, documents: Documents, texts: np.ndarray) -> tuple[Documents, Documents]:
-        """Split documents into two parts; ``texts``, int64 ``(N,)``, marks copies of a text by equal numbers."""
+        """Split documents at random into two parts; equal numbers in ``texts``, int64 ``(N,)``, stay together."""
         different, first = np.unique(texts, return_index=True)
         labels = None if documents.labels is None else documents.labels[first]
         parts = split_at_random(different, self.validation_share, self.split_seed, labels)

@@ -141,7 +141,7 @@ class FileColumns:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that names the chosen columns."""
+        """Return a sentence that names the columns of the file from which texts and labels are read."""
         texts = "texts" if self.second is None else "pairs of texts"
         what = "tokens and tags" if self.tagging else f"{texts} and labels"
         unread = f" Not read: {_listed(self.others)}." if self.others else ""
@@ -151,7 +151,7 @@ class FileColumns:
 
 
 def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> FileColumns:
-    """Return the columns that the user names; guess the others from usual column names or from the lengths of the texts."""
+    """Choose the columns of texts and labels in a file; guess those that the user does not name."""
     text, label, second = options.text_column, options.label_column, options.second_column
     names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
     for given in (text, label, second):
@@ -238,7 +238,7 @@ def _first_cell(rows: Sequence[FileRow], column: str) -> object:
 
 
 def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    """Return the column whose name comes first in ``known``, whether in capitals or not; None if there is no such column."""
+    """Return the column whose name comes first in ``known``, ignoring case; None if there is none."""
     there = [name for name in names if name != other_than]
     by_name = {name.lower(): name for name in there} | {name: name for name in there}
     return next((by_name[name] for name in known if name in by_name), None)
@@ -267,7 +267,7 @@ HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def _instance(number: int, row: FileRow, columns: FileColumns) -> FileRow:
-    """Return a row with its text and label in place of its cells, or with what is wrong with them."""
+    """Return a row with its text and its label, or with a description of the problem if they are invalid."""
     if row.problem is not None:
         return row
     text, label = row.cells.get(columns.text), row.cells.get(columns.label)
@@ -343,7 +343,7 @@ FEW = 20
 
 
 def in_order(names: set[str]) -> tuple[str, ...]:
-    """Return the names of classes in numerical order if all are numbers, else alphabetically, the tag ``O`` first."""
+    """Sort the names of classes: by number if all are numbers, else alphabetically with the tag ``O`` first."""
     numbers = {name: number for name in names if (number := _number(name)) is not None}
     if len(numbers) < len(names):
         return tuple(sorted(names, key=lambda name: (name != "O", name)))

@@ -44,7 +44,7 @@ class Labelled:
     every: frozenset[str]
 
     def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
-        """Replace the names of labels by the names that a model uses."""
+        """Return the labels with the names that a model uses for its classes."""
         known = by_name(self.every, names, how, numbered)
         return [
             [names[known[tag]] for tag in label] if isinstance(label, list) else names[known[label]] for label in self.labels
@@ -65,7 +65,7 @@ def labelled(
     several: bool = False,
     numbers: bool = False,
 ) -> Labelled:
-    """Return at most ``most`` random texts of a file or of a split of a corpus, with every class if there is room.
+    """Return at most ``most`` random texts with their labels, from a file or from a split of a corpus.
 
     Args:
         source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.

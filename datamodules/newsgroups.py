@@ -119,7 +119,7 @@ def _of_jw_length(posts: Documents) -> Documents:
 
 
 def _pooled_order(ids: np.ndarray, train_posts: int, test_posts: int) -> np.ndarray:
-    """Return the order in which scikit-learn's ``subset="all"`` lists posts with ascending ``ids``: int64 rows of ``ids``."""
+    """Return the int64 rows of ``ids`` in the order in which scikit-learn's ``subset="all"`` lists the posts."""
     train, test = _shuffled(train_posts, LOADED_ORDER), _shuffled(test_posts, LOADED_ORDER) + train_posts
     pooled = np.concatenate([train, test])[_shuffled(train_posts + test_posts, POOLED_ORDER)]
     return np.searchsorted(ids, pooled[np.isin(pooled, ids)])
@@ -132,7 +132,7 @@ def _shuffled(size: int, seed: int) -> np.ndarray:
 
 
 def stripped(post: str) -> str:
-    """Return a post without header, signature and quotations, which scikit-learn's own functions remove."""
+    """Remove header, signature and quotations from a post with scikit-learn's own functions."""
     from sklearn.datasets import _twenty_newsgroups as newsgroups  # private, but the very functions of its ``remove``
 
     body = newsgroups.strip_newsgroup_footer(newsgroups.strip_newsgroup_header(post))
@@ -140,7 +140,7 @@ def stripped(post: str) -> str:
 
 
 def fetched(split: str) -> pa.Table:
-    """Download the raw posts of one split by scikit-learn's function and return them in the order of their files."""
+    """Download the raw posts of one split with scikit-learn, and return them in the order of their files."""
     from sklearn.datasets import fetch_20newsgroups
 
     try:

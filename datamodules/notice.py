@@ -18,7 +18,7 @@ def say(sentence: str) -> None:
 
 
 def some(found: Sequence[str], separator: str = ", ", few: int = FIRST_FEW) -> str:
-    """Return the first few items as text, followed by the number of all others."""
+    """Return the first few items as text, followed by the number of items that are left out."""
     more = len(found) - few
     return separator.join(found[:few]) + (f" and {more} more" if more > 0 else "")
 
@@ -32,13 +32,13 @@ _TYPED_PLAINLY: ContextVar[bool] = ContextVar("typed plainly", default=False)
 
 
 def option(name: str, value: str) -> str:
-    """Return an option as the user types it: ``--data.init_args.text_column=a``, or ``--text-column=a`` in a trial."""
+    """Return an option as the user types it, such as ``--data.init_args.text_column=a``."""
     return f"--{name.replace('_', '-')}={value}" if _TYPED_PLAINLY.get() else f"--data.init_args.{name}={value}"
 
 
 @contextmanager
 def typed_plainly() -> Iterator[None]:
-    """Write options in the form of ``attest trial`` in all messages inside the ``with`` block."""
+    """Let messages inside the ``with`` block show options in the form that ``attest trial`` accepts."""
     token = _TYPED_PLAINLY.set(True)
     try:
         yield

@@ -39,7 +39,7 @@ LENGTHS = (8, 60)
 
 
 class PlantedDataModule(TextDataModule):
-    """A generated corpus of reviews of 8 to 60 tokens, in two balanced classes, whose deciding tokens are known.
+    """A generated corpus of short reviews in two classes; the tokens that decide each label are known.
 
     Rules:   ``token``     one opinion word decides.
              ``negation``  one opinion word decides, reversed if "not" stands right before it. A neutral word is negated or not

@@ -67,7 +67,7 @@ class DataRecord:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """Return the words with their ids."""
+        """Return the vocabulary: the words with their ids."""
         return Vocabulary(self.words)
 
     def touched(self) -> list[str]:
@@ -96,7 +96,7 @@ class DataRecord:
 
 
 def fingerprint_of(documents: Documents) -> str:
-    """Return the SHA-256 of all columns of a split, with the texts in their order; equal on every machine."""
+    """Return the SHA-256 of all columns of a split in the order of its texts; it is equal on every machine."""
     digest = hashlib.sha256()
     for name in sorted(documents.table.column_names):
         digest.update(f"{name}:{len(documents)}:".encode())
@@ -115,7 +115,7 @@ def _integers(values: Any) -> bytes:
 
 
 def _words(flat: Any) -> bytes:
-    """Return the distinct words in order, and the index of each word in this list."""
+    """Encode words as bytes: the sorted list of distinct words, then the index of each word in this list."""
     encoded = flat.dictionary_encode()
     words = encoded.dictionary.to_pylist()
     order = sorted(range(len(words)), key=words.__getitem__)
@@ -133,7 +133,7 @@ def digest_of(file: Path) -> str:
 
 @dataclass(frozen=True)
 class Expected:
-    """A record that data must agree with, and the name of the record's owner."""
+    """A data record with which the current data must agree, and the name of the record's owner."""
 
     record: DataRecord
     whose: str
@@ -144,7 +144,7 @@ EXPECTED: ContextVar[Expected | None] = ContextVar("expected data", default=None
 
 @contextmanager
 def expecting(record: DataRecord | None, whose: str) -> Iterator[None]:
-    """Give a record to every DataModule that is made inside the ``with`` block; other data are then refused."""
+    """Let every DataModule that is made inside the ``with`` block refuse data that differ from a record."""
     token = EXPECTED.set(None if record is None else Expected(record, whose))
     try:
         yield

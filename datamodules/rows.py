@@ -54,14 +54,14 @@ class FileRow:
 
     @property
     def names(self) -> list[str]:
-        """Return the classes or tags of the text."""
+        """Return the labels or tags of the row's text; empty if it has none."""
         if self.label is None:
             return []
         return self.label if isinstance(self.label, list) else [self.label]
 
 
 def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
-    """Read all rows of a file or of a Hub dataset, good and bad; blank lines are skipped.
+    """Read all rows of a file or of a Hub dataset, including invalid rows but without blank lines.
 
     Args:
         source: path of a file whose ending says what it is, id of a Hub dataset, or a local folder laid out like one.
@@ -87,7 +87,7 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
 
 
 def _read_text(path: Path, encoding: str) -> str:
-    """Read a text file; bytes that do not fit its encoding stay as ``UNDECODABLE``, and line ends are unchanged."""
+    """Read a text file; bytes that its encoding cannot decode become surrogates instead of an error."""
     try:
         name = codecs.lookup(encoding).name
     except LookupError:
@@ -99,7 +99,7 @@ def _read_text(path: Path, encoding: str) -> str:
 
 
 def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
-    """Read cells that may be quoted with ``"``.
+    """Read the rows of a CSV file, whose cells may be quoted with ``"``.
 
     The separator is the sign that cuts the first line into most names; Excel may write semicolons.
     """
@@ -112,7 +112,7 @@ def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
 
 
 def _tsv(path: Path, encoding: str) -> Iterator[FileRow]:
-    """Read tab-separated cells; quotation marks are text, unless all of them enclose whole cells."""
+    """Read the rows of a TSV file; quotation marks are part of the text unless they all enclose whole cells."""
     text = _read_text(path, encoding)
     quoted = '"' in text and '"' not in QUOTED_CELL.sub("", text)
     if quoted:

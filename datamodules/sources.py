@@ -25,7 +25,7 @@ DATA_VARIABLE = "ATTEST_DATA"
 
 @dataclass(frozen=True)
 class CorpusSource:
-    """The places of a corpus: local files, and a repository on the Hugging Face Hub or a public archive.
+    """The places from which a corpus can be read: local files, the Hugging Face Hub or a public archive.
 
     Args:
         splits: the names of the splits, each with a file below ``ATTEST_DATA/<corpus>``.
@@ -42,7 +42,7 @@ class CorpusSource:
     instead: tuple[str, ...] = ()
 
     def found(self, folder: Path) -> dict[str, list[Path]]:
-        """Return the files of each split in a folder, by name of the split; an empty list if a split has no file."""
+        """Return the list of files of each split in a folder, by name of the split; a list may be empty."""
         layouts = [[self.file.format(split) for split in self.splits], self.instead]
         first, other = ({name: sorted(folder.glob(name)) for name in layout} for layout in layouts)
         return other if any(other.values()) and not any(first.values()) else first
@@ -78,7 +78,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, table: pa.Table) -> "Fingerprint":
-        """Return the hashes of every row of a table, over all columns."""
+        """Return the fingerprint of a table, computed from the hashes of all its rows."""
         columns = [column.to_pylist() for column in table.columns]
         rows = (json.dumps(row, ensure_ascii=False) for row in zip(*columns, strict=True))
         digests = [hashlib.sha256(row.encode("utf-8", "surrogatepass")).digest() for row in rows]
@@ -165,7 +165,7 @@ def load_hub_split(
 
 
 def _with_names(rows: "datasets.Dataset") -> pa.Table:
-    """Return the rows with class names instead of numbers; -1, the Hub's number for a withheld class, becomes null."""
+    """Return the rows with class names instead of class numbers; -1 (no label) becomes null."""
     table = rows.with_format("arrow")[:]
     for index, (column, feature) in enumerate(rows.features.items()):
         names = getattr(getattr(feature, "feature", feature), "names", None)  # a class, or a list of classes

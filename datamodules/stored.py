@@ -43,7 +43,7 @@ class StoredDataModule(TextDataModule):
 
     @property
     def hub(self) -> str:
-        """Return the name of the repository on the Hugging Face Hub."""
+        """Return the name of the corpus's repository on the Hugging Face Hub."""
         if self.folder not in CATALOGUE:
             raise AttestError(
                 f"the corpus {self.folder} has no public source; expected {DATA_VARIABLE} set to a folder with this corpus, "
@@ -52,7 +52,7 @@ class StoredDataModule(TextDataModule):
         return CATALOGUE[self.folder].hub
 
     def tables(self) -> Tables:
-        """Return the splits as their source has them, one row for each instance."""
+        """Return the unchanged splits of the source as tables with one row for each instance."""
         return {split: load_split(self.folder, split, self.columns, self.public) for split in self.splits}
 
     def public(self, split: str) -> pa.Table:
@@ -60,7 +60,7 @@ class StoredDataModule(TextDataModule):
         return load_hub_split(self.hub, split, self.revision)
 
     def prepare(self, tables: Tables) -> Corpus:
-        """Return the corpus, tokenised, split and filtered."""
+        """Tokenise, split and filter the tables of the source, and return the corpus."""
         raise NotImplementedError(f"{type(self).__name__} must say how a corpus is made of its files: define prepare.")
 
     def labelled(self, table: pa.Table) -> pa.Table:
@@ -97,12 +97,12 @@ class StoredDataModule(TextDataModule):
         return self.documents(range(len(texts)), pa.array(texts, pa.string()), None)
 
     def tokenised(self, table: pa.Table, tokeniser: Tokeniser | None = None) -> Documents:
-        """Return the labelled texts of a split as documents, tokenised by ``tokenise`` or by another given tokeniser."""
+        """Tokenise the labelled texts of a split by ``tokeniser``, or else by ``tokenise``; return documents."""
         table = self.labelled(table)
         return self.documents(table["id"], table["text"].combine_chunks(), table["label"], tokeniser)
 
     def documents(self, ids: Any, texts: pa.Array, labels: Any, tokeniser: Tokeniser | None = None) -> Documents:
-        """Tokenise texts and return them as documents; ``sentences`` adds sentence lengths and does not change the tokens."""
+        """Tokenise texts and return them as documents; if ``sentences`` is set, add the sentence lengths."""
         tokeniser = tokeniser or self.tokenise
         if not self.sentences:
             return Documents.of(ids, tokeniser(texts), label=labels)
@@ -122,14 +122,14 @@ class StoredDataModule(TextDataModule):
 def split_at_random(
     rows: np.ndarray, share: float, seed: int, labels: Sequence[int] | np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split rows into two parts by scikit-learn's ``train_test_split``, as the code of the papers does."""
+    """Split rows into two random parts with scikit-learn's ``train_test_split``, as the published code does."""
     from sklearn.model_selection import train_test_split  # a second that corpora with splits of their own need not wait for
 
     return tuple(train_test_split(rows, test_size=share, random_state=seed, stratify=labels))
 
 
 def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
-    """Return texts with more than ``shortest`` and fewer than ``longest`` tokens; the default ``longest`` is the maximum."""
+    """Return the texts with more than ``shortest`` and fewer than ``longest`` (default: maximal) tokens."""
     lengths = documents.lengths
     return documents.where((lengths > shortest) & (lengths < (longest or lengths.max())))
 
@@ -153,7 +153,7 @@ class QuestionDataModule(StoredDataModule):
         return super().read()
 
     def fit_words(self, documents: Documents, min_df: int = 1) -> Vocabulary:
-        """Return the vocabulary of passages and questions; as in Jain & Wallace's code, each of the two counts as one text."""
+        """Build the vocabulary of passages and questions; a passage and its question count as two texts."""
         texts = [documents.table[column].combine_chunks() for column in ("tokens", "question")]
         return self.fit_vocabulary(pa.concat_arrays(texts), min_df)
 

@@ -82,7 +82,7 @@ def _masked_words(texts: list[str]) -> list[list[str]]:
 
 
 def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:
-    """Return token lists that contain only the kept tokens."""
+    """Return the token lists without the tokens for which ``keep`` is False."""
     kept_before = np.concatenate([[0], np.cumsum(keep)])
     ends = np.concatenate([[0], np.cumsum(pc.list_value_length(texts))])
     return pa.ListArray.from_arrays(pa.array(kept_before[ends], pa.int32()), pc.list_flatten(texts).filter(keep))
@@ -104,7 +104,7 @@ SENTENCE_ENDS = frozenset({".", "!", "?", "…"})
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text; joined together they give the text again.
+    """Split a text into sentences; the sentences joined together are the text again.
 
     A sentence ends at a mark that a blank and a capital or a digit follow, unless the mark is the stop of an abbreviation,
     at a line break of a web page and at an empty line.

@@ -15,7 +15,7 @@ BOUNDARIES = 2
 
 
 class Vocabulary:
-    """A map from words to token ids: padding is 0, every unseen word is 1, and known words follow from 2 on."""
+    """A map from words to token ids: 0 for padding, 1 for every unseen word, 2 and above for known words."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
@@ -24,7 +24,7 @@ class Vocabulary:
 
     @classmethod
     def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":
-        """Build the vocabulary of words in at least ``min_df`` texts, or of the ``max_words`` of them in the most texts."""
+        """Build a vocabulary of words in at least ``min_df`` texts, at most the ``max_words`` most frequent ones."""
         texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
         texts = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.list_(pa.string()))
         encoded = pc.list_flatten(texts).dictionary_encode()

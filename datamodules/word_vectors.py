@@ -32,7 +32,7 @@ NOT_TEXT = (
 
 
 def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
-    """Return the vectors of the words that a vocabulary knows; if a word has several vectors, the first counts."""
+    """Read the vector of each word of a vocabulary from a file; the first of several vectors counts."""
     if not path.is_file():
         raise AttestError(f"The file {path} does not exist; {NOT_TEXT}. Give the path of a file: EMBEDDINGS=<file>")
     return torch.from_numpy(_by_token_id(_vectors_of_lines(path, vocabulary.ids), vocabulary, str(path)))
@@ -54,7 +54,7 @@ def _by_token_id(vectors: Iterable[tuple[str, np.ndarray]], vocabulary: Vocabula
 
 
 def _vectors_of_lines(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield word and vector of each line whose word is wanted; other lines are not parsed, because files can be large."""
+    """Yield the word and the vector of each line whose word is in ``wanted``; other lines are not parsed."""
     first_words = {word.encode() for word in wanted}
     size = 0
     with path.open("rb") as lines:
@@ -138,7 +138,7 @@ class WordVectors:
 
 
 def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen = "zeros", seed: int = 0) -> Tensor:
-    """Return the vectors for the words of a vocabulary; print how many words have one, and how the others are initialised.
+    """Return a vector for each word of a vocabulary, and print how many words have a pretrained vector.
 
     Args:
         unseen: what stands for words without a vector and for unknown words: zeros, as in Jain & Wallace, or numbers from

@@ -41,7 +41,7 @@ class Stay:
 
 @dataclass
 class World:
-    """The state of a story: where every person and every thing is, and the lines of the story that say so."""
+    """The state of a story: the place of each person and each thing, and the lines of the story so far."""
 
     draw: random.Random
     lines: list[str] = field(default_factory=list)
@@ -131,7 +131,7 @@ TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]
 
 
 def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:
-    """Generate stories with the given number of questions as lines in bAbI's format; equal arguments give equal lines."""
+    """Yield the lines of generated stories with ``questions`` questions in total, in bAbI's format."""
     draw = random.Random(f"bAbI {task} {split} {seed}")
     for first in range(0, questions, QUESTIONS_A_STORY):
         yield from _story(task, min(QUESTIONS_A_STORY, questions - first), draw)

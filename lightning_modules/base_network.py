@@ -55,6 +55,6 @@ class DependentModule(TextModule):
         self.base = BaseNetwork(base_network(self.vocab_size, self.outputs))
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the parameters of the base run into its network."""
+        """Load the parameters of the base run into the network ``self.base``."""
         self.base.network.load_state_dict(state)
         self.base.loaded = True

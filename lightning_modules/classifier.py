@@ -16,7 +16,7 @@ from attest.models.contract import require_forward, require_steps
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return what pooling may attend to, bool: real tokens ``(B, T)``, or real sentences ``(B, S)``."""
+    """Return the bool mask of what pooling may attend to: tokens ``(B, T)`` or sentences ``(B, S)``."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]
 
 
@@ -58,7 +58,7 @@ class Classifier(TextModule):
         return 1 if self.num_classes == 2 else self.num_classes
 
     def observe(self, batch: Batch) -> Observation:
-        """Return the observation of a forward pass on a batch, which all experiments use."""
+        """Run the network on a batch, and return the attention and the outputs that experiments need."""
         if not self._pools_by_attention:
             raise AttestError(
                 f"{type(self.network).__name__} pools its hidden states by their mean, so it has no attention over the tokens "
@@ -67,7 +67,7 @@ class Classifier(TextModule):
         return self.observe_steps(batch)
 
     def observe_steps(self, batch: Batch) -> Observation:
-        """Return the observation of a batch for experiments that need no pooled attention."""
+        """Run the network on a batch, for experiments that need no pooled attention."""
         network, known = cast(Network, self.network), (batch.get("label"), batch.get("word"))
         return observe(network, batch["id"], batch["token_ids"], attended(batch), *known)
 
@@ -100,7 +100,7 @@ class Classifier(TextModule):
         return getattr(self.network, "pools_by_attention", True)
 
     def _collect(self, stage: str, batch: Batch, logits: Tensor | None = None) -> None:
-        """Collect the predictions of a batch; a batch without texts does not go through the network."""
+        """Collect the predictions for a batch; an empty batch is not passed through the network."""
         labels = batch["label"]
         if not len(labels):
             logits = torch.zeros(0, self.outputs, device=self.device)
@@ -109,7 +109,7 @@ class Classifier(TextModule):
         self.collected(stage).update(batch["id"], self.instance_losses(logits, labels), labels, probabilities(logits))
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Return the accuracy, the F1 score, the ROC-AUC and the mean loss.
+        """Return the accuracy, the F1 score, the ROC-AUC and the mean loss of a split.
 
         Args:
             rows: float64 ``(N, 2 + K)``: loss, label and predicted probabilities of each instance.
@@ -119,10 +119,10 @@ class Classifier(TextModule):
 
 
 class Retrained(Classifier):
-    """A classifier that starts as its base run did but is trained on texts with erased tokens (Hooker et al. 2019).
+    """A classifier with its base run's initialisation, trained on texts with erased tokens (Hooker et al. 2019).
 
     The DataModule erases them (``data.init_args.erased``).
     """
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Keep the initial parameters, and ignore those of the trained base run."""
+        """Ignore the parameters of the trained base run, because training starts from the initial ones."""

@@ -25,7 +25,7 @@ class FixedAttention(DependentModule):
             super().validation_step(batch, batch_idx)
 
     def on_test_batch_start(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Use the attention of the base run's network until the batch ends, also for callbacks."""
+        """Use the attention of the base run's network until the batch and its callbacks have ended."""
         self._given = ExitStack()
         self._given.enter_context(self._attending_as_base(batch))
 
@@ -43,8 +43,8 @@ class FixedAttention(DependentModule):
 
 
 class GuidedClassifier(FixedAttention, Classifier):
-    """A classifier that reads each word alone but attends as a network with context does (Wiegreffe & Pinter 2019)."""
+    """A context-free classifier that gets its attention from its base run (Wiegreffe & Pinter 2019)."""
 
 
 class ProbedTagger(FixedAttention, Tagger):
-    """A tagger whose heads all get the attention of another tagger (Yang 2020, §4.3)."""
+    """A tagger whose attention heads all use the weights of another tagger (Yang 2020, §4.3)."""

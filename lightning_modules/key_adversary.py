@@ -39,7 +39,7 @@ class Attacked(NamedTuple):
 
 
 class KeyAdversary(Classifier):
-    r"""A LightningModule that learns other attention keys for a Transformer, whose parameters stay unchanged.
+    r"""A LightningModule that learns to replace the attention keys of a Transformer with frozen parameters.
 
     * ``adversarial``: :math:`K' = MLP(K)`, the right prediction from keys that are far away,
       :math:`w\,CE(y, \hat y) - (1 - w) d(K, K')`.
@@ -94,7 +94,7 @@ class KeyAdversary(Classifier):
         return self
 
     def attacked(self, batch: Batch) -> Attacked:
-        """Attack a batch with the adversary's attention keys, and return the results."""
+        """Run the network on a batch with the adversary's attention keys, and return the results."""
         mask, labels = batch["mask"], batch["label"]
         with torch.no_grad():
             clean_BYTH = clean_keys(self.network, self.layers, batch["token_ids"], mask)
@@ -110,7 +110,7 @@ class KeyAdversary(Classifier):
         return Attacked(observation, scored, squared, losses)
 
     def _noise(self, ids: Tensor, like_BYTH: Tensor) -> Tensor:
-        """Return random numbers between 0 and 1 in the shape of the keys; seed, instance id and step fix them."""
+        """Return random numbers in (0, 1) in the shape of the keys, determined by seed, instance id and step."""
         step = self.global_step + 1 if self.training else 0
         seed = cast(Any, self.trainer).datamodule.seed
         layer_Y, token_T, place_H = (torch.arange(size, device=ids.device) for size in like_BYTH.shape[1:])
@@ -130,7 +130,7 @@ class KeyAdversary(Classifier):
         return self._collect_attacked("test", batch)
 
     def _collect_attacked(self, stage: str, batch: Batch) -> dict[str, Any]:
-        """Collect predictions under attack; a batch without texts does not go through the network."""
+        """Collect predictions for a batch under attack; an empty batch is not passed through the network."""
         labels = batch["label"]
         if not len(labels):
             nothing = torch.zeros(0, device=self.device)

@@ -33,7 +33,7 @@ class Optimisation:
     attention_learning_rate_scale: float = 1.0
 
     def configure(self, network: nn.Module, steps: Callable[[], float] = lambda: math.inf) -> Any:
-        """Return the optimiser and the schedule of a network, as ``configure_optimizers`` should return them.
+        """Return the optimiser and the schedule of a network in the form that Lightning expects.
 
         Args:
             network: may define ``attention_parameters``.
@@ -105,7 +105,7 @@ class WarmUp(LRScheduler):
         super().__init__(optimizer)
 
     def spread_over(self, steps: float) -> None:
-        """Set after how many batches the schedule ends."""
+        """Set the number of batches after which the schedule ends."""
         if not math.isfinite(steps):
             raise AttestError(
                 "the learning-rate schedule needs the number of epochs, which is not set; expected a number of epochs. Type "

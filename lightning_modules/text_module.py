@@ -35,7 +35,7 @@ class InstanceRows(Metric):
         self.add_state("rows", default=[], dist_reduce_fx="cat")
 
     def update(self, ids: Tensor, *columns: Tensor) -> None:
-        """Add the rows of a batch of B instances: ids ``(B,)``, and columns ``(B,)`` or ``(B, n)``."""
+        """Add one row for each of the B instances of a batch: ids ``(B,)``, and columns ``(B,)`` or ``(B, n)``."""
         assert isinstance(self.rows, list)
         wide = [column if column.ndim > 1 else column.unsqueeze(-1) for column in (ids, *columns)]
         self.rows.append(torch.cat([column.double() for column in wide], dim=-1))
@@ -135,12 +135,12 @@ class TextModule(LightningModule):
         return self.network(tokens, mask)
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
-        """Return the observation of a batch with the attention inside the network's layers."""
+        """Run the network on a batch, and return its outputs with the self-attention of every layer."""
         special = batch["word"] < 0 if "word" in batch else None
         return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get(self.target), special)
 
     def training_tokens(self, batch: Batch) -> Tensor:
-        """Return the token ids of a training step, some of them masked if ``masking`` is set."""
+        """Return the token ids for a training step; random tokens are masked if ``masking`` is set."""
         if self.masking is None:
             return batch["token_ids"]
         seed = getattr(getattr(self.trainer, "datamodule", None), "seed", 0)
@@ -172,7 +172,7 @@ class TextModule(LightningModule):
         return rows
 
     def configure_optimizers(self) -> Any:
-        """Return one optimiser, with separate groups for attention and the rest, and its schedule."""
+        """Return the optimiser, which has separate groups for attention and other parameters, and its schedule."""
         return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *arguments: Any, **options: Any) -> Any:

@@ -57,11 +57,11 @@ class Adversarial(DependentModule):
         self.objectives = InstanceRows()
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
-        """Return the two terms of the loss: distance of predictions, and divergence of attention, each from the base run's."""
+        """Return the two terms of the loss: the differences from the base run in predictions and in attention."""
         raise NotImplementedError(f"{type(self).__name__} must define the method objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the base run; a frozen adversary copies its parameters, and trains only those of attention.
+        """Load the base run; variant ``frozen`` copies its parameters, except those of attention, which it trains.
 
         At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
         """
@@ -75,7 +75,7 @@ class Adversarial(DependentModule):
                     parameter.data.copy_(state[name])
 
     def train(self, mode: bool = True) -> Any:
-        """Set training mode, except for a frozen network, in which dropout would change hidden states."""
+        """Set training mode, but keep a frozen network in evaluation mode, so that dropout stays off."""
         super().train(mode)
         if self.variant == "frozen":
             self.network.eval()

@@ -29,12 +29,12 @@ OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
 def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
-    """Return the typed values of λ, the weight of the divergence in an adversary's loss, or the default value."""
+    """Return the user's values of λ (weight of the divergence in an adversary's loss), or the default value."""
     return choices.lambdas or (float(DEFAULT_LAMBDA[_predicts(base)]),)
 
 
 def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
-    """Raise an error if no adversary with the user's VARIANT and DIVERGENCE can be trained against the base."""
+    """Raise an error if the base run can have no adversary with the chosen VARIANT and DIVERGENCE."""
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
     if kind == "label" and not declared(network, "pools_by_attention"):
         raise AttestError(
@@ -60,7 +60,7 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
 
 
 def _predicts(base: Settings) -> str:
-    """Return whether the base predicts ``label`` or ``tags``; refuse a base that can have no adversaries."""
+    """Return what the base run predicts, ``label`` or ``tags``. Raise an error if it can have no adversary."""
     kind = predicts(base)
     if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
         raise AttestError(
@@ -71,7 +71,7 @@ def _predicts(base: Settings) -> str:
 
 
 def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependent:
-    """Return the description of a run that trains an adversary of a base with these choices and this λ."""
+    """Return the description of a run that trains an adversary of the base run with these choices and this λ."""
     terms = {"lam": lam, "divergence": choices.divergence, "variant": choices.variant}
     settings = overlay(OVERLAYS[_predicts(base)], {"model": {"init_args": terms}})
     return Dependent(ADVERSARIAL, choices.name(lam), settings, {"E7": partial(write_pair, "E7")})
@@ -87,7 +87,7 @@ GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 
 
 def require_controls(base: Settings) -> None:
-    """Refuse a base run without learned attention, because its controls could be compared with nothing."""
+    """Refuse a base run without learned attention, because control runs are compared with learned attention."""
     run = base["run"]
     if predicts(base) not in GUIDE_OVERLAYS:
         raise AttestError(
@@ -103,7 +103,7 @@ def require_controls(base: Settings) -> None:
 
 
 def require_guides(base: Settings) -> None:
-    """Refuse a base whose attention cannot guide another model, that is, replace the other model's attention."""
+    """Refuse a base run whose attention cannot replace (guide) the attention of another model."""
     require_controls(base)
     reasons = dict(without_sense(base))
     if "E6" in reasons:
@@ -116,7 +116,7 @@ def require_guides(base: Settings) -> None:
 def controls(
     base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices
 ) -> Iterator[tuple[str, str, Callable[[], RunFolder]]]:
-    """Yield for each control of a base its experiment, its name and a function that trains it, in the experiments' order."""
+    """Yield the experiment, the name and the training function of each control run of a base run."""
     settings = base.settings
     kind, seed_of_base = str(predicts(settings)), settings["seed_everything"]
     left_out = dict(without_sense(settings))
@@ -143,7 +143,7 @@ def _training(typed: Sequence[str], *more: str) -> Callable[[], RunFolder]:
 
 
 def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the id of each control (E4 or E6) that cannot be run for a base, and the reason."""
+    """Yield the id of each control experiment (E4 or E6) that is impossible for a base run, and the reason."""
     network = base["model"]["init_args"].get("network")
     if not network:
         return
@@ -157,7 +157,7 @@ def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
 
 
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
-    """Train a model whose attention is that of the base or of an adversary; train a missing adversary first.
+    """Train a model that uses the attention of the base run or of an adversary; train a missing adversary first.
 
     Args:
         name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run has the same name.
@@ -170,7 +170,7 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
-    """Return the description of a run whose model uses the attention of the base or, if given, of the adversary ``reads``."""
+    """Describe a run whose model uses the attention of the base run or, if given, of the adversary ``reads``."""
     kind = str(predicts(base.settings))
     network = None
     if kind == "label":  # a model without context

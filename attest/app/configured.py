@@ -83,7 +83,7 @@ WHOLE = (
 
 
 def write_whole_numbers(settings: Any) -> None:
-    """Replace floats such as 2.0 by whole numbers in Trainer options in which values above 1.0 are counts, others shares.
+    """Replace floats such as 2.0 by integers in Trainer options where a value above 1 is a count.
 
     Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
     ``float | int`` before; the name of a run must not depend on which modules were imported.
@@ -96,7 +96,7 @@ def write_whole_numbers(settings: Any) -> None:
 
 
 class ConfiguredRun(LightningCLI):
-    """A run that the user typed, with its settings and its folder; the constructor only parses.
+    """A run that is described by the user's command, with its settings and its folder.
 
     Args:
         accept: raises an error if the settings do not suit the command.
@@ -132,7 +132,7 @@ class ConfiguredRun(LightningCLI):
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Prepare the run for the block: lock its folder, set the seed, and make data, model and Trainer if needed."""
+        """Prepare the run for the ``with`` block: set the seed, and make data, model and Trainer if they are needed."""
         with ExitStack() as self._held:
             require_bounds({"seed": self.config[self.subcommand].seed_everything}, lambda _: "the seed")
             super()._set_seed()
@@ -157,7 +157,7 @@ class ConfiguredRun(LightningCLI):
         self.config = parser.parse_args(args)
 
     def _parse_ckpt_path(self) -> None:
-        """Do nothing, because LightningCLI would read hyper-parameters from a checkpoint, not from the configuration."""
+        """Do nothing, so that settings come from the configuration and not from a checkpoint."""
 
     def locate(self) -> None:
         """Set the attributes ``settings``, ``run`` and ``folder`` from the parsed configuration."""
@@ -168,11 +168,11 @@ class ConfiguredRun(LightningCLI):
         self.accept(self.settings)
 
     def expected_evidence(self) -> list[str]:
-        """Return the ids of the tables without which the run is not complete."""
+        """Return the ids of the tables that a complete run must have."""
         return [experiment for experiment, evidence in self.settings["experiments"].items() if evidence]
 
     def set_up(self) -> None:
-        """Find the folder of the run and its results so far, and set the number of threads and the memory budget."""
+        """Find the folder and earlier results of the run, and set the number of threads and the memory budget."""
         self.locate()
         require_finite(self.settings)
         for part in ("run", "trainer"):
@@ -208,18 +208,18 @@ class ConfiguredRun(LightningCLI):
         return RunIdentity.of(self.settings, self.folder.path.parent.name)
 
     def _believed(self) -> list[RunFolder]:
-        """Return the folders whose files must be unchanged; the run's data must match the record in the first folder."""
+        """Return the folders whose files must be unchanged. The run's data must match the record in the first folder."""
         return [] if self.run.force else [self.folder]
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
-        """Return the configuration as plain values, without options that only the subcommand uses, such as ``ckpt_path``."""
+        """Return the configuration as plain values, without options of the subcommand such as ``ckpt_path``."""
         dumped = yaml.load(self.parser.dump(config, skip_unset=False, skip_validation=True), YAML)
         settings = dumped[self.subcommand] if self.subcommand else dumped
         write_whole_numbers(settings)  # which writing them may have turned back
         return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
     def _require_same_configuration(self) -> None:
-        """Refuse a folder whose run was trained with other settings, such as the settings of another version of Attest."""
+        """Refuse a folder that contains a run with different settings."""
         if not self.folder.config.is_file():
             return
         theirs = self.folder.settings()
@@ -319,16 +319,16 @@ class ConfiguredRun(LightningCLI):
         return self.config_init[self.subcommand].get("ckpt_path")
 
     def missing_evidence(self) -> list[str]:
-        """Return the ids of the tables that must be computed; with ``force`` the ids of all tables."""
+        """Return the ids of the result tables that must still be computed; all ids if ``force`` is set."""
         outdated = outdated_tables(self.folder, self.settings["experiments"])
         missing = {*self.folder.missing_evidence(self.expected_tables, self.run.until), *outdated}
         return [table for table in self.expected_tables if self.run.force or table in missing]
 
     def before_training(self) -> None:
-        """Prepare the model for training; subclasses define how."""
+        """Do nothing before training. A subclass may prepare the model here."""
 
     def after_testing(self) -> None:
-        """Compute further results from the tables after the test; subclasses define which results."""
+        """Do nothing after the test. A subclass may compute further results from the tables here."""
 
 
 WORK = {
@@ -356,7 +356,7 @@ def require_work(trainer: Namespace, subcommand: str) -> None:
 
 
 def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
-    """Refuse a classifier for data with tags, and a tagger for data with labels; accept modules of other packages."""
+    """Refuse a classifier for data with tags, and a tagger for data with labels."""
     _require_questions_read(getattr(model, "network", None), data)
     learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
     if learns is None or known is None or known.train.has(learns):
@@ -390,7 +390,7 @@ def _require_questions_read(network: Any, data: LightningDataModule) -> None:
 
 
 def _require_whole_weights(precision: str) -> None:
-    """Refuse to train weights in half precision, which is too coarse to measure how far a prediction moves."""
+    """Refuse to train weights in half precision, because it is too coarse for the experiments."""
     if precision not in ("64-true", "32-true") and not precision.endswith("-mixed"):
         raise AttestError(
             f"trainer.precision is {precision}, and half precision is too coarse for what the experiments measure; expected "

@@ -49,7 +49,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Dependent:
-    """A description of a dependent run, which is trained against a finished base run.
+    """A description of a run that is trained after a finished base run and depends on it.
 
     Args:
         kind: the folder of all runs of this kind inside the folder of the base: ``adversarial``, ``guides``, ``keys``.
@@ -84,7 +84,7 @@ def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda sett
 
 
 def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -> RunFolder:
-    """Return the folder of a dependent run; train, test and compare the run first if it is not complete."""
+    """Return the folder of a run that depends on a base run. Complete the run first if necessary."""
     if dependent.comparisons:
         require_comparable(base.settings)
     settings = deepcopy(base.settings)
@@ -100,7 +100,7 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
 
 
 def _laid_over(settings: Settings, changes: Settings) -> Settings:
-    """Return the settings with the changes merged in; arguments of a class remain even if a change names another class."""
+    """Merge changes into nested settings. If a change replaces a class, the arguments of the old class remain."""
     both = dict(settings)
     for name, value in changes.items():
         ours = both.get(name)

@@ -45,7 +45,7 @@ ELSEWHERE = {
 
 
 def evaluate(run: "RunOnTrial") -> None:
-    """Compute and write the missing evidence tables of a run, or all tables if ``run.force``, and write the summary."""
+    """Compute and write the missing result tables of a run (all tables if ``run.force``), and the summary."""
     with run.prepared():
         run.require_same_data()
         missing = run.missing_evidence()
@@ -59,7 +59,7 @@ def evaluate(run: "RunOnTrial") -> None:
 
 
 def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list[str]:
-    """Return the run's configuration, with all experiments that suit its model, as one argument; ``[]`` without a run.
+    """Return a run's configuration as a list with one command-line argument; an empty list without a run.
 
     Args:
         run: the run, which may come from a stranger: of its Trainer only numbers and words are used. None for a checkpoint
@@ -89,7 +89,7 @@ BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
 
 
 class _TrainedRun(ConfiguredRun):
-    """A run that is only evaluated: it uses the configuration and the data of a trained run."""
+    """A run that only evaluates a trained run and uses the configuration and data of the trained run."""
 
     def __init__(self, words: Sequence[str], trained: RunFolder | None) -> None:
         self.on_trial = trained
@@ -99,11 +99,11 @@ class _TrainedRun(ConfiguredRun):
         return [] if self.on_trial is None else [self.on_trial]
 
     def _require_same_configuration(self) -> None:
-        """Do nothing, because all settings except the experiments come from the trained run and cannot differ from it."""
+        """Do nothing, because all settings except the experiments come from the trained run."""
 
 
 class RunOnTrial(_TrainedRun):
-    """A run whose evidence is computed on a given checkpoint, without training.
+    """A run that computes result tables on a given checkpoint, without training.
 
     Args:
         apart: whether the evidence gets a separate folder, outside the folder of the run.
@@ -166,7 +166,7 @@ class RunOnTrial(_TrainedRun):
 
     @rank_zero_only
     def require_same_data(self) -> None:
-        """Record which data the evidence in a separate folder is about; refuse data that differ from an earlier record."""
+        """Record which data the results in a separate folder come from. Refuse data that differ from this record."""
         if not self.apart or not isinstance(self.datamodule, TextDataModule):
             return
         if self.folder.data.is_file() and not self.run.force:
@@ -208,7 +208,7 @@ ROLLOUT = "Attention rollout"
 
 
 class LoadedRun(_TrainedRun):
-    """A trained run with its best checkpoint and its data in memory, used to explain texts without training or writing."""
+    """A trained run in memory, with its best checkpoint. It explains texts, and neither trains nor writes."""
 
     needs_data = False
     on_trial: RunFolder
@@ -287,7 +287,7 @@ IDENTITY = re.compile(r"[\w-]+")
 
 
 def strange_class(settings: dict[str, Any], trusted: Iterable[str] = ()) -> str | None:
-    """Return the first class named in the settings that is not trusted and could run foreign code; None without one."""
+    """Return the first class named in the settings that could run untrusted code; None if there is none."""
     known = (*KNOWN, *(f"{module}." if module else "" for module in trusted))
     built, data = {name: settings.get(name) for name in SECTIONS}, settings.get("data")
     if isinstance(data, dict) and str(data.get("class_path")).startswith(DATA) and isinstance(data.get("init_args"), dict):
@@ -310,7 +310,7 @@ def require_trusted(settings: dict[str, Any], trusted: Iterable[str], where: str
 
 
 def _are_words(value: Any) -> bool:
-    """Return whether a value of our data names no class: train.csv, or a group rec.sport.hockey."""
+    """Return whether a setting is a string or a list of strings, such as ``train.csv``, and so names no class."""
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
 
 

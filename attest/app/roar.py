@@ -38,12 +38,12 @@ class Step:
 
     @property
     def name(self) -> str:
-        """Return the name of the folder of this model."""
+        """Return the folder name of the model that this step trains."""
         return f"{self.reading}-{self.number}of{self.of}"
 
 
 def require_classifier(settings: dict[str, Any]) -> None:
-    """Refuse a base that is not a classifier with one weight for each token, trained on whole texts."""
+    """Refuse a base run that does not classify texts by their tokens, or that was trained on erased texts."""
     data = settings["data"]["init_args"]
     if predicts(settings) != "label" or data.get("sentences") or data.get("erased"):
         raise AttestError(
@@ -53,7 +53,7 @@ def require_classifier(settings: dict[str, Any]) -> None:
 
 
 def train_steps(base: Base, reading: str, steps: int, own: list[str]) -> Iterator[tuple[float, RunFolder]]:
-    """Yield for each step of ROAR the share of erased tokens and the run that was trained on the remaining tokens."""
+    """Yield, for each step of ROAR, the share of erased tokens and the run trained without these tokens."""
     read = base.folder
     yield 0.0, read
     for number in range(1, steps):
@@ -89,7 +89,7 @@ def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:
 
 
 def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step) -> Tensor:
-    """Return which tokens are erased after a step, bool ``(B, T)``: those erased before, then the highest ranked others."""
+    """Return the tokens erased after a step, bool ``(B, T)``: those of earlier steps, then the highest ranked."""
     if step.reading == EVERYTHING:
         spared = spared_by(run.model.network, batch["mask"], batch["word"] < 0 if "word" in batch else None)
         return batch["mask"] if spared is None else batch["mask"] & ~spared

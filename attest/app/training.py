@@ -54,7 +54,7 @@ class _Connected(LightningEnvironment):
 
 
 def write_early_tables(run: ConfiguredRun, trainer: Trainer, tested: Mapping[str, Any]) -> None:
-    """Write the tables of enabled experiments that may stop before all texts are read, and disable these experiments.
+    """Write the tables of experiments that may stop before all texts are read, and disable these experiments.
 
     ``tested`` is what ``Trainer.test`` takes. An experiment stops when all its means are known to ± ``run.until``.
     """
@@ -107,7 +107,7 @@ def _require_parts(data: Any, trainer: Trainer) -> TextDataModule:
 
 
 def train(run: ConfiguredRun) -> RunFolder:
-    """Train, compute the evidence tables, write summary and report, and return the folder; continue a stopped run."""
+    """Train and test a run, write its report, and return its folder. A stopped run is continued."""
     with run.prepared():
         if run.nothing_to_do:
             say(f"complete: {run.folder.path} (FORCE=1 starts afresh)")
@@ -124,7 +124,7 @@ def train(run: ConfiguredRun) -> RunFolder:
 
 
 def fit(run: ConfiguredRun) -> None:
-    """Train from the beginning, or from the last checkpoint of a run that was stopped."""
+    """Train the model of a run from the beginning, or from the last checkpoint if the run was stopped."""
     resumed = run.folder.last.is_file() and not run.run.force
     say(f"{'Taking up' if resumed else 'Training'} {run.folder.path}")
     run.before_training()
@@ -142,7 +142,7 @@ def fit(run: ConfiguredRun) -> None:
 
 
 def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[str, float]:
-    """Return the scores of a checkpoint on the test split, and write the named tables of evidence, computed on all cores."""
+    """Test a checkpoint on the test split: return its scores, and write the named result tables."""
     for name, evidence in run.experiments.items():
         evidence.folder, evidence.enabled_on_test = run.folder, name in tables
     gathers = any(name in run.experiments for name in tables)
@@ -171,7 +171,7 @@ def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[s
 
 @contextmanager
 def _interrupting(trainer: Trainer) -> Iterator[None]:
-    """Raise KeyboardInterrupt inside the block for Ctrl-C, which Lightning would turn into SystemExit."""
+    """Raise KeyboardInterrupt for Ctrl-C inside the block, in place of Lightning's SystemExit."""
     try:
         yield
     except SystemExit as stop:
@@ -193,7 +193,7 @@ def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) ->
 
 @rank_zero_only
 def report(run: ConfiguredRun) -> None:
-    """Write the report and send it to the loggers."""
+    """Write the report of a run, and send the report to the loggers."""
     run.folder.note(peak_memory=peak_memory())
     figures = illustrations(run.folder)
     write_report(run.folder, figures)
@@ -201,7 +201,7 @@ def report(run: ConfiguredRun) -> None:
 
 
 def score(run: ConfiguredRun) -> None:
-    """Print the scores of the named or the best checkpoint on the split that the command (``test``, ``validate``) names."""
+    """Print the scores of a checkpoint, by default the best, on the test or the validation split."""
     with run.prepared():
         checkpoint = run.checkpoint or str(run.folder.best)
         if run.subcommand == "validate":
@@ -226,6 +226,6 @@ def _name_results(folder: RunFolder) -> None:
 
 @rank_zero_only
 def tell_verdict(folder: RunFolder) -> None:
-    """Print whether the attention may be read as an explanation; this is the last line that a command prints."""
+    """Print the verdict: whether the attention of a run may be read as an explanation."""
     for line in Findings(folder).sentences:
         print(f"Verdict:    {line}", flush=True)

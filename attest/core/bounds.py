@@ -26,7 +26,7 @@ POSITIVE = ("memory_gib", "until", "epsilon", "filter_epsilon", "gradient_clip_v
 
 
 def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = str) -> None:
-    """Raise an ``AttestError`` for a setting outside its bounds; None, and a setting without bounds, is allowed."""
+    """Raise an ``AttestError`` if a setting is outside its bounds. None is always allowed."""
     for name, value in settings.items():
         if value is None:
             continue

@@ -24,7 +24,7 @@ class AttestError(Exception):
 
 
 def as_user_error(error: BaseException | None) -> AttestError | None:
-    """Return the user's mistake behind an exception, by the exceptions' types; None if the exception is a bug."""
+    """Return the mistake of the user that caused an exception, as an AttestError; None if the exception is a bug."""
     return next((found for each in chain(error) if (found := _as_mistake(each)) is not None), None)
 
 
@@ -117,7 +117,7 @@ def said_by(error: BaseException) -> str:
 
 @contextmanager
 def refusing(sentence: Callable[[str], str]) -> Iterator[None]:
-    """Raise an ``AttestError`` with a sentence for any error in the ``with`` block, which is somebody else's code.
+    """Turn any error in the ``with`` block into an ``AttestError`` with a readable sentence.
 
     Args:
         sentence: makes the sentence from what the error says.
@@ -140,7 +140,7 @@ def unwritable(path: object, error: OSError) -> AttestError:
 
 
 def unknown_choice(what: str, found: str, expected: Iterable[str], command: str) -> AttestError:
-    """Return the error for a name that is not on a list, with the nearest name suggested."""
+    """Return the error for an unknown name. The error suggests the most similar known name."""
     names = sorted(expected)
     return AttestError(
         f"{what}={found} is not known; expected one of: {', '.join(names)}. "
@@ -149,7 +149,7 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
 
 
 def nearest(found: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """Return the names most similar to a typed name, most similar first; capitals do not count."""
+    """Return the names that are most similar to a typed name, most similar first, ignoring upper and lower case."""
     in_small_letters = {name.lower(): name for name in sorted(names)}
     return [in_small_letters[name] for name in difflib.get_close_matches(found.lower(), in_small_letters, n=most, cutoff=0.0)]
 

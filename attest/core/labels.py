@@ -68,7 +68,7 @@ def of_batch(labels: Any, shape: tuple[int, ...], names: Sequence[str], *, partl
 
 
 def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: bool = True) -> dict[str, int]:
-    """Return the class number of each label in a file; a label may be a name, in small or capital letters, or a number.
+    """Map each label to its class number. A label may be a class name, in upper or lower case, or a number.
 
     Args:
         labels: all that there are. Of a file, those of all its rows: 1, 2 and 3 are counted from 0 only if there is a 0.

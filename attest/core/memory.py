@@ -38,7 +38,7 @@ def memory_budget() -> int:
 
 
 def longest_quadratic() -> int:
-    """Return the length in tokens up to which the tokens of a text are compared pair by pair."""
+    """Return the largest number of tokens of a text for which all token pairs are compared."""
     return min(_longest, math.isqrt(_budget // _BYTES_PER_PAIR))
 
 
@@ -60,7 +60,7 @@ def processes_that_fit() -> int:
 
 @contextmanager
 def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
-    """Let this process use a large piece of memory only while it has a lock that several processes share."""
+    """Let only one of several processes at a time use a large piece of memory inside the block."""
     global _turn
     before, _turn = _turn, turn
     try:
@@ -81,7 +81,7 @@ def budget_kept() -> Iterator[None]:
 
 
 def rows_at_once(bytes_per_row: int, budget: int = PIECE) -> int:
-    """Return how many rows fit into a piece of memory; at least 1."""
+    """Return how many rows of a tensor fit into the given memory budget; at least 1."""
     return max(1, min(_budget, budget) // max(1, bytes_per_row))
 
 

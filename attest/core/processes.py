@@ -65,7 +65,7 @@ def together(processes: int, work: Callable[[int], Result]) -> Result:
 
 
 def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
-    """Run the work in another process, which writes its error into a file for the first process."""
+    """Run ``work`` in another process, and write any error into a file that the first process reads."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it as well, and ends this one
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -110,7 +110,7 @@ class _LostError(Exception):
 
 @contextmanager
 def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterator[None]:
-    """Raise the error of another process as soon as the other process ends."""
+    """Raise the error of another process as soon as that process ends."""
     try:
         with _hearing_of_ends(others):
             yield

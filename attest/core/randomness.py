@@ -42,7 +42,7 @@ def _mix_on_cpu_(bits: Tensor) -> Tensor:
 
 
 def random_bits(seed: int, *counters: Tensor) -> Tensor:
-    """Hash a seed and integer counters into one random 64-bit integer for each place of the counters' broadcast shape.
+    """Hash a seed and integer counters into random 64-bit integers, one for each element of the broadcast counters.
 
     Args:
         seed: any integer that fits 64 bits.
@@ -58,7 +58,7 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
 
 
 def stream(seed: int, purpose: str) -> int:
-    """Return the 64-bit seed for all draws for one purpose of a run, computed from the run's seed.
+    """Return a separate 64-bit seed for one purpose (such as breaking ties), computed from the run's seed.
 
     Args:
         purpose: in a word or two, different from all others.

@@ -7,12 +7,12 @@ _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5, torch.bfloat16: 1e-2, tor
 
 
 def rounding(dtype: torch.dtype) -> float:
-    """Return the largest difference that rounding alone can make between two numbers near 1 of a dtype."""
+    """Return the largest difference that rounding can make between two numbers near 1, for a given dtype."""
     return _ROUNDING[dtype]
 
 
 def in_steps(values: Tensor, within: float | None = None) -> Tensor:
-    """Round numbers to steps of the rounding error, so that numbers that differ only by rounding become equal.
+    """Round numbers to whole steps of their rounding error, so that differences from rounding disappear.
 
     Args:
         values: float, of any shape.

@@ -104,8 +104,10 @@ def _movement(name: str, label: str) -> Measure:
 
 
 SWAPPED = (
-    Column.yes_or_no("correct_<projection>", "whether the decision under this projection is right", type="bool"),
-    Column.share("tvd_<projection>", "how far (TVD) the prediction moves under this projection"),
+    Column.yes_or_no(
+        "correct_<projection>", "whether the decision with this projection, such as sparsemax, is right", type="bool"
+    ),
+    Column.share("tvd_<projection>", "how far (TVD) the prediction moves with this projection, such as sparsemax"),
 )
 
 MOVED = (SWAPPED[1].moved(),)
@@ -120,14 +122,16 @@ SPEC = Spec(
     about_columns="If texts have no labels, `kept_<projection>`, whether the decision stays, replaces `correct` and "
     "`correct_<projection>`.",
     columns=(
-        Column.yes_or_no("correct", "whether the model with its own projection decides rightly", type="bool"),
+        Column.yes_or_no("correct", "whether the model decides rightly with its own projection, such as softmax", type="bool"),
         Column.share("support", "share of tokens with a weight above 0"),
         *SWAPPED,
         *columns_of_decoders(SWAPPED, SPARED),
         *MOVED,
         *columns_of_decoders(MOVED, SPARED),
-        Column.nats("jsd_<projection>", "how far (JSD) attention moves under this projection"),
-        Column.share("support_<projection>", "share of tokens with a weight above 0 under this projection"),
+        Column.nats("jsd_<projection>", "how far (JSD) attention moves with this projection, such as sparsemax"),
+        Column.share(
+            "support_<projection>", "share of tokens with an attention weight above 0 with this projection, such as sparsemax"
+        ),
         Column.share("attention_<projection>", "attention under this projection", unit="sums to 1", type="list of float"),
     ),
     measures=(
@@ -147,8 +151,9 @@ SPEC = Spec(
         Measure(
             "support",
             "support of the attention",
-            "Share of real tokens with a weight above 0.",
-            "Few tokens with weight do not mean that few words decide: each hidden state has read its neighbours.",
+            "Share of tokens (without padding) with an attention weight above 0.",
+            "If few tokens have weight, many words may still decide: each hidden state contains information from its "
+            "neighbours.",
         ),
     ),
     answer=_answer,

@@ -21,7 +21,7 @@ def adversarial_attention(
     steps: int = 500,
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """Find, of all attentions that move the prediction by at most ``epsilon``, the one with the largest JSD to the model's.
+    """Find the attention that differs most (JSD) from the model's but moves the prediction by at most ``epsilon``.
 
     Args:
         epsilon: how far the prediction may move in TVD; the paper says 0.01.
@@ -91,11 +91,13 @@ SPEC = Spec(
     about="states",
     cost="quadratic in T for the exact answer; 500 gradient steps for the search",
     columns=(
-        Column.nats("jsd_search", "largest JSD to attention that the search found with TVD ≤ 0.01"),
+        Column.nats("jsd_search", "largest JSD from the model's attention that the search found with TVD ≤ 0.01"),
         Column.nats("jsd_search_filter", "largest JSD that the search found with TVD ≤ 0.05, as in the published code"),
-        Column.nats("jsd_exact", "two classes and a linear decoder only: largest JSD with TVD ≤ 0.01, exactly"),
-        Column.nats("jsd_exact_filter", "largest JSD with TVD ≤ 0.05, exactly"),
-        Column.share("tvd_exact", "how far the prediction moves under `adversary`"),
+        Column.nats(
+            "jsd_exact", "two classes and a linear decoder only: exact largest JSD if the prediction moves by TVD ≤ 0.01"
+        ),
+        Column.nats("jsd_exact_filter", "exact largest JSD if the prediction moves by TVD ≤ 0.05"),
+        Column.share("tvd_exact", "how far (TVD) the prediction moves with the attention in `adversary`"),
         Column.share("adversary", "the attention whose JSD is `jsd_exact`", unit="sums to 1", type="list of float"),
         Column.share("max_attention", "the largest weight"),
     ),
@@ -103,22 +105,22 @@ SPEC = Spec(
         Measure.high(
             "jsd_exact",
             "ε-max JSD, exact",
-            "The largest Jensen-Shannon divergence of an attention that moves the prediction by at most 0.01, from 0 to ln 2 "
-            "= 0.693. If it is large, the prediction does not determine the attention.",
-            "Training may never find the other attention, and the model's attention may still be right.",
+            "The largest Jensen-Shannon divergence between the model's attention and one that moves the prediction by at "
+            "most 0.01; at most ln 2 = 0.693. If this divergence is large, the prediction does not determine the attention.",
+            "Training may never reach such an attention, and the model's own attention may still be right.",
             short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
         ),
         Measure.high(
             "jsd_search",
             "ε-max JSD, by search",
-            "The largest divergence that a gradient search with five starts finds; the exact answer is never smaller.",
-            "A small value may mean that the search failed, not that there is no such attention.",
+            "The largest JSD that a gradient search with five starts finds; the largest possible JSD is never smaller.",
+            "A small value may mean that the search failed, not that no very different attention gives the same prediction.",
         ),
         Measure.high(
             "jsd_search_filter",
             "ε-max JSD, found by search with ε = 0.05",
             "The largest divergence that the search finds if the prediction may move by 0.05, as in the published code.",
-            "The limit of 0.05 is looser than 0.01, so the value may exceed the exact answer.",
+            "The exact JSD is for predictions that move by at most 0.01, not 0.05, so the JSD found here may be larger.",
         ),
     ),
     answer=_answer,
@@ -127,8 +129,8 @@ SPEC = Spec(
         Drawing("jsd_by_max_attention", "Adversarial attention", _caption, "largest_jsd_violins"),
         Drawing(
             "jsd_histograms",
-            "ε-max JSD, by search and exactly",
-            "Distributions of the largest JSD within ε: by gradient search, and exactly (survey, Fig. 11).",
+            "Largest JSD at almost the same prediction, by search and exactly",
+            "Distributions of the largest JSD if the prediction moves by at most ε: found by gradient search, and exact.",
             "adversary_histograms",
             needs=("jsd_search",),
         ),

@@ -29,7 +29,7 @@ Convention = Literal["instances", "wiegreffe-pinter"]
 
 @dataclass(frozen=True)
 class Objective:
-    """The two terms of the loss in E7, for each instance of a batch."""
+    """The two terms of an adversary's loss in experiment E7, for each instance of a batch."""
 
     distance: Tensor
     """``(B,)``: of predictions, what is to stay small."""
@@ -45,7 +45,7 @@ class Objective:
 def classification_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """Return the two terms of the adversary's loss, distance and divergence, for texts with one label each.
+    """Return the two loss terms of an adversary of a text classifier: prediction distance, attention divergence.
 
     Args:
         ours, theirs: probabilities ``(B, K)`` and attention ``(B, T)`` of adversary and base.
@@ -57,7 +57,7 @@ def classification_objective(
 def tagging_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """Return the two terms of the adversary's loss, distance and divergence, as means over the tokens of tagged sentences.
+    """Return distance and divergence, the two terms of a tagging adversary's loss, as means over tokens.
 
     Args:
         divergence: D, averaged over tokens, heads and layers.

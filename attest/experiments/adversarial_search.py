@@ -50,14 +50,14 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
 
 
 def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
-    """Return the largest JSD ``(B,)`` of the candidates that move the prediction by at most ``epsilon``; 0 if none does."""
+    """Return the largest JSD ``(B,)`` among candidates that move the prediction by at most ``epsilon``, else 0."""
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
 
 
 class SearchObjective:
-    """The function that the search for adversarial attention minimises, for some texts of a batch with R restarts each."""
+    """The objective function that the search for adversarial attention minimises, with R restarts for each text."""
 
     def __init__(self, observation: Observation, rows: Tensor, restarts: int, epsilon: float) -> None:
         self.observation, self.rows, self.epsilon = observation, rows, epsilon
@@ -73,14 +73,14 @@ class SearchObjective:
         return (NOISE * noise).masked_fill(~self.mask.unsqueeze(1), -1e4)
 
     def gradient(self, logits: Tensor) -> Tensor:
-        """Return the derivative of the search's objective by the logits, ``(B, R, T)``."""
+        """Return the gradient of the search's objective with respect to the logits, ``(B, R, T)``."""
         log_weights = logits.log_softmax(dim=-1)
         weights = log_weights.exp()
         slope = self._penalty_slope(weights) - self._jsd_slope(weights, log_weights)
         return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
 
     def _jsd_slope(self, weights: Tensor, log_weights: Tensor) -> Tensor:
-        r"""Return the derivative of the objective's weighted sum of JSDs by the attention weights, ``(B, R, T)``."""
+        r"""Return the gradient of the objective's JSD term with respect to the attention weights, ``(B, R, T)``."""
         everyone = torch.cat([weights, self.attention.unsqueeze(1)], dim=1)
         log_sums = (self.members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
         return 0.5 * (self.shares.sum(dim=-1).unsqueeze(-1) * log_weights - self.shares @ log_sums)

@@ -10,7 +10,9 @@ from dataclasses import replace
 from attest.experiments.spec import Column, Measure, Spec
 
 TVD = Column.share("tvd", "TVD of this run's prediction from the base run's prediction")
-SAME = Column.yes_or_no("same", "whether run and base decide alike; for taggers the share of such tokens", type="bool")
+SAME = Column.yes_or_no(
+    "same", "whether this run and its base run decide alike; for taggers the share of such tokens", type="bool"
+)
 DECISIONS = Measure(
     "same",
     "decisions as in the base run",
@@ -44,20 +46,23 @@ SEEDS = Spec(
     ),
     columns=(
         Column.nats("jsd", "JSD between the attention of this seed and of other seeds"),
-        Column.nats("jsd_matched", "taggers only: JSD if each head is compared with its best match in the other seed"),
+        Column.nats(
+            "jsd_matched", "taggers only: JSD if each head is compared with its best match in the model of the other seed"
+        ),
     ),
     measures=(
         Measure.high(
             "jsd",
             "JSD between seeds",
-            "Distance (JSD) between the attention of two models that differ only in the seed: the noise in all other "
+            "Distance (JSD) between the attention of two models that differ only in the seed: the baseline for all other "
             "distances.",
             ONLY_STABLE,
         ),
         Measure.high(
             "jsd_matched",
-            "JSD between seeds, heads matched",
-            "The JSD if each head is compared with its best match in the other seed: heads of a layer have no order.",
+            "JSD between the attention of two seeds, best-matching heads",
+            "The JSD of attention if each head is compared with its best match in the model of the other seed. Heads of a "
+            "layer have no fixed order.",
             ONLY_STABLE,
         ),
     ),
@@ -78,7 +83,8 @@ GUIDES = Spec(
             "tvd",
             "TVD from the base run's predictions",
             "How far (TVD) the predictions of a model with given attention are from those of the base run.",
-            "A weak model is far from the base run with any attention: compare it with a model that has uniform attention.",
+            "A weak model predicts differently from the base run, whatever its attention: compare it with a model that has "
+            "uniform attention.",
         ),
         DECISIONS,
     ),
@@ -115,14 +121,15 @@ ADVERSARIES = Spec(
             "JSD from the base run's attention",
             "Distance (JSD) of the adversary's attention from the base run's, although both predict alike; at most ln 2 = "
             "0.693.",
-            "Models of two seeds have a JSD too (E5): only a JSD above theirs is due to the adversary.",
+            "Models that differ only in the seed also differ in attention (E5): only a JSD above theirs is due to the "
+            "adversary.",
         ),
         Measure.high(
             "jsd_matched",
-            "JSD from the base run's attention, heads matched",
-            "The JSD if each head is compared with its best match in the base run.",
-            "Without this matching, the JSD would grow if two heads changed places, although the model would compute the "
-            "same.",
+            "JSD from the base run's attention, best-matching heads",
+            "The JSD of attention if each head is compared with its best match in the base run.",
+            "If heads were not matched, the JSD would grow when two heads change places, although the model would compute "
+            "the same.",
         ),
         Measure.high(
             "kl",
@@ -133,16 +140,16 @@ ADVERSARIES = Spec(
         Measure(
             "tvd",
             "TVD from the base run's predictions",
-            "How far (TVD) the adversary's predictions are from those of the base run, 0 to 1: the price of the other "
+            "How far (TVD) the adversary's predictions are from those of the base run, 0 to 1: the price of its different "
             "attention.",
-            "A small mean can hide texts where the two decide differently.",
+            "A small mean can hide texts on which the adversary and the base run decide differently.",
         ),
         Measure(
             "nll",
             "NLL of the base run's tags",
-            "Negative log-likelihood that the adversary gives to the base run's tags, in nats per token: the price of the "
-            "other attention.",
-            "The value has no upper bound: compare it with that of the base run itself.",
+            "Negative log-likelihood that the adversary gives to the base run's tags, in nats per token: the price of its "
+            "different attention.",
+            "The NLL has no upper bound: compare it with the NLL of the base run itself.",
         ),
         replace(DECISIONS, misread="Any model of the same accuracy decides most texts alike."),
     ),

@@ -21,7 +21,7 @@ from attest.models.observation import Observation, cached_per_batch
 
 
 def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) -> dict[str, Tensor]:
-    """Count the attention weights that must be set to 0 to change the decision: in four orders, and in the smallest set.
+    """Count how many attention weights must be set to 0, in each of several orders, until the decision changes.
 
     Args:
         observation: the batch; where it is explained by another reading, that stands in the place of attention's order.
@@ -56,7 +56,7 @@ def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) 
 
 
 def _importances(observation: Observation) -> dict[str, Tensor]:
-    """Return the importance by which each order sorts tokens, float64 ``(B, T)``; minus infinity at padding."""
+    """Return, for each order of erasure, the importance of each token, float64 ``(B, T)``; -inf at padding."""
     gradient = attention_gradient(observation)
     importances = {"attention": observation.explanation, "gradient": gradient, "product": gradient * observation.attention}
     if observation.margins is not None:
@@ -67,7 +67,7 @@ def _importances(observation: Observation) -> dict[str, Tensor]:
 
 @cached_per_batch
 def attention_gradient(observation: Observation) -> Tensor:
-    """Return the derivative of the predicted class's probability by each attention weight, ``(B, T)``, signed."""
+    """Return the signed derivative of the predicted class's probability by each attention weight, ``(B, T)``."""
     with torch.enable_grad():
         weights = observation.attention.clone().requires_grad_()
         logits = observation.network.decode(observation.hidden.detach(), weights)
@@ -75,7 +75,7 @@ def attention_gradient(observation: Observation) -> Tensor:
 
 
 def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Count the weights, and the non-zero ones, that each of O orders sets to 0 until the decision changes, ``(B, O)``."""
+    """Count all weights, and all non-zero weights, that are set to 0 until the decision changes, ``(B, O)`` each."""
     ordered = observation.attention.double().unsqueeze(1).expand(order.shape).gather(-1, order)
     something_left = left_after_each(ordered) > 0
     flips = (_decisions_after_each(observation, order) != observation.predicted[:, None, None]) & something_left
@@ -86,7 +86,7 @@ def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor,
 
 
 def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
-    """Return the decisions after the first 1 to T weights of O orders are set to zero, int64 ``(B, O, T)``."""
+    """Return the decision after each further weight in an order is set to 0, int64 ``(B, O, T)`` for O orders."""
     if observation.class_logits is None:
         return torch.stack([_decisions_the_long_way(observation, each) for each in order.unbind(dim=1)], dim=1)
     votes = observation.attention.double().unsqueeze(-1) * observation.class_logits.double()  # (B, T, K)
@@ -170,50 +170,54 @@ SPEC = Spec(
     columns=(
         Column.share("fraction_<order>", "weights set to zero until the decision flips, as a share of the tokens"),
         Column.share("fraction_common_<order>", "`fraction_<order>` only for texts whose decision flips in every order"),
-        Column.yes_or_no("flips_in_every_order", "whether the decision flips in every order, also the random one"),
-        Column.share("fraction_support_<order>", "non-zero weights set to zero, as a share of all non-zero weights"),
+        Column.yes_or_no("flips_in_every_order", "whether the decision flips in every order of erasing, also in random order"),
+        Column.share(
+            "fraction_support_<order>", "share of the non-zero weights that are set to zero until the decision flips"
+        ),
         Column.at_least_0(
-            "excess_<order>", "non-zero weights set to zero, minus those in the smallest set that flips", unit="tokens"
+            "excess_<order>",
+            "non-zero weights set to zero until the decision flips, minus those in the smallest set that flips it",
+            unit="tokens",
         ),
     ),
     measures=(
         Measure(
             "flips_in_every_order",
-            "texts that flip in every order",
+            "texts whose decision flips in every order of erasing",
             "Share of texts whose decision flips in every order of erasing weights. The next two rows are means over these "
             "texts.",
-            "The next two rows leave out the texts that never flip, of which the model is surest.",
+            "The next two rows leave out the texts whose decision never flips; on these texts the model is most confident.",
         ),
         Measure.high(
             "fraction_common_attention",
-            "erased until the flip, largest weights first",
-            "Share of the weights that are set to 0, largest first, until the decision flips. Mean over the texts whose "
-            "decision flips in every order.",
-            "Erased weights leave the hidden states unchanged: neighbours still contain what the tokens told them.",
+            "weights erased until the decision flips, largest first",
+            "Share of the weights that are set to 0, largest first, until the decision flips. The number is a mean over the "
+            "texts whose decision flips in every order of erasing.",
+            "Setting weights to 0 leaves the hidden states unchanged: they still contain information from the erased tokens.",
             beside=("in random order, on the same texts", "fraction_common_random"),
         ),
         Measure(
             "fraction_common_minimum",
-            "smallest set of weights that flips",
-            "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. Mean over the "
-            "texts whose decision flips in every order.",
+            "smallest set of weights that flips the decision",
+            "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. The number is "
+            "a mean over the texts whose decision flips in every order of erasing.",
             "The smallest set is enough to change the decision; it need not be what the model used.",
         ),
         Measure.high(
             "fraction_attention",
-            "erased until the flip, all texts that flip in this order",
-            "Share of the weights that are set to 0, largest first, until the decision flips. Mean over the texts whose "
-            "decision does flip.",
-            "Do not compare it with the share in another order, which is a mean over other texts.",
+            "weights erased until the decision flips, on texts that flip",
+            "Share of the weights that are set to 0, largest first, until the decision flips. The number is a mean over the "
+            "texts whose decision flips in this order of erasing.",
+            "Do not compare this share with that of another order of erasing: the two are means over different texts.",
             short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
             replaced_by="fraction_common_attention",
         ),
         Measure(
             "fraction_minimum",
-            "smallest set of weights that flips, all texts that flip",
-            "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. Mean over all "
-            "texts that have such a set.",
-            "Do not compare it with the share in the order of attention, which is a mean over other texts.",
+            "smallest set that flips the decision, on texts that flip",
+            "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. The number is "
+            "a mean over all texts in which some set of weights flips the decision.",
+            "Do not compare this share with that in the order of attention: the two are means over different texts.",
             replaced_by="fraction_common_minimum",
         ),
     ),

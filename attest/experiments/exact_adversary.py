@@ -21,7 +21,7 @@ TENSORS_A_PAIR = 12
 
 
 class Adversary(NamedTuple):
-    """The attention with the largest JSD: weight ``share`` on token ``first``, the rest on token ``second``, ``(B,)`` each."""
+    """An adversarial attention: weight ``share`` on token ``first``, the rest on token ``second``, ``(B,)`` each."""
 
     jsd: Tensor
     """float64 in [0, ln 2]."""
@@ -38,7 +38,7 @@ class Adversary(NamedTuple):
 
 
 def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask: Tensor, epsilon: float) -> Adversary:
-    """Find the attention with the largest JSD to the model's that moves the prediction by a TVD of at most epsilon.
+    """Find the attention that differs most (JSD) from the model's and moves the prediction by at most ``epsilon``.
 
     Args:
         margins: float64 ``(B, T)``; in float32 a third of the optima would leave the slab by rounding.
@@ -61,7 +61,7 @@ def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
 
 
 def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: Tensor) -> Tensor:
-    """Return for each text the attention on one or two tokens with the largest JSD: ``(B, 4)``, as in ``Adversary``.
+    """Find, among attentions on at most two tokens, the one with the largest JSD: ``(B, 4)``, as in ``Adversary``.
 
     A corner stands on the diagonal. Of the two cells of an edge, the one that goes down from i to j holds the point at
     ``high``, the other that at ``low``.

@@ -164,8 +164,9 @@ CONCORDANT_BETWEEN = (BETWEEN[0], "concordant_gradient_and_leave_one_out")
 TAU_GRADIENT = Measure.low(
     "tau_gradient_inputs",
     "τ-b of attention and gradient × input",
-    "Do attention and |⟨∂ŷ/∂e, e⟩|, with attention held constant, rank the tokens alike? 1: the same ranking; 0: no "
-    "relation. A high value supports reading attention as importance; a low value alone does not refute it.",
+    "Do attention and |⟨∂ŷ/∂e, e⟩| (gradient × input at constant attention) rank the tokens alike? 1: the same ranking; 0: "
+    "no relation. A high value supports the claim that attention shows importance; a low value alone does not refute this "
+    "claim.",
     "Gradients are one measure of importance, not the truth.",
     beside=BETWEEN,
     short=("τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
@@ -174,18 +175,21 @@ TAU_GRADIENT = Measure.low(
 TAU_LEAVE_ONE_OUT = Measure.low(
     "tau_leave_one_out_inputs",
     "τ-b of attention and leave-one-out",
-    "Do attention and leave-one-out, how far the prediction moves without each token, rank the tokens alike?",
-    "The model was not trained on shortened texts; of two equal tokens each can hide the other.",
+    "Do attention and leave-one-out (how far the prediction moves without each token) rank the tokens alike?",
+    "The model was not trained on shortened texts. If a token occurs twice, removing one of the two may change nothing.",
     beside=BETWEEN,
     short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
 )
 
 AGREEMENT = (
     Column.correlation("tau_<importance>", "Kendall's τ-b of attention and this importance"),
-    Column.share("concordant_<importance>", "share of token pairs without ties that both order alike; 0.5 by chance"),
+    Column.share(
+        "concordant_<importance>", "share of untied token pairs that attention and this importance order alike; 0.5 by chance"
+    ),
     Column.correlation("tau_gradient_and_leave_one_out", "τ-b of gradient × input and leave-one-out of inputs"),
     Column.share(
-        "concordant_gradient_and_leave_one_out", "share of token pairs without ties that both kinds of importance order alike"
+        "concordant_gradient_and_leave_one_out",
+        "share of untied token pairs that gradient × input and leave-one-out order alike",
     ),
 )
 
@@ -204,14 +208,19 @@ SPEC = Spec(
         *AGREEMENT,
         Column.yes_or_no("significant_<importance>", "whether `tau_<importance>` has p < 0.05"),
         Column.share("ceiling_<importance>", "the largest absolute τ-b that ties allow"),
-        Column.correlation("ratio_<importance>", "τ-b divided by its ceiling"),
+        Column.correlation("ratio_<importance>", "τ-b divided by its ceiling, the largest τ-b that ties allow"),
         Column.correlation("tau_support_<importance>", "τ-b among the tokens that get attention"),
         Column.correlation(
-            "tau_top_k_<importance>", "agreement of the two top-k lists; k is the number of tokens with attention"
+            "tau_top_k_<importance>",
+            "agreement of the top k tokens by attention and by importance; k is the number of tokens with attention",
         ),
         Column.share("mass_<importance>", "share of attention on tokens with at least half of the largest importance"),
-        Column.share("first_<importance>", "share of important tokens among tokens within 10 % of the most attention"),
-        Column.share("leads_<importance>", "share of important tokens with 1.1 times the attention of any other token"),
+        Column.share(
+            "first_<importance>", "share of important tokens among tokens whose attention is within 10 % of the maximum"
+        ),
+        Column.share(
+            "leads_<importance>", "share of important tokens with at least 1.1 times the attention of any unimportant token"
+        ),
         *columns_of_decoders(AGREEMENT, LEFT_OUT),
     ),
     measures=(
@@ -220,63 +229,69 @@ SPEC = Spec(
             "tau_gradient_norm_inputs",
             "τ-b of attention and gradient norm",
             "Do attention and ‖∂ŷ/∂e‖, where the gradient also flows through attention, rank the tokens alike?",
-            "A gradient norm says how sensitive the prediction is, not for which class a token speaks.",
+            "A gradient norm says how sensitive the prediction is to a token, not which class the token supports.",
         ),
         Measure.low(
             "tau_gradient_norm_hidden",
-            "τ-b of attention and gradient norm, hidden states",
+            "τ-b of attention and gradient norm of hidden states",
             "Do attention and gradient norms rank the hidden states alike? If this τ-b is high and the τ-b for inputs is "
             "low, attention says which states matter, not which words.",
-            "A hidden state has read its neighbours: it does not describe its word alone.",
+            "A hidden state also contains information from neighbouring tokens: it does not describe its own word alone.",
             about="states",
         ),
         TAU_LEAVE_ONE_OUT,
         Measure.low(
             "tau_words_leave_one_out_inputs",
-            "τ-b of attention and leave-one-out, words",
-            "Do attention and leave-one-out rank whole words alike? Attention is summed over a word's subwords, and the "
-            "whole word is removed.",
-            "The model was not trained on texts without one of their words.",
+            "τ-b of attention and leave-one-out of whole words",
+            "Do attention and leave-one-out rank whole words alike? A word's attention is the sum over its subwords; "
+            "leave-one-out removes the whole word.",
+            "The model was not trained on texts in which a word is missing.",
         ),
         Measure.low(
             "tau_leave_one_out_hidden",
-            "τ-b of attention and leave-one-out, hidden states",
-            "Do attention and leave-one-out rank hidden states alike? The model reads the whole text, and attention leaves "
-            "out one state.",
-            "The other states have read the whole text: they still contain what the missing state told them.",
+            "τ-b of attention and leave-one-out of hidden states",
+            "Do attention and leave-one-out rank hidden states alike? The model encodes the whole text, and then attention "
+            "leaves out one hidden state.",
+            "The other hidden states were computed from the whole text: they still contain information from the missing "
+            "token.",
             about="states",
         ),
         Measure(
             "tau_gradient_and_leave_one_out",
             "τ-b of gradient × input and leave-one-out",
-            "Agreement of two measures of importance: attention can hardly be expected to agree more with either of them.",
-            "Disagreement does not show which of the two is wrong.",
+            "Agreement of gradient × input with leave-one-out: attention can hardly be expected to agree more with either of "
+            "them.",
+            "Disagreement does not show which of the two measures of importance is wrong.",
         ),
         Measure.low(
             "concordant_gradient_inputs",
             "token pairs ranked alike by attention and gradient × input",
             "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Tokens "
             "without attention are tied, so few pairs count for sparse attention.",
-            "In most pairs both tokens are unimportant: a high share does not show that both rank the same token first.",
+            "Most pairs contain two unimportant tokens: a high share does not show that the two rankings begin with the same "
+            "token.",
             beside=CONCORDANT_BETWEEN,
         ),
         Measure.low(
             "concordant_leave_one_out_inputs",
             "token pairs ranked alike by attention and leave-one-out",
             "Share of token pairs that attention and leave-one-out rank alike, ties left out; 0.5 by chance.",
-            "In most pairs both tokens are unimportant: a high share does not show that both rank the same token first.",
+            "Most pairs contain two unimportant tokens: a high share does not show that the two rankings begin with the same "
+            "token.",
             beside=CONCORDANT_BETWEEN,
         ),
         Measure.low(
             "mass_leave_one_out_inputs",
-            "attention on the tokens without which the prediction moves",
-            "Share of attention on the tokens whose removal moves the prediction at least half as far as the largest move.",
+            "attention on tokens whose removal moves the prediction",
+            "Share of attention on the tokens whose removal moves the prediction at least half as far as removing the most "
+            "important token.",
             "Undefined if no single token moves the prediction, for example if the deciding word occurs twice.",
         ),
         Measure(
             "significant_gradient_inputs",
             "share of significant τ-b",
-            "Share of texts whose τ-b with gradient × input has p < 0.05. In long texts a small τ-b is significant.",
+            "Share of texts in which the τ-b of attention and gradient × input has p < 0.05. In long texts a small τ-b is "
+            "significant.",
             "Significant is not strong.",
         ),
         Measure(
@@ -309,7 +324,8 @@ SPEC = Spec(
             "inputs_and_hidden_states",
             "Inputs and hidden states",
             "Mean τ-b of attention with the importance of inputs and of hidden states (Meister et al. 2021, Fig. 1 and 4). "
-            "Agreement with hidden states does not show agreement with inputs. Diamonds: the ceiling.",
+            "Attention that agrees with the importance of hidden states need not agree with the importance of inputs. "
+            "Diamonds: the ceiling.",
             "importance_bars",
         ),
     ),

@@ -17,7 +17,7 @@ COPIES = 6
 
 
 def identifiability(observation: Observation) -> dict[str, Tensor]:
-    """Measure how far the context, and the prediction of a linear decoder, determine the attention.
+    """Measure to what degree the context vector (or a linear decoder's prediction) determines the attention.
 
     Attention is multiplied with a matrix T. ``context``: T = H, the hidden states. ``prediction``: T = H wᵀ, for a linear
     decoder. ``…_strict``: [T, 1], for weights are known to sum to 1.
@@ -45,7 +45,7 @@ MEASURED = [f"{name}{strict}" for strict in ("", "_strict") for name in ("rank",
 
 
 def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, real_BQ: Tensor) -> Tensor:
-    """Compute the measures of E13 for attention rows, ``(B, 12)``, as means over N heads and Q rows.
+    """Compute 12 measures of the identifiability of attention, ``(B, 12)``, as means over N heads and Q rows.
 
     Args:
         matrix_BNTD: what the rows are multiplied with.
@@ -77,9 +77,9 @@ def _between(suffix: str, whose: str) -> tuple[Column, ...]:
 
 TRIVIAL = Measure.low(
     "trivial",
-    "heads that determine their attention",
-    "Share of heads for which no other weights give the same output, mean over texts; 0 for texts with more tokens than a "
-    "head has dimensions.",
+    "heads whose output determines their attention",
+    "Share of heads for which no other attention weights give the same output, mean over texts. It is 0 for a text that has "
+    "more tokens than a head has dimensions.",
     "The share depends far more on the length of the text and the size of a head than on what the model learned.",
     about="layers",
 )
@@ -87,7 +87,7 @@ TRIVIAL = Measure.low(
 TAU = Measure.low(
     "tau",
     "τ-b of raw and effective attention",
-    "Do the weights rank tokens like effective attention, the part that the head's output determines?",
+    "Do attention weights rank tokens like effective attention, the part of the weights that the head's output determines?",
     "Effective attention may be negative and does not sum to 1: no model could attend like that.",
     about="layers",
 )
@@ -106,22 +106,28 @@ SPEC = Spec(
     "half as long as the median of its text.",
     columns=(
         Column.at_least_0("rank_<kind>", "rank of the matrix that maps attention to `<kind>`, the context or the prediction"),
-        Column.yes_or_no("trivial_<kind>", "whether only one attention gives this `<kind>`"),
+        Column.yes_or_no(
+            "trivial_<kind>", "whether this `<kind>` (the context vector or the prediction) determines the attention"
+        ),
         *_between("_<kind>", ""),
         Column.at_least_0("rank", "Transformers only: rank of the matrix that maps a head's attention to its output"),
-        Column.share("trivial", "Transformers only: share of heads whose output only one attention gives"),
+        Column.share("trivial", "Transformers only: share of heads whose output determines their attention"),
         *_between("", "Transformers only: "),
         Column.share("sinks", "Transformers only: share of heads that give much attention to a sink"),
         Column.share("sinks_first", "Transformers only: share of heads whose sink is the first token"),
-        Column.share("sinks_special", "Transformers only: share of heads whose sink is another special token"),
-        Column.share("sinks_other", "Transformers only: share of heads whose sink is another token"),
+        Column.share(
+            "sinks_special", "Transformers only: share of heads whose sink is a special token, but not the first token"
+        ),
+        Column.share(
+            "sinks_other", "Transformers only: share of heads whose sink is neither the first token nor a special one"
+        ),
     ),
     measures=(
         Measure.low(
             "trivial_context",
-            "contexts that determine their attention",
-            "Share of texts for which no other weights give the same context. In all other texts, many attentions give the "
-            "same context.",
+            "texts whose context vector determines the attention",
+            "Share of texts for which no other attention weights give the same context vector. In all other texts, many "
+            "different attention weights give the same context vector.",
             "The share depends far more on the length of the text and the size of the states than on what the model learned.",
         ),
         TRIVIAL,

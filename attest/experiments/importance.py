@@ -50,7 +50,7 @@ def gradient_norm_hidden(observation: Observation) -> Tensor:
 
 @cached_per_batch
 def gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
-    """Return the derivatives of the predicted probability by inputs ``(B, T, E)`` and by hidden states ``(B, T, H)``."""
+    """Return the probability's gradients with respect to inputs ``(B, T, E)`` and to hidden states ``(B, T, H)``."""
     return _gradients_of_prediction(observation, observation.logits, observation.embedded, observation.hidden)
 
 
@@ -77,7 +77,7 @@ WEIGHTS_A_PAIR = 12
 @cached_per_batch
 @skips_long_texts
 def leave_one_out_inputs(observation: Observation) -> Tensor:
-    """Return how far the prediction moves if each token is removed and the text is read again, ``(B, T)``, at least 0.
+    """Return how far the prediction moves when the text is read without one token, for each token, ``(B, T)``.
 
     NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
     row get the same number, because the text is the same without each of them.
@@ -97,13 +97,13 @@ def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
 
 @skips_long_texts
 def leave_one_out_hidden(observation: Observation) -> Tensor:
-    """Return how far the prediction moves (TVD) if attention is computed without each hidden state, ``(B, T)`` in [0, 1]."""
+    """Return the TVD of the prediction if attention is computed without one hidden state, for each one, ``(B, T)``."""
     return _movements_under(_reprojected_without_each, observation)
 
 
 @skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
-    """Return how far the prediction moves (TVD) if each weight becomes 0 and the rest sums to 1, ``(B, T)`` in [0, 1].
+    """Return the TVD of the prediction if one weight is set to 0 and the rest renormalised, for each, ``(B, T)``.
 
     For softmax it equals ``leave_one_out_hidden``, for sparse projections not. NaN also for a token that has all attention.
     """
@@ -111,7 +111,7 @@ def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
 
 
 def predictions_without_each(observation: Observation) -> Tensor:
-    """Return the predictions for each text without each of its tokens, ``(B, T, K)``; arbitrary at padding.
+    """Return the predictions for each text without one of its tokens, ``(B, T, K)``; arbitrary at padding.
 
     T counts no tokens of questions.
     """

@@ -58,7 +58,7 @@ def importance_entropy(
 
 
 def _entropy_over_positions(observation: Observation, rows: Tensor, positions: int, seed: int) -> Tensor:
-    """Return the entropy of the tokens' influence on a hidden state, as the mean over sampled states, ``(rows,)``."""
+    """Return the entropy of the tokens' influence on a hidden state, averaged over sampled states, ``(rows,)``."""
     tokens, mask = observation.tokens[rows], observation.mask[rows]
     keys_RT = random_order(seed, observation.ids[rows], 1, mask)[:, 0]
     position_RP = keys_RT.argsort(dim=-1, descending=True)[:, :positions]
@@ -96,16 +96,16 @@ def _answer(mean: Means) -> str | None:
 
 ENTROPY_GRADIENT = Measure(
     "entropy_gradient",
-    "H̃ of the influence of inputs",
+    "normalised entropy of inputs' influence on the prediction",
     "Normalised entropy of the gradient norms of the inputs; 1: influence is spread evenly over the tokens.",
-    "Influence and attention may be concentrated on different tokens: entropy does not compare places.",
+    "Influence and attention may be concentrated on different tokens: entropy does not say on which tokens.",
     beside=("of the attention itself", "entropy_attention"),
 )
 
 ENTROPIES = (
     Column.share("entropy_gradient", "normalised entropy of the gradient norms of inputs; 1: spread evenly"),
     Column.share("entropy_attention", "normalised entropy of attention"),
-    Column.share("entropy_leave_one_out", "normalised entropy of leave-one-out of inputs"),
+    Column.share("entropy_leave_one_out", "normalised entropy of the inputs' importance by leave-one-out"),
 )
 
 SPEC = Spec(
@@ -124,7 +124,7 @@ SPEC = Spec(
         ENTROPY_GRADIENT,
         Measure.high(
             "entropy_hidden",
-            "H̃ of the influence on hidden states",
+            "normalised entropy of inputs' influence on hidden states",
             "Normalised entropy of the inputs' influence on single hidden states, on a sample of texts. Near 1: a hidden "
             "state depends on all inputs alike.",
             "Influence is measured by gradients of the norm of the hidden state; other measures exist.",
@@ -136,8 +136,8 @@ SPEC = Spec(
         Drawing(
             "entropies",
             "How concentrated is influence?",
-            "Normalised entropy, from 0 (one token) to 1 (spread evenly), as in Meister et al. 2021, Fig. 2 and Table 1. "
-            "Hidden states are those of a sample of texts.",
+            "Normalised entropy, from 0 (all on one token) to 1 (spread evenly over the tokens), as in Meister et al. 2021, "
+            "Fig. 2 and Table 1. Hidden states come from a sample of the texts.",
             "entropy_bars",
         ),
     ),

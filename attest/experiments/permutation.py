@@ -63,16 +63,17 @@ TVD_MEDIAN = Measure.low(
 FLIPPED = Measure.low(
     "flipped",
     "decisions flipped",
-    "Share of permutations that change the decision.",
-    "A sure decision seldom flips, wherever attention lies.",
+    "Share of random permutations of attention that change the decision.",
+    "A confident decision seldom changes, whichever tokens get attention.",
 )
 
 TVD_MEDIAN_DECIDING = Measure.low(
     "tvd_median_deciding",
-    "Δŷ if only the deciding token's attention is permuted",
-    "Median total variation distance of a decoder's prediction if only the attention of the deciding token is shuffled, in "
-    "every layer.",
-    "The attention of all other tokens stays, so the deciding token may find in them what it needs.",
+    "Δŷ if only the last (deciding) token's attention is permuted",
+    "Median total variation distance of a decoder's prediction if, in every layer, only the attention of the last (deciding) "
+    "token is shuffled.",
+    "Other tokens keep their attention, so they may still bring the information to the last token, at which the decoder "
+    "decides.",
 )
 
 FLIPPED_DECIDING = replace(
@@ -85,13 +86,16 @@ FLIPPED_DECIDING = replace(
 PERMUTED = (
     Column.share("tvd_median", "median TVD of the prediction over random permutations of attention"),
     Column.share("tvd_max", "largest TVD of the prediction over random permutations of attention"),
-    Column.share("flipped", "share of permutations that change the decision"),
+    Column.share("flipped", "share of permutations of attention that change the decision"),
     Column.share("correct_permuted", "Transformers only: share of permutations under which the decision is right"),
 )
 DECIDING = (
-    Column.share("tvd_median_deciding", "decoders only: median TVD if only the deciding token's attention is permuted"),
     Column.share(
-        "flipped_deciding", "decoders only: share of permutations of the deciding token's attention that change the decision"
+        "tvd_median_deciding", "decoders only: median TVD if only the attention of the last (deciding) token is permuted"
+    ),
+    Column.share(
+        "flipped_deciding",
+        "decoders only: share of permutations of the last (deciding) token's attention that change the decision",
     ),
 )
 
@@ -135,8 +139,8 @@ SPEC = Spec(
             "permutation_by_max_attention",
             "Permuting attention",
             "Median change of the prediction over random permutations of the attention, by the largest weight of the text "
-            "and by predicted class (Jain & Wallace 2019, Fig. 3). If the change is near 0 although the largest weight is "
-            "high, it did not matter which token got this weight.",
+            "and by predicted class (Jain & Wallace 2019, Fig. 3). If the prediction hardly changes although the largest "
+            "weight is high, it did not matter which token got this weight.",
             "permutation_violins",
             ("tvd_median",),
         ),

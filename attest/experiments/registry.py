@@ -48,7 +48,7 @@ def measures() -> dict[str, Measure]:
 
 
 def range_of(key: str) -> tuple[float, float]:
-    """Return the range of a measure by its key, ``E1/tau_gradient_inputs``; 0 and 1 if no spec describes the measure."""
+    """Return the least and the greatest possible value of a measure, by its key; 0 and 1 if it is unknown."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
     return (0.0, 1.0) if column is None or column.range is None else column.range
@@ -56,7 +56,7 @@ def range_of(key: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Context:
-    """The facts about a run, in addition to a batch, that experiments may need."""
+    """The data beyond a batch that experiments may need, such as gold labels and a seed."""
 
     labels: Tensor | None
     """int64 ``(B,)``, gold classes of the batch; None if they are not known."""

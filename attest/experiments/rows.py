@@ -76,7 +76,7 @@ def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str
 
 
 def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
-    """Return a table with one row per instance; numbers of tokens, and of pairs of tokens, become lists without padding.
+    """Return a table with one row per instance; values per token become lists without padding.
 
     Args:
         columns: ``(B,)``, ``(B, T)`` or ``(B, T, T, ...)``, by name.

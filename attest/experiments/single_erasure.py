@@ -11,7 +11,7 @@ from attest.models.observation import Observation
 
 
 def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]:
-    """Compare the prediction without the most attended token with the prediction without a random other token.
+    """Compare two predictions: without the most attended token, and without a random other token.
 
     Args:
         observation: the batch; where it is explained by another reading, the weight of the token that this ranks first.
@@ -83,8 +83,12 @@ def _columns(suffix: str, where: str) -> tuple[Column, ...]:
         Column.share(f"attention_gap{suffix}", "weight of the top token minus weight of the other token"),
         Column.yes_or_no(f"only_top{suffix}", "whether only erasing the top token changes the decision"),
         Column.yes_or_no(f"only_random{suffix}", "whether only erasing the other token changes the decision"),
-        Column.yes_or_no(f"both{suffix}", "whether each of the two erasures changes the decision"),
-        Column.yes_or_no(f"neither{suffix}", "whether none of the two erasures changes the decision"),
+        Column.yes_or_no(
+            f"both{suffix}", "whether each erasure, of the top token or of the other token, changes the decision"
+        ),
+        Column.yes_or_no(
+            f"neither{suffix}", "whether neither erasing the top token nor erasing the other token changes the decision"
+        ),
     )
 
 
@@ -100,7 +104,9 @@ SPEC = Spec(
         *_columns("_support", "; the other token has attention"),
         Column.nats("js_top_bias", "`js_top`, but if no weight is left the bias decides (Serrano & Smith)"),
         Column.yes_or_no(
-            "flips_top_bias", "whether the decision changes without the top token, as in `js_top_bias`", type="bool"
+            "flips_top_bias",
+            "whether the decision changes without the top token; the bias alone decides if no weight is left",
+            type="bool",
         ),
     ),
     measures=(
@@ -121,7 +127,7 @@ SPEC = Spec(
             "delta_js",
             "ΔJS, top minus random",
             "How much further (JSD) the prediction moves without the most attended token than without a random other token.",
-            "The number grows with the weight that is set to zero, whatever the token says.",
+            "This value grows with the weight that is set to zero, whichever token has that weight.",
             short=("ΔJS", "How much further the prediction moves without the top token than without a random token (E11)."),
         ),
     ),

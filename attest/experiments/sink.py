@@ -28,7 +28,7 @@ WITHOUT = "_without_sink"
 
 
 def parks_attention(network: object) -> bool:
-    """Return whether a network is a decoder, whose heads often give much attention to a sink."""
+    """Return whether a network is a decoder; heads of decoders often give much attention to a sink."""
     return getattr(network, "looks_back", False)
 
 
@@ -78,7 +78,7 @@ BEFORE = "(before 0.3.0: the first token)"
 
 
 def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:
-    """Return copies of columns for decoders, in which sinks are left out or keep their weight, as ``how`` says."""
+    """Return copies of columns for decoders, in which sinks are treated as ``how`` says."""
     whose = re.compile("decoders only: |Transformers only: ")
     return tuple(
         replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {whose.sub('', each.means)}, {how} {BEFORE}")

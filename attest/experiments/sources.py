@@ -26,7 +26,7 @@ TINY = 1e-12
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return the begin and the end of each sentence in a text.
+    """Return the start and the end of each sentence in a text, as character positions.
 
     A sentence ends at a full stop, ``!`` or ``?`` before white space and no small letter, or at a new line; so an abbreviation
     before a name ends one. A sentence includes the white space after it.
@@ -37,13 +37,13 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def random_sets(seed: int, sets: int, sources: int) -> Tensor:
-    """Draw M random sets of sources, each source with a chance of one half, bool ``(M, U)``."""
+    """Draw M random sets of sources (parts of the context), each source with probability 0.5, bool ``(M, U)``."""
     places = torch.arange(sets).unsqueeze(-1), torch.arange(sources)
     return random_uniforms(stream(seed, "sources"), *places) < 0.5
 
 
 def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
-    """Fit a linear model (ridge) that predicts the outcome from present sources; return its weights, float64 ``(U,)``.
+    """Fit a ridge regression of the outcome on which context parts are kept; return its weights, float64 ``(U,)``.
 
     Args:
         kept: bool ``(M, U)``.
@@ -55,7 +55,7 @@ def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
 
 
 def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Fit weights of heads, ``(N,)``, with which their attention best predicts the effect of sources, by ridge regression.
+    """Fit one weight per head, ``(N,)``, so that the heads' attention best predicts the effect of context parts.
 
     Attention counts as away from its mean over the sources of an example, in units of each head's deviation.
 
@@ -75,7 +75,7 @@ GROUPS, BEST = 4, 2
 
 
 def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], sources: int) -> tuple[np.ndarray, np.ndarray]:
-    """Search for the sources that matter: remove groups of neighbours first, then parts of the groups that matter most.
+    """Search for the context parts that matter: remove groups of them, then divide the groups that matter most.
 
     It can miss two sources that change little alone but much together. It takes about 8 log₄(U) passes.
 
@@ -104,13 +104,13 @@ def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], 
 
 
 def shares(drops: np.ndarray) -> np.ndarray:
-    """Return each source's share of the total fall in log-probability, ``(U,)``; 0 if its removal causes no fall."""
+    """Return each context part's share of the total fall in log-probability, ``(U,)``; 0 if it causes no fall."""
     falls = np.clip(drops, 0, None)
     return falls / falls.sum() if falls.sum() > 0 else falls
 
 
 def scored(readings: Mapping[str, np.ndarray], drops: np.ndarray, truth: Collection[int] = ()) -> pd.DataFrame:
-    """Compare explanations of an answer's sources with the effect of removing each source.
+    """Compare explanations of an answer by its context parts (sources) with the effect of removing each part.
 
     Args:
         readings: float ``(U,)`` by name, larger for a source from which more of the answer comes.

@@ -26,7 +26,7 @@ class Means:
 
     @property
     def unit(self) -> str:
-        """Return the unit in which predictions move, in words: empty for probabilities."""
+        """Return the unit of changes in the prediction, in words; an empty string for probabilities."""
         return " standard deviations" if DEVIATION in self.summary else ""
 
     def __call__(self, key: str) -> float | None:
@@ -77,11 +77,11 @@ class Column:
     type: str = "float"
 
     def fits(self, name: str) -> bool:
-        """Return whether a name is the name of the column, or follows the column's pattern."""
+        """Return whether ``name`` is the column's name or matches the column's pattern."""
         return re.fullmatch(re.sub(r"<\w+>", r"\\w+", self.name), name) is not None
 
     def moved(self, name: str = "") -> "Column":
-        """Return the column that replaces a column on probabilities for models that return one number per text."""
+        """Return the column that replaces this one for models that return one number per text."""
         means = f"models that return one number only, in place of `{self.name}`: how far the number moves"
         return Column.at_least_0(name or _moved(self.name), means, "σ")
 
@@ -92,7 +92,7 @@ class Column:
 
     @classmethod
     def yes_or_no(cls, name: str, means: str, type: str = "float") -> "Column":
-        """Return a column that says with 1 or 0 whether something holds for a text."""
+        """Return a column of yes-or-no answers, coded as 1 and 0."""
         return cls(name, SHARE, means, "0 or 1", type)
 
     @classmethod
@@ -107,7 +107,7 @@ class Column:
 
     @classmethod
     def at_least_0(cls, name: str, means: str, unit: str = "", type: str = "float") -> "Column":
-        """Return a column with numbers from 0 on."""
+        """Return a column with numbers that are at least 0."""
         return cls(name, AT_LEAST_0, means, unit, type)
 
     @classmethod
@@ -152,7 +152,7 @@ class Measure:
         return cls(column, title, means, misread, suspicious="high", **others)
 
     def moved(self) -> "Measure":
-        """Return the measure that replaces a measure on probabilities for models that return one number per text."""
+        """Return the measure that replaces this one for models that return one number per text."""
         means = f"As “{self.title}”, for a model that returns one number: how far the number moves, {MOVES}."
         short = self.short and (self.short[0], "How far the number moves when attention is changed, in σ.")
         return replace(self, column=_moved(self.column), title=f"{self.title}, in σ", means=means, short=short)
@@ -172,7 +172,7 @@ class OfNumbers:
 
     @classmethod
     def moves(cls, end: str) -> "OfNumbers":
-        """Return the description for an experiment whose distances of predictions become movements of the number."""
+        """Return the description of an experiment that measures how far the predicted number moves, instead of a TVD."""
         return cls(f"columns say how far the number moves, {MOVES}, {end}", ((r"tvd_(.+)", r"moved_\1"), NO_DECISION))
 
     def named(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:

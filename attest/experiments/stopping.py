@@ -27,7 +27,7 @@ STEPS = 20
 
 
 def looks(texts: int) -> list[int]:
-    """Return after how many texts reading may stop, given the number of all texts."""
+    """Return the numbers of texts after which an experiment may stop early, for ``texts`` texts in all."""
     after, found = float(FIRST), []
     while after <= MOST_READ * texts:
         found.append(int(after))
@@ -36,7 +36,7 @@ def looks(texts: int) -> list[int]:
 
 
 class Stopping:
-    """A rule that stops an experiment when all its means in the report are known to ± ``precision`` at 95 %.
+    """A rule that stops an experiment when the 95 % intervals of all its means are within ± ``precision``.
 
     Args:
         experiment: its id.
@@ -50,7 +50,7 @@ class Stopping:
         self._sequence: MeanByBetting | None = None
 
     def after(self, rows: pd.DataFrame) -> bool:
-        """Read further rows of the experiment's table, and return whether to stop."""
+        """Add further rows of the experiment's table, and return whether the experiment may stop."""
         if self._sequence is None:
             self._sequence = self._begun(rows)
         if not self.names:
@@ -68,7 +68,7 @@ class Stopping:
         return MeanByBetting(low, high, self.texts, self.precision / STEPS)
 
     def found(self) -> dict[str, float]:
-        """Return numbers for the summary: the texts that were read, all texts, and the interval of each mean."""
+        """Return summary entries: the number of texts used, the number of all texts, and each mean's interval."""
         assert self._sequence is not None
         summary = {f"{self.spec.id}/{READ}": float(self._sequence.read), f"{self.spec.id}/{ALL}": float(self.texts)}
         for name, (low, high) in zip(self.names, self._sequence.intervals, strict=True):
@@ -97,7 +97,7 @@ MeasureTexts = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]
 def read_until(
     precision: float, experiments: Collection[str], ids: Tensor, seed: int, measure: MeasureTexts
 ) -> dict[str, EarlyTable]:
-    """Read texts in random order until the means are known; return the tables of the experiments that stopped early.
+    """Measure texts in random order until the means are precise; return the tables of experiments that ended early.
 
     An experiment that would need too many texts has no table here: it then reads all of them.
 

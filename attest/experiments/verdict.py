@@ -20,7 +20,7 @@ YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED = "yes", "in part", "no", "cannot tel
 
 
 class Rule(NamedTuple):
-    """A logistic rule for one text, and thresholds for the mean over the texts of a model."""
+    """A rule for the verdict: a logistic regression for each text, and thresholds for the mean over a model's texts."""
 
     weights: Mapping[str, tuple[float, float]]
     """By feature: its weight, and what is added where it is undefined."""
@@ -41,11 +41,11 @@ class Rule(NamedTuple):
         return 1 / (1 + np.exp(-logits))
 
     def share(self, estimate: float) -> float:
-        """Convert an estimate to a share of texts with right attention, in [0, 1], as found for networks of the trial."""
+        """Convert a model's estimate to a share of texts with right attention, in [0, 1], by interpolation."""
         return float(np.interp(estimate, [at for at, _ in self.shares], [share for _, share in self.shares]))
 
     def answer(self, estimate: float) -> str:
-        """Return the only answer that fits an estimate, or ``cannot tell`` if several fit."""
+        """Return the one answer that fits an estimate, or ``cannot tell`` if several answers or none fit."""
         fits = {
             YES: estimate >= self.limits["yes_low"],
             IN_PART: self.limits["part_low"] <= estimate <= self.limits["part_high"],
@@ -94,7 +94,7 @@ class Verdict(NamedTuple):
 
 
 def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned: bool | None) -> Verdict | None:
-    """Return the verdict on a model from its evidence, by the shipped rule.
+    """Return the verdict on a model's attention from the tables of its experiments; None if no rule gives one.
 
     Args:
         tables: one row a text, by experiment, with ``id``.
@@ -160,7 +160,7 @@ def needed(inside: bool) -> dict[str, dict[str, Any]]:
 
 
 def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.DataFrame:
-    """Return one row for each text that all experiments read, with ``id`` and the columns; no rows if a column is missing."""
+    """Join the experiments' tables by ``id``: one row for each text that is in all; no rows if a column is missing."""
     parts = []
     for name in dict.fromkeys(key.split("/")[0] for key in keys):
         columns = {key.split("/")[1]: key for key in keys if key.startswith(f"{name}/")}
@@ -172,6 +172,6 @@ def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.Dat
 
 
 def samples(name: str) -> bool:
-    """Return whether an experiment reads only a sample of the texts, so that the rows of other texts have no numbers."""
+    """Return whether an experiment measures only a random sample of the texts."""
     run = EXPERIMENTS[name].run
     return run is not None and "texts" in settings_of(run)

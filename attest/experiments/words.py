@@ -26,20 +26,20 @@ def first_of_words(words: Tensor) -> Tensor:
 
 
 def ranked_words(observation: Observation) -> Tensor:
-    """Return for each token the number of its word, int64 ``(B, T)``; below 0 for tokens that are not ranked."""
+    """Return each token's word number, int64 ``(B, T)``; below 0 for tokens that experiments do not rank."""
     assert observation.words is not None
     return observation.words.masked_fill(~observation.ranked, -1)
 
 
 def over_words(values: Tensor, words: Tensor) -> Tensor:
-    """Sum the values of each word's subwords, ``(B, T)``: the sum is at the first subword, and all other tokens get 0."""
+    """Sum the values of each word's subwords, ``(B, T)``: the first subword gets the sum, and the rest get 0."""
     position = torch.arange(words.shape[-1], device=words.device)
     begins = torch.where(first_of_words(words), position, 0).cummax(dim=-1).values
     return torch.zeros_like(values).scatter_add(-1, begins, values.masked_fill(words < 0, 0))
 
 
 def leave_words_out(observation: Observation) -> Tensor:
-    """Return how far the prediction moves if each whole word is deleted from the text, ``(B, T)``.
+    """Return how far the prediction moves when one whole word is deleted, for each word, ``(B, T)``.
 
     Special tokens stay, and so does the token at which a Transformer decides. NaN for a text in which nothing is left without
     one of its words; 0 but at first subwords. A word of one subword has the number of that subword, which is not read twice.
@@ -60,7 +60,7 @@ def leave_words_out(observation: Observation) -> Tensor:
 
 
 def agreement_over_words(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return how well the attention and importances agree if whole words are ranked instead of subwords.
+    """Compare attention with measures of importance, where whole words are ranked instead of subwords.
 
     Args:
         importances: ``(B, T)`` of tokens, at least 0, by name.

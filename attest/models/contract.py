@@ -30,7 +30,7 @@ _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Compute logits from hidden states by the steps score, project and decode: ``(B, T, H)``, ``(B, T)`` -> ``(B, C)``."""
+    """Compute logits ``(B, C)`` from states ``(B, T, H)`` and mask ``(B, T)`` by ``score``, ``project``, ``decode``."""
     return network.decode(hidden, network.project(network.score(hidden, mask), mask))
 
 
@@ -242,7 +242,7 @@ CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
 
 @torch.no_grad()
 def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor] | None = None) -> None:
-    """Refuse a network whose steps, ``forward`` and ``itself`` predict differently, or whose predictions padding changes.
+    """Refuse a network whose prediction depends on the way in which it is computed, or on padding.
 
     Args:
         network: with the four steps, in evaluation mode. What it does itself is its method ``itself(tokens, mask, **given)``,
@@ -267,7 +267,7 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
 
 
 def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
-    """Return a network's predictions, ``(B, K)`` or ``(B, T, K)``; refuse it if steps, ``forward`` and ``itself`` differ."""
+    """Return a network's predictions, ``(B, K)`` or ``(B, T, K)``; refuse it if two ways to compute them differ."""
     ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
     if offers_forward(network):
         ways["its forward"] = network(tokens, mask)
@@ -307,5 +307,5 @@ def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str)
 
 
 def shown_class(network: Any) -> type:
-    """Return the class whose name users see: the class of the model inside a wrapper, else the class of the network."""
+    """Return the class to name in messages: that of the model inside a wrapper, else that of the network."""
     return type(network.model if getattr(network, "holds_a_model", False) else network)

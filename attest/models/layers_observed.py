@@ -67,20 +67,20 @@ class LayerObservation:
 
     @cached_property
     def scopes(self) -> Scopes:
-        """Return the layers that each column suffix means: ``""`` for all layers, ``_layer1`` for the first, and so on."""
+        """Return groups of layers by column suffix: ``""`` for all layers, ``_layer1`` for the first, and so on."""
         layers = list(self.attention)
         alone = {f"_layer{place}": [layer] for place, layer in enumerate(layers, start=1)} if len(layers) > 1 else {}
         return {"": layers} | alone
 
     def under(self, *interventions: Intervention) -> "LayerObservation":
-        """Observe the batch again under interventions; layers below the first changed layer keep their attention."""
+        """Run the batch again with interventions (changes inside layers), and return the new observation."""
         with intervene(self.network, *interventions):
             logits, weights = _passed(self.network, self._forward(slice(None)), self.mask.device)
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
         return replace(self, attention=attention, logits=logits, inputs={})
 
     def logits_under(self, rows: Tensor, *interventions: Intervention) -> Tensor:
-        """Return the logits ``(R, C)`` or ``(R, T, K)`` of chosen rows of the batch, int64 ``(R,)``, under interventions."""
+        """Run chosen rows of the batch, int64 ``(R,)``, under interventions; return logits ``(R, C)`` or ``(R, T, K)``."""
         with intervene(self.network, *interventions), torch.autocast(rows.device.type, enabled=False):
             return self._forward(rows)()
 
@@ -155,7 +155,7 @@ class LayerObservation:
         return self.mean_over_rows(lambda layer: jensen_shannon(self.attention[layer], other.attention[layer]), layers)
 
     def support(self, layers: Sequence[str]) -> Tensor:
-        """Return the share of real tokens with weight in a row of attention, ``(B,)``, mean over layers, heads and tokens."""
+        """Return the share of real tokens with a weight above 0, ``(B,)``, as a mean over layers, heads and rows."""
         return self.mean_over_rows(
             lambda layer: (self.attention[layer] > 0).sum(dim=-1) / self.places(self.attention[layer]).sum(dim=-1), layers
         )
@@ -165,7 +165,7 @@ class LayerObservation:
         return self.mean_over_rows(lambda layer: self.attention[layer].amax(dim=-1), layers)
 
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
-        """Return the mean over layers, heads and real tokens of ``measure(layer)``, ``(B, N, T)``, ignoring NaN: ``(B,)``."""
+        """Average ``measure(layer)``, ``(B, N, T)``, over layers, heads and real tokens, ignoring NaN: ``(B,)``."""
         means = [
             measure(layer).masked_fill(~self.rows_that_count(self.attention[layer]), torch.nan).flatten(1).nanmean(dim=-1)
             for layer in layers
@@ -197,7 +197,7 @@ def weights_a_head(network: nn.Module, mask: Tensor) -> int:
 
 
 def _of_heads(side: Tensor, weights: Tensor) -> Tensor:
-    """Repeat the mask of each of G groups of heads, bool ``(B, G, T)``, for every head in the group: ``(B, N, T)``."""
+    """Repeat each head group's mask, bool ``(B, G, T)``, for every head in the group: ``(B, N, T)``."""
     return side.repeat_interleave(weights.shape[1] // side.shape[1], dim=1)
 
 

@@ -136,7 +136,7 @@ class Observation:
         return values.gather(-1, index).squeeze(-1)
 
     def left_of_prediction(self, outcomes: Tensor) -> Tensor:
-        """Return the probability of each text's predicted class in other predictions, ``(B, ..., K) -> (B, ...)``.
+        """Return the probability of each text's predicted class under other predictions, ``(B, ..., K) -> (B, ...)``.
 
         For a network that predicts one number, return minus the distance from its prediction.
         """
@@ -430,7 +430,7 @@ def tables_of(network: Network) -> list[nn.Module]:
 
 
 def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
-    """Return the embedding layers that look up token ids; for a single text, find them by a pass over two copies of it."""
+    """Return the embedding layers of a network that look up token ids and not, for example, positions."""
     lookups = tables_of(network)
     if len(tokens) > 1 or len(lookups) < 2:
         return lookups

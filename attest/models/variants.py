@@ -46,19 +46,19 @@ def untouched(network: object) -> Iterator[None]:
 
 
 def moved_together(tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """Move the kept tokens of each text to the front: tokens ``(N, …, T, …)`` and kept, bool ``(N, …, T)``."""
+    """Move the kept tokens of each text to the front; return tokens ``(N, …, T, …)`` and bool ``(N, …, T)``."""
     order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
     return tokens.gather(kept.ndim - 1, beside(order, tokens).expand(tokens.shape)), kept.gather(-1, order)
 
 
 def beside(kept: Tensor, tokens: Tensor) -> Tensor:
-    """Return a view of kept ``(…, T)`` with as many dimensions as tokens ``(…, T, …)``."""
+    """Return ``kept (…, T)`` with added dimensions of size 1, to match ``tokens (…, T, …)``."""
     return kept.view(*kept.shape, *(1,) * (tokens.ndim - kept.ndim))
 
 
 @torch.no_grad()
 def read_each(observation: Observation, texts: Tensor, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
-    """Return the predictions for variants of texts.
+    """Return the network's predictions for variants of texts, such as texts without some tokens.
 
     Args:
         observation: of the batch that the texts come from.
@@ -85,7 +85,7 @@ class _Variants:
     in_place: bool
 
     def read(self) -> Tensor:
-        """Return the predictions for all variants, ``(N, K)``; reuse unchanged first tokens only if predictions stay equal."""
+        """Return the predictions ``(N, K)`` for all variants; unchanged first tokens are read only once if possible."""
         network: Any = self.observation.network
         kept = 2 * len(network.calls) * self.observation.hidden.nbytes if getattr(network, "goes_on", False) else math.inf
         if len(self.texts) and kept <= memory_budget():
@@ -118,7 +118,7 @@ class _Variants:
         return predictions_of(network, logits)
 
     def _in_pieces(self, begins: Tensor, read: Callable[[Tensor, int], Tensor]) -> Tensor:
-        """Apply ``read(rows, first begin)`` to groups of variants of similar length and join the results, ``(N, K)``."""
+        """Apply ``read`` to groups of variants of similar length, and return all results, ``(N, K)``."""
         order = (self.lengths * (self.kept.shape[-1] + 1) + begins).argsort(descending=True, stable=True)
         attending = attends_within(self.observation.network)
         pieces = _pieces(self.lengths[order], begins[order]) if attending else [slice(0, len(order))]
@@ -136,7 +136,7 @@ class _Variants:
 
 
 def _pieces(lengths: Tensor, begins: Tensor) -> Iterator[slice]:
-    """Yield the groups of N variants, sorted by ``lengths`` and ``begins``, that one pass reads, the longest first."""
+    """Split N variants of texts, sorted by length, into groups, and yield the slice of each group."""
     kinds, counts = torch.stack([lengths, begins]).unique_consecutive(dim=1, return_counts=True)
     start = stop = new = width = longest = first = 0
     for length, begin, count in zip(*kinds.tolist(), counts.tolist(), strict=True):

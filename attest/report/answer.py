@@ -13,7 +13,7 @@ NEARLY_ALL = 0.98
 
 
 def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | None) -> dict[str, Verdict]:
-    """Return each verdict that the evidence allows, under the key ``tokens`` or ``states``.
+    """Return the verdicts on attention that the tables allow, under the keys ``tokens`` and ``states``.
 
     Args:
         tables: one row a text, by experiment.
@@ -71,7 +71,7 @@ OTHER_DECISIONS = {
 
 
 def unanswerable(there: Collection[str], explanation: str | None, learned: bool | None) -> str | None:
-    """Return a sentence on why no evidence can give a verdict on a model; None if some can.
+    """Return a sentence that says why no experiment can give a verdict on a model; None if one can.
 
     Args:
         there: the tables of its folder, and the columns of its table of texts.
@@ -88,12 +88,12 @@ def unanswerable(there: Collection[str], explanation: str | None, learned: bool 
 
 
 def needing(experiments: Sequence[str]) -> str:
-    """Return a sentence that names the experiments without whose evidence there is no verdict."""
+    """Return a sentence that names the experiments that a verdict needs."""
     return f"No answer. An answer needs the evidence of {_experiments(experiments)}."
 
 
 def error(wrong: Sequence[float] | None) -> str:
-    """Return a sentence on how often this answer is wrong on networks whose truth is known; empty if not counted.
+    """Return a sentence on an answer's error rate on networks with a known right answer; empty without a rate.
 
     Args:
         wrong: the rate and the ends of its 95 % interval, each in [0, 1].
@@ -107,7 +107,7 @@ def error(wrong: Sequence[float] | None) -> str:
 
 
 def error_and_estimate(found: Verdict) -> str | None:
-    """Return sentences on the error rate of a verdict and on the error of its estimated share; None without an error rate."""
+    """Return sentences on a verdict's error rate and on the error of its estimated share; None without a rate."""
     if found.wrong is None:
         return None
     return (
@@ -133,7 +133,7 @@ WORDS = {
 
 
 def reasons(found: Verdict) -> list[str]:
-    """Return the two or three numbers that carry a verdict, in words."""
+    """Return a phrase for each of the two or three numbers on which a verdict is based."""
     return [
         WORDS[key].format(number(value) if key.endswith("tvd_median") else percent(value))
         for key, value in found.because.items()

@@ -26,7 +26,7 @@ INSTALL = "To do it again, `pip install attest-attention`"
 
 
 def section(folder: RunFolder) -> str:
-    """Return the section about a run or a trial, with its verdict, error rates, numbers, settings and commands."""
+    """Return the section of a model card that gives the verdict on a run or a trial."""
     verdict_of(folder)
     found = Findings(folder)
     verdicts = [found.summary[VERDICT][about] for about in SUBJECTS if about in found.summary[VERDICT]]
@@ -41,7 +41,7 @@ def section(folder: RunFolder) -> str:
 
 
 def put_into(card: str, folder: RunFolder) -> str:
-    """Return a model card with the section about a run or a trial, which replaces an earlier section or comes last."""
+    """Add the section about a run or a trial to a model card, or replace an earlier one; return the card."""
     begins, ends = card.count(BEGIN), card.count(END)
     if (begins, ends) not in ((0, 0), (1, 1)) or card.find(BEGIN) > card.find(END):
         raise AttestError(

@@ -29,7 +29,7 @@ Named = TypeVar("Named")
 
 
 def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named]:
-    """Return the items with each sweep sorted by the numbers in its names; all other items keep their places.
+    """Sort items whose names differ only in numbers by these numbers; all other items keep their positions.
 
     Items whose names differ only in numbers are a sweep.
     """
@@ -46,7 +46,7 @@ def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named
 
 
 def value_of(summary: Mapping[str, Any], key: str) -> float | None:
-    """Return the number that the summary has under this key; None if it has no such number."""
+    """Return the number under a key of a run's summary; None if there is none."""
     value = summary.get(key, summary.get(f"{key}/mean"))
     return None if value is None or math.isnan(value) else float(value)
 
@@ -66,13 +66,13 @@ class Setting:
         return next(iter(self.runs.values()))
 
     def over_seeds(self, key: str) -> OverSeeds | None:
-        """Return the values of one number of the summary in all seeds; None if no seed has the number."""
+        """Return the values of one summary number over all seeds; None if no seed has it."""
         values = [value for summary in self.summaries.values() if (value := value_of(summary, key)) is not None]
         return OverSeeds.of(values) if values else None
 
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
-    """Return the settings of the runs, in the order in which the runs are given; names omit a corpus that all runs share."""
+    """Return the settings of runs: groups of runs that differ only in their seed."""
     groups: dict[tuple[str, int], dict[int, RunFolder]] = {}
     for run in runs:
         identity = identity_of(run)
@@ -120,7 +120,7 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
-    """Return at most ``of_each`` keys, the first ones, of each experiment and of the scores."""
+    """Return the first keys of each experiment and of the scores, at most ``of_each`` keys of each."""
     kept: list[str] = []
     for key in keys:
         experiment = key.partition("/")[0]
@@ -153,7 +153,7 @@ class Interval(NamedTuple):
 
 
 def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Interval | None:
-    """Return the interval of a mean over the texts of one run, wider if more settings are compared; None if unknown."""
+    """Return the confidence interval of a mean over texts, corrected for several settings; None if unknown."""
     known = [summary.get(f"{key}/{part}") for part in PARTS]
     defined = [float(each) for each in known if each is not None and not math.isnan(each)]
     if len(defined) < len(PARTS):
@@ -173,7 +173,7 @@ def within(key: str, low: float, high: float) -> tuple[float, float]:
 
 
 def whiskers(shares: pd.Series) -> tuple[float, float]:
-    """Return how far the lower and upper bound of the interval lie from the mean of shares; 0 and 0 if all are NaN."""
+    """Return the distances from the mean of shares to both bounds of its interval; zeros if all are NaN."""
     known = shares.dropna().to_numpy(dtype=float)
     if not len(known):
         return 0.0, 0.0
@@ -182,7 +182,7 @@ def whiskers(shares: pd.Series) -> tuple[float, float]:
 
 
 def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
-    """Return Student's interval of the mean over seeds, wider if more settings are compared; None for fewer than two seeds."""
+    """Return Student's interval of a mean over seeds, corrected for several settings; None for one seed or none."""
     if over.seeds < 2:
         return None
     return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
@@ -217,7 +217,7 @@ def _differ(first: dict[int, TextsOfRun], second: dict[int, TextsOfRun]) -> bool
 
 
 def other_orders(keys: Sequence[str]) -> str | None:
-    """Return a warning if several numbers are means over different texts, as in older runs (orders of erasure); else None."""
+    """Return a warning if several numbers of older runs are means over different texts; else None."""
     older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
@@ -258,7 +258,7 @@ class Pairing:
 
 @dataclass(frozen=True)
 class Decided:
-    """The decisions of one run and its test texts, which are read once for all comparisons."""
+    """The test texts of one run, and whether the run decided each of them correctly."""
 
     texts: TextsOfRun
     rightly: np.ndarray | None
@@ -289,7 +289,7 @@ def paired(first: Decided, second: Decided) -> Pairing:
 
 
 def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gold and predicted tags ``(N,)`` of N tokens with a gold tag, and the number of such tokens by sentence.
+    """Return the gold and the predicted tags ``(N,)`` of N tagged tokens, and how many each sentence has.
 
     A word that is split into subwords has a tag only on the first one.
     """

@@ -70,12 +70,12 @@ Differing = dict[str, list[str]]
 
 
 def choices_apart(settings: Sequence[Setting]) -> Differing:
-    """Return the choices of corpus, model and the like that differ between settings, with their values."""
+    """Return the choices, such as corpus and model, that differ between settings, with their values."""
     return _differing([_choices(setting) for setting in settings])
 
 
 def named_by_choices(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings, named by the choices in which they differ (``bilstm · sparsemax``) if such a name is unique."""
+    """Return settings with names made of the choices that differ, such as ``bilstm · sparsemax``."""
     apart = choices_apart(settings)
     chosen = [[value for name, value in _choices(each).items() if name in apart] for each in settings]
     names = [" · ".join(value for value in values if value not in ("no", NOT_SET)) or "base" for values in chosen]
@@ -83,7 +83,7 @@ def named_by_choices(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def settings_apart(settings: Sequence[Setting]) -> Differing:
-    """Return the options, by dotted name, in which runs with the same choices differ."""
+    """Return by name the options that differ between settings with the same corpus, model and other choices."""
     alike: dict[tuple[str, ...], list[Setting]] = {}
     for setting in settings:
         alike.setdefault(tuple(_choices(setting).values()), []).append(setting)
@@ -124,7 +124,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class DifferingNumber:
-    """A number whose intervals in two settings do not overlap, and the two settings whose intervals lie farthest apart."""
+    """A number that differs between settings, with the two settings whose intervals are farthest apart."""
 
     key: str
     lower: str
@@ -133,7 +133,7 @@ class DifferingNumber:
 
     @property
     def gap(self) -> float:
-        """Return the distance between the two intervals as a share of the length of the scale on which the number is drawn."""
+        """Return the distance between the two intervals, divided by the length of the number's scale."""
         low, high = scale_of(self.key)
         return self.intervals[0].gap(self.intervals[1]) / (high - low)
 
@@ -155,7 +155,7 @@ def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[DifferingNum
 
 
 def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
-    """Return the interval over seeds by setting, or over texts if a setting has one seed; wider if there are more settings."""
+    """Return for each setting the interval of a number over seeds, or over texts if it has one seed."""
     found = {}
     for setting in settings:
         if len(setting.summaries) == 1:
@@ -169,7 +169,7 @@ def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
 def conclusions(
     settings: Sequence[Setting], keys: Sequence[str], decided: Sequence[Decision], same_texts: bool
 ) -> list[Conclusion]:
-    """Return the conclusions on settings, on numbers unless they are over different texts, and on decisions."""
+    """Return conclusions from comparing settings: on their options, their numbers and their decisions."""
     if len(settings) == 1:
         return [
             Conclusion(
@@ -306,7 +306,7 @@ def _mean(setting: Setting, key: str) -> str:
 
 
 def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
-    """Draw a dot plot: a panel for each scale, in it a row for each measure and a mark for each seed of each setting."""
+    """Draw a dot plot of all measures: one row for each measure, one mark for each setting and seed."""
     panels: dict[tuple[float, float], list[str]] = {}
     for key in keys:
         panels.setdefault(scale_of(key), []).append(key)
@@ -334,7 +334,7 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
 
 
 def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return for each number, with its label, the difference between every two settings in standard deviations over seeds."""
+    """Return the differences of each number between settings, in standard deviations over seeds."""
     rows = []
     for key in keys:
         known = [each.over_seeds(key) or OverSeeds.of([]) for each in settings]

@@ -95,7 +95,7 @@ def _value(metric: str, value: float | None, style: str) -> str:
 
 
 def last_words(run: RunFolder) -> list[str]:
-    """Return a line of test scores, and warnings if the model is no better than a constant answer; empty without scores."""
+    """Return a line of test scores, with warnings if the model is not shown to beat a constant answer."""
     summary, held = read_json(run.summary), baseline(run)
     scores = scores_line("test", summary)
     if scores is None:
@@ -173,7 +173,7 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
 
 @dataclass(frozen=True)
 class ControlNumber:
-    """A number that another number is compared with."""
+    """A number, such as chance, with which a measured number is compared."""
 
     name: str
     text: str
@@ -187,7 +187,7 @@ NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
 
 
 class Controls:
-    """The controls of one run, read from its folder and from the folders of related runs."""
+    """The comparison numbers (controls) of one run, such as those of the same model with uniform attention."""
 
     def __init__(
         self, folder: RunFolder, settings: dict[str, Any], summary: dict[str, Any], held: Baseline | None = None
@@ -208,7 +208,7 @@ class Controls:
         """The distances of the base to its other seeds, ``E5/…``; empty if ``make controls`` has not compared them."""
 
     def of(self, key: str) -> list[ControlNumber]:
-        """Return the known controls of one number: constant answer, chance in the same run, uniform attention, other seeds."""
+        """Return the known comparison numbers (controls) for one number, such as its value with uniform attention."""
         known = []
         if key == "test/accuracy" and self.held is not None:
             share = self.held.majority.share
@@ -232,7 +232,7 @@ class Controls:
 
     @cached_property
     def not_run(self) -> list[str]:
-        """Return the kinds of controls that could be run but were not: ``uniform``, ``seeds``."""
+        """Return which kinds of control runs are missing: ``uniform`` attention or other ``seeds``."""
         if self.of_trial:
             return []
         missing = {"uniform": not self.is_uniform and self.uniform is None, "seeds": len(self.seeds) < 2}
@@ -240,7 +240,7 @@ class Controls:
 
     @cached_property
     def commands(self) -> dict[str, str]:
-        """Return the commands that run the missing controls of the run or of its base, by kind; empty if they are unknown."""
+        """Return by kind the commands that train the missing control runs; empty if the commands are unknown."""
         folder, settings = self._base
         typed = typed_of(folder)
         if typed is None or not are_plain(typed):  # a command holds no text that a stranger may have written
@@ -256,7 +256,7 @@ class Controls:
 
 
 def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
-    """Return the folder and settings of the base if the run depends on one, else of the run itself."""
+    """Return the folder and settings of the run's base run; of the run itself if it has no base run."""
     if not folder.base.is_file():
         return folder, settings
     base = RunFolder(folder.corpus)

@@ -105,7 +105,7 @@ def _name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = T
 def _violins_by_attention(
     rows: pd.DataFrame, class_names: Sequence[str], column: str, labels: tuple[str, str], largest: float
 ) -> Figure:
-    """Draw a column in [0, ``largest``] as violins: one row for each bin of ``max_attention``, one panel for each class."""
+    """Draw violins of a column for bins of ``max_attention``, one panel for each predicted class."""
     figure, panels = _panels(class_names, *labels)
     bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
     for k, axes in enumerate(panels):
@@ -118,7 +118,7 @@ def _violins_by_attention(
 
 
 def _draw_violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None:
-    """Draw each group as a horizontal violin at 1, 2, …; a group that is too small for a violin is drawn as points."""
+    """Draw each group of values as a horizontal violin, or as points if the group is too small."""
     for place, group in enumerate(groups, start=1):
         if len(group) >= 5 and np.ptp(group) > 0:
             parts: Any = axes.violinplot(group, [place], orientation="horizontal", widths=0.8, showmedians=True)
@@ -221,7 +221,7 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the JSD of the exact adversary against the smaller JSD found by search, one panel for each predicted class."""
+    """Draw the JSD of the exact adversary against the JSD that the search finds, by predicted class."""
     figure, panels = _panels(class_names, "found by the search", "exact ε-max JSD")
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
@@ -231,7 +231,7 @@ def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw ΔJS (top minus random token) against the same difference in attention (Serrano & Smith; the survey's Figure 4).
+    """Draw ΔJS against the difference in attention, each for the top token minus a random token.
 
     The columns are ``attention_gap`` and ``delta_js``. The corner of each panel has the share of texts whose decision flips
     without the top token only, a random one only, either, or neither: ``only_top``, ``only_random``, ``both``, ``neither``.
@@ -249,7 +249,7 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "fraction") -> Figure:
-    """Draw Serrano & Smith's boxes: the share of weights set to zero until the decision flips, for each order of tokens.
+    """Draw box plots of the share of weights set to zero until the decision flips (Serrano & Smith).
 
     The columns are ``<over>_<order>``, where ``over`` is ``fraction`` of all tokens of the text, or ``fraction_support`` of
     the tokens that have attention. Only texts that flip in every order are drawn.
@@ -318,7 +318,7 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
 
 
 def _with_room(points: np.ndarray) -> np.ndarray:
-    """Return which of N points ``(N, 2)`` get a label, bool ``(N,)``: those that are not close to another labelled point."""
+    """Return which of N points ``(N, 2)`` get a label, bool ``(N,)``, so that labels do not overlap."""
     extent = np.ptp(points, axis=0)
     scaled = points / np.where(extent > 0, extent, 1)
     chosen = np.zeros(len(points), dtype=bool)
@@ -328,7 +328,7 @@ def _with_room(points: np.ndarray) -> np.ndarray:
 
 
 def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Wiegreffe & Pinter's Figure 3: the JSD to the base's attention, for bins of the base's ``max_attention``.
+    """Draw Wiegreffe & Pinter's Figure 3: violins of the JSD to the base run's attention.
 
     The column is ``jsd``; of taggers it is ``jsd_matched``, in one panel, because ``predicted`` is missing.
     """
@@ -338,7 +338,7 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
 
 def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], random: str) -> Figure:
-    """Draw the test accuracy of models against the share of erased tokens, one line for each explanation that ranks tokens."""
+    """Draw test accuracy against the share of erased tokens, one line for each explanation (reading)."""
     figure, axes = _one_panel(8, 3.6, "share of tokens erased", "test accuracy")
     for title, values in scores.items():
         colour, style = ("#999999", "--") if title == random else (None, "-")
@@ -366,7 +366,7 @@ def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the mean fall of the logit difference when attention is cut in a window of layers, with 95 % intervals over texts.
+    """Draw how far the logit difference falls on average when attention in a window of layers is cut.
 
     The columns are ``drop``, ``drop_random`` and ``drop_sink``, of all layers and, ending in ``_layers<a>to<b>``, of windows.
     """
@@ -480,7 +480,7 @@ EXPLAINED, RANDOM = "#0072B2", "#999999"
 
 
 def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw comprehensiveness and sufficiency for each way to erase tokens, for the tokens ranked first and for random tokens.
+    """Draw comprehensiveness and sufficiency of top and of random tokens, for each way to erase tokens.
 
     The columns are ``<either>_<operator>`` and ``random_<either>_<operator>``.
     """

@@ -73,7 +73,7 @@ PIECE_MARKS = ("##", "Ġ", "▁")
 
 
 def words_of(row: Mapping[str, Any]) -> list[Word]:
-    """Return the words of a text, which is a row of ``joined``; without assigned words each token is a word."""
+    """Return the words of a text from its row of ``joined``; without word indices each token is a word."""
     tokens, known, special = (row[name] if _is_list(row.get(name)) else [] for name in ("tokens", "word", "special"))
     words: list[Word] = []
     for place, token in enumerate(tokens):
@@ -151,7 +151,7 @@ def _digits(value: float) -> str:
 
 
 def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:
-    """Return the explanations of one text, attention first, without those that say nothing new about this text."""
+    """Return the explanations to show for one text, attention first."""
     found = []
     if _is_list(row.get(ATTENTION)):
         weights = np.asarray(row[ATTENTION], dtype=float)
@@ -173,7 +173,7 @@ LONG = 400
 
 
 def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:
-    """Print the prediction for each text, and every explanation with its weights as colour behind the words.
+    """Print each text's prediction and explanations; the background colour of a word shows its weight.
 
     Args:
         texts: rows of ``joined``, with ``title``, ``tokens``, ``unknown``, ``predicted`` and ``probabilities``.
@@ -214,7 +214,7 @@ def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
 
 
 def coloured(explanation: Explanation, words: Sequence[Word]) -> Text:
-    """Return the words as one line, each on a background whose strength is its weight; special tokens are dim."""
+    """Return the words as one line; the background colour of a word shows its weight."""
     line = Text()
     for word, heat in zip(words, explanation.heat(words), strict=True):
         mixed = (round(255 - float(heat) * (255 - part)) for part in COLOURS[explanation.kind])  # with white
@@ -230,7 +230,7 @@ def printable(text: str) -> str:
 
 
 def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) -> None:
-    """Write the explained texts as a self-contained page."""
+    """Write a self-contained HTML page with texts and their explanations."""
     shown = [
         {
             "id": place,

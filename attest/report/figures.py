@@ -35,7 +35,7 @@ HOVERED = re.compile(r'<g id="hover:([^"]*)">')
 
 
 def on_hover(artist: Artist, text: str) -> None:
-    """Give a part of a figure a text, which a browser shows when the pointer rests on this part of the SVG."""
+    """Attach a text to a part of a figure; a browser shows it when the pointer rests on this part."""
     artist.set_gid(f"hover:{text}")
 
 
@@ -51,7 +51,7 @@ ALL_TEXTS = "all texts"
 
 
 def drawable(names: Sequence[str]) -> list[str]:
-    """Return class names that the font can draw; ``class 2`` replaces the third name if the font lacks a character."""
+    """Return class names, with ``class 2`` in place of a third name that the font cannot draw."""
     return [name if all(map(_font_has, name)) else f"class {k}" for k, name in enumerate(names)]
 
 
@@ -64,7 +64,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of the ``PANELS`` most predicted classes, with classes numbered anew from 0, and the class names."""
+    """Return the rows and the names of the ``PANELS`` most predicted classes, renumbered from 0."""
     if len(names) <= PANELS:
         return rows, list(names)
     often = np.bincount(rows["predicted"].astype(int), minlength=len(names))
@@ -90,7 +90,7 @@ class Illustration:
 
     @cached_property
     def drawing(self) -> Figure:
-        """Return the figure; its layout is computed once, and each call returns the same object."""
+        """Return the figure, which is drawn once; later calls return the same object."""
         figure = self.draw()
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
@@ -108,7 +108,7 @@ def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
 
 
 def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
-    """Write every figure as SVG and PNG, delete the figures of an earlier call, and return each figure with its SVG text."""
+    """Write every figure as SVG and PNG, delete earlier figures, and return the figures with their SVG text."""
     folder.require_no_links()
     drawn = as_svg(figures)
     for figure, svg in drawn:

@@ -35,7 +35,7 @@ SHOWN_AS = {POOLED: "Attention", ROLLOUT: "Attention rollout", "cross-attention"
 
 
 class Findings:
-    """A reader of the folder of a run, which reads each file when it is first needed."""
+    """The contents of a run's folder; each file is read when it is first needed."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = RunFolder(folder.path.absolute())  # related runs are searched for beside it
@@ -56,7 +56,7 @@ class Findings:
 
     @cached_property
     def experiments(self) -> list[str]:
-        """Return the ids of the tables of evidence in the folder."""
+        """Return the names of the result tables (evidence) in the folder of the run."""
         return [path.stem for path in sorted(self.folder.evidence(INSTANCES).parent.glob("*.parquet"))]
 
     def table(self, identity: str) -> pd.DataFrame | None:
@@ -87,24 +87,24 @@ class Findings:
 
     @cached_property
     def controls(self) -> Controls:
-        """Return the controls that the numbers are compared with."""
+        """Return the comparison numbers (controls) for the numbers of the run."""
         return Controls(self.folder, self.settings, self.summary, self.held)
 
     @cached_property
     def measured(self) -> list[Group]:
-        """Return each number with its description and its controls, grouped by experiment."""
+        """Return each number of the run with its description and comparison numbers, grouped by experiment."""
         return measured(self.controls, self.class_names)
 
     @cached_property
     def explanation(self) -> str:
-        """Return what is on trial as an explanation: ``attention`` that pools, ``rollout`` or ``cross-attention``."""
+        """Return which explanation is tested: ``attention`` that pools, ``rollout`` or ``cross-attention``."""
         if TRIAL in self.settings:
             return str(self.settings[TRIAL].get("explanation", POOLED))
         return POOLED if pools(self.settings) else ROLLOUT
 
     @cached_property
     def inside(self) -> bool:
-        """Return whether the attention is only inside layers, so that rollout stands for it."""
+        """Return whether an explanation such as rollout is tested in place of attention that pools tokens."""
         return self.explanation != POOLED
 
     @cached_property
@@ -114,7 +114,7 @@ class Findings:
 
     @cached_property
     def answered(self) -> dict[str, Verdict]:
-        """Return each verdict that the evidence allows, under the key ``tokens`` or ``states``; empty if it allows none."""
+        """Return the verdicts that the tables of the run allow, under the keys ``tokens`` and ``states``."""
         tables = {name: rows for name in self.experiments if name in EXPERIMENTS and (rows := self.table(name)) is not None}
         if self.instances is None or {"prediction", "answer"} & {*self.instances} or self.explanation not in CALIBRATED:
             return {}
@@ -137,7 +137,7 @@ class Findings:
 
     @cached_property
     def lacking(self) -> list[str]:
-        """Return the experiments that could give a verdict if they were run, or run anew; empty if none can help."""
+        """Return the experiments that could lead to a verdict if they were run; empty if none could."""
         if self._unanswerable:
             return []
         unclear = [name for each in self.answered.values() if each.answer == CANNOT_TELL for name in each.lacking]
@@ -152,7 +152,7 @@ class Findings:
 
     @cached_property
     def verdict_lines(self) -> list[dict[str, Any]]:
-        """Return what the page says of each verdict: its sentence, its error, the numbers that carry it, an example's id."""
+        """Return what the page shows for each verdict: its sentence, error rate, numbers and an example's id."""
         return [
             {
                 "sentence": said,
@@ -168,12 +168,12 @@ class Findings:
 
     @cached_property
     def example(self) -> int | None:
-        """Return the id of the text that shows the verdict about tokens; None if there is none."""
+        """Return the id of the text that is shown as an example of the verdict on tokens; None if there is none."""
         return self.answered["tokens"].example if "tokens" in self.answered else None
 
     @cached_property
     def truth(self) -> str | None:
-        """Return a sentence on whether attention finds the deciding tokens; None if the corpus does not mark such tokens."""
+        """Return a sentence on whether attention finds the tokens that decide; None if they are not known."""
         return readings.truth_sentence(self.instances, self.table("E1"))
 
     @cached_property
@@ -190,12 +190,12 @@ class Findings:
 
     @cached_property
     def first_tokens(self) -> readings.FirstTokens | None:
-        """Return how well other readings agree with attention on the first tokens; None if no readings are stored."""
+        """Return how well attention and other explanations agree on the top tokens; None without stored weights."""
         return readings.compared_first_tokens(self.instances, self.table("E1"))
 
     @cached_property
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
-        """Return link, question and lines of each section at the top of the page; deciding tokens, if marked, come first."""
+        """Return the link, the question and the lines of each section at the top of the page."""
         known = readings.truth_lines(self.instances, self.table("E1"))
         drawn = [("truth", "In how many texts does the top token decide?", known)] if known else []
         for group in self.measured:
@@ -210,14 +210,14 @@ class Findings:
 
     @cached_property
     def judged(self) -> dict[str, str]:
-        """Return by experiment id a sentence on its errors on networks with known truth; empty if attention does not pool."""
+        """Return by experiment id a sentence on its errors on networks with a known right answer."""
         if not pools(self.settings):
             return {}
         return {name: said for name in self.experiments if (said := sentence_about(name))}
 
     @cached_property
     def answers(self) -> dict[str, str]:
-        """Return one sentence for each experiment that ran, by id."""
+        """Return for each experiment that ran a sentence with its result, by the id of the experiment."""
         twin = self.controls.uniform_run
         pair = None if twin is None else paired(Decided.by(self.folder), Decided.by(twin))
         said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
@@ -230,14 +230,14 @@ class Findings:
 
 
 def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:
-    """Write ``summary.json``: the verdict that the tables in the folder allow, if there is one, then the numbers by key."""
+    """Write ``summary.json``: a verdict if the tables in the folder allow one, then the numbers by key."""
     found = Findings(folder)
     said = told(found.answered, found.inside, found.labelled)
     write_json(folder.summary, ({"verdict": said} if said else {}) | dict(sorted(summary.items())), in_order=True)
 
 
 def pools(settings: dict[str, Any]) -> bool:
-    """Return whether the tested attention pools tokens; otherwise an explanation such as rollout stands for the attention."""
+    """Return whether the tested attention pools tokens; if not, an explanation such as rollout is tested."""
     if TRIAL in settings:
         return "explanation" not in settings[TRIAL]
     evidence = (settings.get("experiments") or {}).get(INSTANCES) or {}
@@ -247,7 +247,7 @@ def pools(settings: dict[str, Any]) -> bool:
 def answers(
     controls: Controls, instances: int | None, held: Baseline | None = None, pair: Pairing | None = None
 ) -> dict[str, str]:
-    """Return one sentence for each experiment that ran, by its id."""
+    """Return for each experiment that ran a sentence with its result, by the id of the experiment."""
     mean = Means(controls.summary, instances)
     sentences: dict[str, str | None] = {"test": sentence(held, controls.summary)}
     if not controls.of_trial:

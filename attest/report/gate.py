@@ -106,7 +106,7 @@ def requirement(typed: str) -> Answered | Bounded:
 
 
 def finished(folder: RunFolder) -> RunFolder:
-    """Return the folder, if it contains a finished run or a trial; else refuse it."""
+    """Refuse a folder without a finished run or trial; else return the folder."""
     if not folder.path.is_dir():
         raise AttestError(f"{folder.path} does not exist; expected the folder of a run or of a trial. Look for: ls runs/*/*")
     if not folder.config.is_file() or not folder.summary.is_file():
@@ -120,7 +120,7 @@ def finished(folder: RunFolder) -> RunFolder:
 
 
 def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
-    """Return the answer of a run or a trial to one question of the verdict, as ``summary.json`` has it."""
+    """Return the verdict of a run or a trial on ``tokens`` or ``states``, as in ``summary.json``."""
     found = Findings(folder)
     verdict = found.summary.get(VERDICT)
     if not verdict and found.explanation not in SHOWN_AS:
@@ -140,7 +140,7 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
 
 
 def no_verdict_on(reading: str) -> str:
-    """Return a sentence that says why only attention has a verdict, and what to require of another explanation instead."""
+    """Return a sentence that says why only attention has a verdict, and names experiments to use instead."""
     return (
         f"There is no verdict on the reading {reading!r}, because the rule of the verdict was fitted and tested only on "
         f"attention. E14 shows whether the tokens that {reading!r} ranks first are better than random tokens; E15, without "
@@ -149,7 +149,7 @@ def no_verdict_on(reading: str) -> str:
 
 
 def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:
-    """Decide one requirement on a run or a trial."""
+    """Check whether a run or a trial meets one requirement."""
     if isinstance(required, Bounded):
         return _by_interval(folder, required)
     answer = verdict_of(folder, required.question)
@@ -166,7 +166,7 @@ def overall(rulings: Sequence[Ruling]) -> PassOrFail:
 
 
 def as_json(folder: RunFolder, rulings: Sequence[Ruling]) -> dict[str, Any]:
-    """Return the outcome of all requirements as values for one line of JSON."""
+    """Return the outcomes of all requirements as a dictionary that can be written as JSON."""
     requirements = [{"require": each.require, "outcome": each.outcome} | each.found for each in rulings]
     about = {"version": VERSION, "attest": __version__, "folder": str(folder.path)}
     return about | {"outcome": overall(rulings), "requirements": requirements}
@@ -207,7 +207,7 @@ class Sample:
     texts: int
 
     def interval(self) -> tuple[float, float]:
-        """Return an interval for the mean over all texts like those read; each bound is wrong with probability ≤ ``ERROR``."""
+        """Return an interval for the population mean; each bound is wrong with probability at most ``ERROR``."""
         step = (self.high - self.low) / STEPS
         sequence = MeanByBetting(
             np.array([self.low]), np.array([self.high]), ALL_LIKE_THEM, step, 2 * ERROR, planned=max(self.planned, 1)
@@ -294,7 +294,7 @@ def _range(key: str, values: pd.Series) -> tuple[float, float]:
 
 
 def _is_sample(folder: RunFolder, experiment: str) -> bool:
-    """Return whether an experiment draws its own sample of texts, of a size that is fixed before any text is read."""
+    """Return whether an experiment draws its own sample of texts, with a size that is fixed in advance."""
     tags = folder.evidence(TAGGED).is_file()
     asked = askable(not pools(Findings(folder).settings), tags).get(experiment)
     return asked is not None and asked.samples

@@ -70,7 +70,7 @@ def _of_experiments() -> tuple[ShownMeasure, ...]:
 def instance_table(
     tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str = "Attention"
 ) -> dict[str, Any]:
-    """Return the data of the table of texts that the script of the page needs.
+    """Return the data that the script of the page needs for the table of texts.
 
     Args:
         tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
@@ -100,7 +100,7 @@ def instance_table(
 
 
 def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> dict[str, Any]:
-    """Return the data of the table of sentences that the script of the page needs.
+    """Return the data that the script of the page needs for the table of sentences.
 
     Args:
         rows: one row for each sentence: ``id``, ``tokens``, ``tags``, ``predicted_tags``, ``max_attention``.
@@ -129,7 +129,7 @@ def _table(
     whole: Callable[[Mapping[str, Any]], dict[str, Any]],
     order: str,
 ) -> dict[str, Any]:
-    """Return a table of ``rows``, indexed by id; ``classes`` returns the cells between the excerpt and the measures."""
+    """Return the data of a table with one row for each text; ``classes`` returns the class cells of a row."""
     for measure in _of_experiments():
         experiment, name = measure.key.split("/")
         table = tables.get(experiment)
@@ -151,7 +151,7 @@ def _table(
 
 
 def _excerpt(row: Mapping[str, Any]) -> str:
-    """Return the start of a text without special tokens, after the label if the model decides about each label separately."""
+    """Return the first words of a text; if the model decides each label separately, the label comes first."""
     words = [word.text for word in words_of(row) if not word.special]
     text = " ".join([f"{row['asked']}:", *words] if "asked" in row else words)
     return text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
@@ -164,7 +164,7 @@ def _rounded(value: float) -> float | int | None:
 
 
 def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return by id as many whole texts as fit on the page, chosen at equal distances among the rows."""
+    """Return by id as many whole texts as fit on the page, spread evenly over the rows."""
     sample = [whole(row) for row in evenly(rows, 20).to_dict("records")]
     bytes_per_text = sum(len(as_script_data(text)) for text in sample) / len(sample)
     part = evenly(rows, max(1, int(TEXT_BYTES / bytes_per_text)))
@@ -172,7 +172,7 @@ def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[s
 
 
 def _whole_text(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words of a text, the places of special and deciding words, and the heat of each word as one character."""
+    """Return a text's words, which of them are special or decide, and each word's weight as one character."""
     words, rationale = words_of(row), row.get("rationale")
     shown = [
         {
@@ -216,7 +216,7 @@ def _chunk_f1(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 
 def as_script_data(content: Any) -> str:
-    """Return the content as JSON in which no text can end the ``<script>`` element or begin an element."""
+    """Return the content as JSON that is safe inside a ``<script>`` element."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -245,7 +245,7 @@ def tag_names(path: Path) -> list[str]:
 
 
 def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return some sentences with their tags, at even distances in the order from the worst tagged to the best tagged sentence.
+    """Return some sentences with their tags, spread evenly from the worst to the best tagged sentence.
 
     Returns:
         For each sentence ``id``; ``right``, the share of words tagged correctly; ``tokens``; ``tags``, for each token the
@@ -280,7 +280,7 @@ def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_doubtful_words(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:
-    """Return the attention of the wrongly or least certainly tagged words, in text order, averaged over heads and layers."""
+    """Return the attention of a sentence's wrong or least certain words, averaged over heads and layers."""
     gold, predicted, size = row["tags"], row["predicted_tags"], len(row["tokens"])
     attention = np.asarray(row["attention"]).reshape(size, size, -1).mean(axis=-1)
     probabilities = np.stack([row[f"probability_{name}"] for name in names], axis=-1).max(axis=-1)

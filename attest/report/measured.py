@@ -34,7 +34,7 @@ class Published:
 
 
 def published(data: str, name: str) -> dict[str, Published]:
-    """Return the published numbers for a run, by summary key without the ending ``/mean``; empty if there are none.
+    """Return the published numbers for a run by summary key; empty if there are none.
 
     If several numbers are published, a comparable one is preferred, then one of the same recipe.
     """
@@ -51,7 +51,7 @@ def published(data: str, name: str) -> dict[str, Published]:
 
 
 def model_name(row: PublishedRow) -> str:
-    """Return ``<model>-<scoring>-<projection>`` for the base run of a published row; empty if the row names no full run."""
+    """Return the name ``<model>-<scoring>-<projection>`` of a published row's run; empty without a full run."""
     if row.sweep is not None or row.then or row.run.keys() != {"MODEL", "SCORING", "PROJECTION", "RECIPE"}:
         return ""
     return portable(f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}")
@@ -66,14 +66,14 @@ def _beside(text: str, source: Publication, row: PublishedRow, recipe: str) -> P
 
 
 def scale_of(key: str) -> tuple[float, float]:
-    """Return the ends of the scale on which a measure is drawn; they are 0 and 1 if the measure has no upper bound."""
+    """Return the lower and upper end of a measure's scale; 0 and 1 if the measure has no upper bound."""
     low, high = range_of(key)
     return (0.0, 1.0) if math.isinf(high) else (low, high)
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the verdict table: one number of a run with its interval, its controls and the published number."""
+    """A row of the verdict table: a number of a run with its interval and the numbers to compare it with."""
 
     key: str
     name: str
@@ -104,7 +104,7 @@ class Line:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """Return start and width of the visible part of the interval, in percent of the scale's length; None without one."""
+        """Return the interval's start and width on the scale, in percent; None if there is no interval."""
         if self.bounds is None:
             return None
         low, high = self.scale
@@ -132,7 +132,7 @@ class Group:
 
 
 def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
-    """Return the rows of the verdict by experiment: first the scores, then the uniform control, then the evidence."""
+    """Return the rows of the verdict table, grouped by experiment; the test scores come first."""
     summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
     theirs = {} if run.kind else published(run.data, run.full_name)
     lines = uniform_control(controls)
@@ -157,7 +157,7 @@ def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
 
 
 def uniform_control(controls: Controls) -> list[Line]:
-    """Return the row of E4, the accuracy of the same model with uniform attention; empty if no such model was trained."""
+    """Return the row with the accuracy under uniform attention (E4); empty if no such model was trained."""
     name, means = "Accuracy with uniform attention", "The control that says whether the rest means anything."
     misread = "A task that needs no attention cannot show that attention is an explanation, nor that it is not."
     if controls.is_uniform:
@@ -170,7 +170,7 @@ def uniform_control(controls: Controls) -> list[Line]:
 
 
 def share(key: str, name: str, values: pd.Series, means: str, control: ControlNumber) -> Line:
-    """Return the table row of a share that is known for each text: its mean over texts in percent, with an interval.
+    """Return the table row of a share: its mean over texts in percent, with a confidence interval.
 
     Args:
         values: the share of each text, in [0, 1], NaN if undefined; at least one is defined.

@@ -87,7 +87,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
 
 
 def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
-    """Return by projection the tables of attention maps of runs that differ from this run only in the projection."""
+    """Return by projection the attention maps of runs that differ from this run only in the projection."""
     run = identity_of(folder)
     stem, _, mine = run.full_name.rpartition("-")
     others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
@@ -195,7 +195,7 @@ def _sentences(path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFra
 def _texts(
     tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str, example: int | None
 ) -> dict[str, Any]:
-    """Return the part of the page about single texts; empty if attention gives no weight to each token of a text."""
+    """Return the page's data on single texts; empty if there is no table with attention weights of tokens."""
     instances = tables.get(INSTANCES)
     nothing: dict[str, Any] = {"sentences": [], "tagged": None, "texts": [], "instances": None, "data": None}
     if instances is None or "attention" not in instances:
@@ -210,7 +210,7 @@ def _texts(
 
 
 def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str], example: int | None) -> list[dict[str, Any]]:
-    """Return some texts with all explanations: the example of the verdict, then texts by confidence or predicted number."""
+    """Return some texts to show on the page, with all explanations; the verdict's example comes first."""
     if "prediction" in rows:
         rows = rows.assign(confidence=None).sort_values("prediction")
     else:

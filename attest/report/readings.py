@@ -32,7 +32,7 @@ EMPTY = "–"
 
 
 def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the rows of ``instances`` whose texts the experiment E1 read; all rows if E1 read none of them."""
+    """Return the rows of texts that experiment E1 read; all rows if E1 read none of them."""
     if importances is None or "id" not in instances:
         return instances
     read = instances[instances["id"].isin(importances["id"])]
@@ -40,7 +40,7 @@ def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.Da
 
 
 def _of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Return the rows of E1 for the given texts, in the order of the texts; None if E1 lacks a text or did not run."""
+    """Return the rows of E1's table for the given texts, in the same order; None if a row is missing."""
     if importances is None or "id" not in instances or not importances["id"].is_unique:
         return None
     return None if {*instances["id"]} - {*importances["id"]} else importances.set_index("id").loc[instances["id"]]
@@ -54,7 +54,7 @@ ABOUT_FIRST = "Share of texts whose first-ranked token decides the label; tokens
 
 
 def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> str | None:
-    """Return a sentence that says how often attention ranks a deciding token first; None if no tokens are marked.
+    """Return a sentence on how often attention's top token is one that decides the label; None if unknown.
 
     Args:
         instances: one row for each text; ``attention`` and ``rationale`` hold one value for each token.
@@ -78,7 +78,7 @@ def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | N
 
 
 def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> list[Line]:
-    """Return lines that show how often attention and each importance rank a deciding token first; empty without marked tokens.
+    """Return table rows on how often the top token of each explanation decides the label; empty if unknown.
 
     Args:
         importances: as in ``truth_sentence``; its texts are found by ``id``. If E1 read only some, all are compared on these.
@@ -149,7 +149,7 @@ class FirstTokens:
     legend: str
 
     def lines(self, k: int = DRAWN) -> list[Line]:
-        """Return a line for each importance: the share of ``k`` first tokens that it and attention have in common."""
+        """Return for each importance measure the share of its ``k`` top tokens that are also attention's."""
         return [line for name, title in IMPORTANCES.items() if (line := self._line(name, title, k)) is not None]
 
     @property
@@ -169,7 +169,7 @@ class FirstTokens:
 
     @property
     def rows(self) -> list[list[str]]:
-        """Return the table of first tokens as rows of text: one row for each importance, then a row for random tokens."""
+        """Return the rows of the table of first tokens: one for each importance measure, then random tokens."""
         body = []
         for name in self.taus:
             lines = [self._line(name, name, k) for k in self._sizes]
@@ -196,7 +196,7 @@ _TITLES = {weights.column: weights.title for weights in EXPERIMENTS["E1"].weight
 
 
 def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFrame | None) -> FirstTokens | None:
-    """Compare the tokens that attention ranks first with those that each importance ranks first; None without stored weights.
+    """Compare attention's top tokens with those of each importance measure; None without stored weights.
 
     Args:
         instances: one row for each text; ``attention`` holds one value for each token; ``special``, if present, marks tokens
@@ -230,7 +230,7 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
 
 
 def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Return the share of first tokens that attention and each importance have in common, one row for each text."""
+    """Return for each text the share of top tokens that attention and each importance measure have in common."""
     lengths = torch.tensor([len(weights) for weights in attention])
 
     def of_rows(texts: Tensor) -> Tensor:
@@ -256,7 +256,7 @@ ABOUT_SURVIVAL = "Share of random token sets that the reading's first tokens bea
 
 
 def survival_sentence(rows: pd.DataFrame) -> str | None:
-    """Return a sentence that names the explanation (reading) whose top tokens beat the most random sets; None without scores.
+    """Return a sentence that names the best explanation (reading) in erasure tests; None without scores.
 
     The score of a text is the mean share of random sets beaten under both operators. The best reading is chosen on the same
     texts that test it, so its p-value is multiplied by the number of readings that it was chosen from.
@@ -283,7 +283,7 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
 
 
 def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return for each reading the mean difference between its score and attention's, and p-values of a paired test over texts.
+    """Compare each explanation's erasure scores with attention's; return mean differences and p-values.
 
     The score of a text is the mean share of random sets beaten under both operators.
 
@@ -306,7 +306,7 @@ def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def survival_lines(rows: pd.DataFrame) -> list[Line]:
-    """Return lines for attention and, if it is another, the best reading: the share of random token sets that each beats."""
+    """Return table rows with the erasure scores of attention and of the best explanation (reading)."""
     scores, base = _scores(rows)
     if base is None:
         return []
@@ -319,7 +319,7 @@ def survival_lines(rows: pd.DataFrame) -> list[Line]:
 
 
 def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
-    """Return the readings' erasure scores, a row for each text with all scores, and attention's column or None."""
+    """Return the erasure scores of all explanations by text, and the name of attention's column or None."""
     first, second = SURVIVAL
     names = [name.removeprefix(f"{first}_") for name in rows if name.startswith(f"{first}_")]
     kept = [name for name in names if name not in APART and rows[f"{first}_{name}"].count() == rows[f"{first}_random"].count()]
@@ -389,7 +389,7 @@ class ReadingTable:
 
 
 def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> ReadingTable | None:
-    """Return a table of the mean scores of attention and other explanations (readings), the best first; None without any."""
+    """Return a table of the mean scores of all explanations (readings), the best first; None without scores."""
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
     tested = leads_over_attention(rows)
     cells = {title: {str(name): number(float(p)) for name, p in tested[by].items()} for title, by in TESTS.items()}
@@ -399,7 +399,7 @@ def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = No
 
 
 def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTable | None:
-    """Return a table of each reading's scores on one text and its top tokens; None if the text has no scores."""
+    """Return a table with the scores and top tokens of each explanation of a text; None without scores."""
     own = {name.removeprefix("E15/"): value for name, value in row.items() if name.startswith("E15/")}
     numbers = {name: float(value) for name, value in own.items() if isinstance(value, int | float) and SIGNED not in name}
     weights = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
@@ -415,7 +415,7 @@ def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTa
 
 
 def _table(values: Mapping[str, float], beside: Mapping[str, Mapping[str, str]]) -> ReadingTable | None:
-    """Return a table with one row for each reading that has scores, the best first; None if no reading has any.
+    """Return a table with one row for each explanation (reading), the best first; None without scores.
 
     Args:
         beside: the cells of other columns, by heading and reading.

@@ -26,7 +26,7 @@ DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
 
 
 def _heading(distance: str) -> str:
-    """Return the title and the unit of a distance between a run and its base, as the experiment E7 describes it."""
+    """Return the title and unit of a distance between a run and its base run, as E7 describes it."""
     spec = EXPERIMENTS["E7"]
     title = next(measure.title for measure in spec.measures if measure.column == distance)
     column = spec.column(distance)
@@ -164,12 +164,12 @@ def _lines(name: str, table: LinkedTable) -> Iterator[str]:
 
 
 def scores_of(run: RunFolder) -> dict[str, float]:
-    """Return those test scores of a run that the tables of pages show."""
+    """Return those test scores of a run that the page shows."""
     summary = read_json(run.summary)
     return {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
 
 
 def distances_of(run: RunFolder) -> dict[str, float]:
-    """Return the distances between a run and its base: the mean of each column of E7."""
+    """Return the distances between a run and its base run: the means of the columns of E7."""
     summary = read_json(run.summary)
     return {name: summary[f"E7/{name}/mean"] for name in DISTANCES if f"E7/{name}/mean" in summary}

@@ -33,7 +33,7 @@ PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
 
 def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]]) -> None:
-    """Write the page about the controls of a base into ``controls/`` in the folder of the base, and print it as text.
+    """Write a page that compares the control runs with their base run, and print the page as text.
 
     ``summary.json`` holds ``rows``, one for each control, and the summary of every table. ``evidence/E4.parquet``,
     ``E5.parquet`` and ``E6.parquet`` hold one row for each instance: the columns of ``attest.runs.comparison``, each with a
@@ -71,14 +71,14 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
 
 
 def _publish(page: Page, path: Path, kind: str) -> None:
-    """Write a page into its folder, lock the folder meanwhile, and print the page as text."""
+    """Write a page into a locked folder, and print the page as text."""
     with RunFolder(path.parent).claimed():
         said = page.write(path)
     print(f"{said}\n\n{kind + ':':<12}{path}", flush=True)
 
 
 def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Join the comparisons of one experiment into one table; for other seeds (E5), add columns with the mean over seeds."""
+    """Join the comparisons of one experiment into one table; for other seeds (E5), add means over seeds."""
     tables = [*compared.values()]
     joined = tables[0][[column for column in PER_INSTANCE if column in tables[0]]]
     columns = [column for column in DISTANCES if column in tables[0]]
@@ -88,13 +88,13 @@ def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.D
 
 
 def guides_compared(names: Collection[str]) -> tuple[str, str] | None:
-    """Return the names of the two controls that show whether the base's attention is useful; None if one is missing."""
+    """Return the names of two control runs that test whether the base run's attention is useful, or None."""
     uniform = next((name for name in (BY_UNIFORM, UNIFORM) if name in names), None)
     return (BY_BASE, uniform) if uniform is not None and BY_BASE in names else None
 
 
 def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None) -> list[Conclusion]:
-    """Return the conclusions about each kind of control that was run."""
+    """Return the conclusions about each kind of control run."""
     tagging = any(pair.tagging for pair in pairs.values())
     base = percent(rows[0]["accuracy"], 1)
     return [
@@ -154,7 +154,7 @@ def _accuracies(rows: Rows, experiment: str) -> dict[str, float]:
 
 
 def _distance(row: Mapping[str, Any]) -> float:
-    """Return the JSD between the attention of a run and of its base; a tagger's heads are compared with matching heads."""
+    """Return the JSD between the attention of a run and that of its base run."""
     return float(row.get("jsd_matched", row.get("jsd")))
 
 
@@ -169,7 +169,7 @@ def _lambda(name: str) -> str:
 
 
 def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
-    """Write the page about a sweep of adversaries as ``adversarial/<sweep>.json`` and ``.html``, and print it as text."""
+    """Write the results for a sweep of adversaries as JSON and as a page, and print the page as text."""
     adversaries = [
         {"run": run.path.name, "lambda": run.settings()["model"]["init_args"]["lam"]} | scores_of(run) | distances_of(run)
         for run in runs
@@ -225,7 +225,7 @@ def sweep_conclusions(
     seeds: Sequence[float] = (),
     base: float | None = None,
 ) -> list[Conclusion]:
-    """Return the conclusions about adversaries of one base, ordered by λ: on gain and cost, on other seeds, on the knee.
+    """Return the conclusions about adversaries of one base run: on gain and cost, other seeds and the knee.
 
     Args:
         rows: one row for each adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
@@ -262,7 +262,7 @@ def sweep_conclusions(
 
 
 def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], column: str) -> tuple[str, int]:
-    """Return how a column goes along a sweep, and 1 if it is larger at the end, -1 if smaller, 0 if intervals overlap."""
+    """Return a phrase on a column's change along a sweep, and its sign: 1, -1, or 0 if intervals overlap."""
     found = [each for summary in summaries if (each := over_texts(summary, f"E7/{column}")) is not None]
     if len(found) < len(summaries):
         first, last = rows[column].iloc[[0, -1]]
@@ -284,7 +284,7 @@ def _unit(column: str) -> str:
 
 
 def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFolder]]]) -> None:
-    """Write the page about ROAR as ``roar/summary.json`` and ``roar/report.html`` in the base's folder, and print it as text.
+    """Write the results of ROAR as JSON and as a page into ``roar/`` of the base run, and print them as text.
 
     Args:
         curves: the erased share and the finished run of each point, by reading and at the same shares; one is ``random``.

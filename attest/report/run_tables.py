@@ -34,7 +34,7 @@ Columns = list[list[str]]
 
 
 def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
-    """Return the settings as Markdown tables, followed by the notes on their comparison.
+    """Return the numbers of settings as Markdown tables, followed by notes on their comparison.
 
     Args:
         width: the characters in a line; columns that do not fit go into another table below. Settings are the rows; measures
@@ -59,14 +59,14 @@ def _escaped(cell: str) -> str:
 
 
 def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
-    """Return the settings as LaTeX tables with the rules of booktabs, followed by notes on their comparison as comments."""
+    """Return the numbers of settings as LaTeX tables (booktabs), followed by notes in comments."""
     tables, legend = _tables(settings, keys, width)
     told = [f"% {line.translate(LATEX)}" for line in (*legend, *notes(settings, keys))]
     return "\n".join([*map(_latex, tables), *told, ""])
 
 
 def _tables(settings: Sequence[Setting], keys: Sequence[str], width: int) -> tuple[list[Columns], list[str]]:
-    """Return tables whose rows are settings or measures, whichever has fewer lines, and a legend if settings are numbered."""
+    """Return the shortest tables of results, and a legend if numbers replace the names of settings."""
     names = [one_line(each.name) for each in settings]
     seeds = [", ".join(map(str, sorted(each.runs))) for each in settings]
     measures = [one_line(label_of(key)) for key in keys]
@@ -110,7 +110,7 @@ def _latex(columns: Columns) -> str:
 
 
 def as_csv(settings: Sequence[Setting], keys: Sequence[str], width: int = 0) -> str:
-    """Return one unrounded line for each setting and number: ``setting,measure,mean,std,seeds``."""
+    """Return CSV with one unrounded line for each setting and number: ``setting,measure,mean,std,seeds``."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -128,7 +128,7 @@ def one_line(text: str) -> str:
 
 
 def as_text(cell: str) -> str:
-    """Return a text as a cell of CSV; an apostrophe goes before text that a spreadsheet would compute as a formula."""
+    """Return a text as a CSV cell; an apostrophe before it stops a spreadsheet from computing a formula."""
     line = one_line(cell)
     return f"'{line}" if line.lstrip().startswith(FORMULA) and not NUMBER.fullmatch(line) else line
 

@@ -31,7 +31,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources (parts of the context) of an answer, each with its effect on the answer and its weight by explanation."""
+    """The sources (parts of the context) of an answer, each with its effect on the answer and its weights."""
 
     question: str
     answer: str
@@ -52,7 +52,7 @@ class Sources:
     """Whether falls are an approximation: most sources were left out in groups only, and share the fall of theirs."""
 
     def learning_from(self, others: Sequence["Sources"]) -> "Sources":
-        """Return these sources with the reading ``learned heads``: a sum of heads with weights fitted to ``others``.
+        """Return a copy with the explanation ``learned heads``: heads summed by weights fitted to ``others``.
 
         Args:
             others: of the same model, about other contexts or answers.
@@ -76,7 +76,7 @@ class Sources:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that says which source the answer needs most, and whether attention names the same source."""
+        """Return a sentence that says which source (part of the context) the answer needs most."""
         first = self.table["drop"].idxmax()
         same = "also names it" if self.scores.loc["attention", "same"] else "names another one"
         how = "By groups of sources, an approximation for readings too: without" if self.by_groups else "Without"
@@ -88,7 +88,7 @@ class Sources:
         )
 
     def write_page(self, path: str | Path) -> None:
-        """Write a self-contained page that shows for each source its share and its weight in every explanation (reading)."""
+        """Write a self-contained page that shows each source's effect and its weight in every explanation."""
         readings = [name for name in self.scores.index if name in self.table]
         largest = {name: self.table[name].clip(lower=0).max() or 1.0 for name in readings}
         rows = [

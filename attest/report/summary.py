@@ -23,7 +23,7 @@ SCHEMA = Path(__file__).with_name("summary.schema.json")
 def summarise_run(
     folder: RunFolder, expected_tables: Iterable[str], scores: dict[str, float], monitor: str, mode: str
 ) -> dict[str, Any]:
-    """Return all numbers of a run for ``summary.json``; computing them again gives the same numbers.
+    """Return all numbers of a run for ``summary.json``.
 
     Args:
         monitor, mode: the validation score that chose the best epoch, and whether the best is its ``max`` or its ``min``.
@@ -41,7 +41,7 @@ def summarise_run(
 
 
 def summarise_tables(folder: RunFolder, expected_tables: Iterable[str]) -> dict[str, float]:
-    """Return statistics of tables by ``<id>/<column>/<statistic>``, and numbers stored when experiments stopped early."""
+    """Return statistics of the columns of all tables, by ``<id>/<column>/<statistic>``."""
     summary: dict[str, float] = {}
     stopped = folder.stopped_evidence()
     for experiment in sorted({*expected_tables} - {INSTANCES}):
@@ -55,7 +55,7 @@ SCORES = {
     "test/accuracy": Measure(
         "accuracy",
         "Accuracy",
-        "Share of the test texts (for a tagger: of their words) that the model decides as their label says.",
+        "Share of the test texts (for a tagger: of their words) for which the model predicts the correct label.",
         "How well the model decides says nothing about why.",
     ),
     "test/f1": Measure(
@@ -74,7 +74,7 @@ SCORES = {
         "f1_micro",
         "F1 over all labels",
         "Harmonic mean of precision and recall over the decisions about every label of every text.",
-        "Rare labels hardly count: F1 by label, averaged, is f1_macro in summary.json.",
+        "Rare labels hardly count here; the mean of the F1 of each label is `f1_macro` in summary.json.",
     ),
     "test/exact_match": Measure(
         "exact_match",
@@ -89,13 +89,13 @@ SCORES = {
     "test/answer_f1": Measure(
         "answer_f1",
         "F1 of answers",
-        "Mean over questions of the harmonic mean of precision and recall of the words of the answer (SQuAD's F1).",
+        "F1 of the words of the answer (harmonic mean of precision and recall, as in SQuAD), mean over questions.",
     ),
     "test/pearson": Measure(
         "pearson",
         "Pearson's correlation",
         "Correlation of the model's numbers with the labels, -1 to 1.",
-        "A model whose numbers are all too high can have a correlation of 1.",
+        "A model whose predictions are all too high can still have a correlation of 1.",
     ),
     "test/spearman": Measure(
         "spearman",
@@ -105,9 +105,9 @@ SCORES = {
     "test/rmse": Measure(
         "rmse",
         "RMSE",
-        "Root of the mean squared difference of the model's numbers and the labels, in the unit of the labels.",
-        "Compare it with `rmse_of_mean` in summary.json: the error of a model that always returns the mean label. Rerankers "
-        "often return numbers on another scale than the labels: then only the correlations are meaningful.",
+        "Root of the mean squared difference between the model's predictions and the labels, in the unit of the labels.",
+        "Compare the RMSE with `rmse_of_mean` in summary.json: the RMSE of a model that always returns the mean label. "
+        "Rerankers often return numbers on another scale than the labels: then only the correlations are meaningful.",
     ),
     "test/roc_auc": Measure(
         "roc_auc",
@@ -139,6 +139,6 @@ def label_of(key: str) -> str:
 
 @cache
 def newer() -> dict[str, str]:
-    """Return, for the key of each number that only older runs have, the key of the number that replaces it."""
+    """Return, by old key, the new key of each number that has been replaced."""
     replaced = {key: measure.replaced_by for key, measure in measures().items() if measure.replaced_by}
     return {key: f"{key.split('/')[0]}/{column}" for key, column in replaced.items()}

@@ -20,5 +20,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, **content: Any) -> str:
-    """Return the text of a template in this folder, filled in with the content."""
+    """Fill in a template of this folder with ``content``, and return the resulting text."""
     return _environment().get_template(template).render(version=__version__, **content)

@@ -70,7 +70,7 @@ NAME_PARTS = ("recipe", "model", "scoring", "projection")
 
 
 def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "") -> list[str]:
-    """Return the dotted names of the settings that two configurations both have, with different values."""
+    """Return the dotted names of all settings that occur in both configurations with different values."""
     keys = []
     for name in sorted({*ours} & {*theirs}):
         mine, other = ours[name], theirs[name]
@@ -113,7 +113,7 @@ OWN_CLASS = re.compile(r"attest(?:\.\w+)*\.(\w+)")
 
 @dataclass(frozen=True)
 class AskedRun:
-    """A run as the user asked for it."""
+    """The settings of a run that the user asked for, from typed choices, files and options."""
 
     typed: tuple[str, ...]
     arguments: list[str]
@@ -130,7 +130,7 @@ class AskedRun:
 
 
 def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
-    """Merge all configuration files in their order; return the merged settings and all other arguments."""
+    """Return the merged settings of all configuration files among the arguments, and the other arguments."""
     settings: Settings = {}
     options = []
     remaining = iter(arguments)
@@ -149,7 +149,7 @@ def as_argument(settings: Settings) -> str:
 
 
 class _Quoting(yaml.SafeDumper):
-    """A writer of YAML that quotes every text, since readers of YAML differ in which words are numbers."""
+    """A YAML writer that quotes all strings, because YAML readers disagree on which words are numbers."""
 
 
 _Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
@@ -172,7 +172,7 @@ def _sections(file: str) -> Settings:
 
 
 def merged(first: Any, second: Any) -> Any:
-    """Merge two configurations; values of the second one win, and a new class drops the arguments of the old class."""
+    """Merge two configurations; the second overrides the first. A new class drops all arguments of the old class."""
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
     if second.get("class_path", first.get("class_path")) != first.get("class_path"):
@@ -186,7 +186,7 @@ def asked_settings(arguments: Sequence[str]) -> Settings:
 
 
 def with_options(settings: Settings, options: Sequence[str]) -> Settings:
-    """Return the configuration with the values of the options, typed as ``--name=value`` or ``--name value``."""
+    """Return the configuration changed by the options, such as ``--name=value`` or ``--name value``."""
     pairs: list[tuple[str, str]] = []
     for option in options:
         name, equals, value = option.partition("=")
@@ -232,12 +232,12 @@ def by_class(value: Any) -> Any:
 
 
 def digest(settings: Settings) -> str:
-    """Return the SHA-256 of the settings that ``identity`` returns, 64 hex digits."""
+    """Return the SHA-256 (64 hex digits) of the settings that ``identity`` returns."""
     return _sha256(identity(settings))
 
 
 def evidence_digest(settings: Settings) -> str:
-    """Return the SHA-256, 64 hex digits, of all settings that can change the results of experiments."""
+    """Return the SHA-256 (64 hex digits) of all settings that can change the results of experiments."""
     return _sha256([identity(settings), settings.get("seed_everything"), settings.get("experiments")])
 
 
@@ -268,7 +268,7 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
 
 
 def folder_of_words(words: Sequence[str]) -> Path:
-    """Return the folder of the run that ``attest fit`` trains for some typed choices and options."""
+    """Return the run folder that ``attest fit`` uses for the typed choices and options."""
     settings = AskedRun.of(words).settings
     run = asdict(RunSettings()) | settings.get("run", {})
     return run_path(settings, run, run["root"], settings.get("seed_everything", 0))

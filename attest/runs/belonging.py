@@ -29,7 +29,7 @@ TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
 def digests_of(folder: RunFolder) -> dict[str, str]:
-    """Return the digests of those files of a run that exist, by part: ``checkpoint``, ``settings``, ``data``."""
+    """Return the digest of each existing file of a run, by the keys ``checkpoint``, ``settings``, ``data``."""
     return _digests(checkpoint=folder.best, settings=folder.config, data=folder.data)
 
 
@@ -39,7 +39,7 @@ def _digests(**files: Path) -> dict[str, str]:
 
 
 def checkpoint_digest(path: Path) -> str:
-    """Return the digest of the tensors in a checkpoint, from the sizes and checksums that the zip file lists.
+    """Compute the digest of a checkpoint's tensors from the sizes and checksums that its zip file lists.
 
     Equal tensors have the same digest on every machine. For a file of gigabytes this takes a millisecond.
     """
@@ -52,7 +52,7 @@ def checkpoint_digest(path: Path) -> str:
 
 
 def unreadable(path: Path) -> AttestError:
-    """Return the error for a file that cannot be read as a checkpoint; in a run folder, its message says to train again."""
+    """Return the error for a file that cannot be read as a checkpoint."""
     run = RunFolder(path.absolute().parent.parent)
     if path.absolute() in (run.best.absolute(), run.last.absolute()) and run.config.is_file():
         return AttestError(
@@ -66,7 +66,7 @@ def unreadable(path: Path) -> AttestError:
 
 
 def settings_digest(path: Path) -> str:
-    """Return the digest of the settings of a run: its identity, its seed and all of its experiments."""
+    """Return the digest of the settings that decide the results of a run, including seed and experiments."""
     return evidence_digest(RunFolder(path.parent).settings())
 
 
@@ -103,7 +103,7 @@ def _sha256(said: str) -> str:
 
 
 def known_digests(folder: RunFolder) -> dict[str, str]:
-    """Return the digests in ``run.json`` of a run's files, by file; empty if the run has no digests."""
+    """Return the digest of each file of a run, as stored in ``run.json``; empty if none is stored."""
     return read_json(folder.identity).get(DIGESTS, {}) if folder.identity.is_file() else {}
 
 
@@ -127,7 +127,7 @@ def require_files(*folders: RunFolder) -> None:
 
 
 def stray_tables(folder: RunFolder) -> list[str]:
-    """Return the names of the tables that were computed from another checkpoint or from other data than those of the run."""
+    """Return the names of the tables that were not computed from the run's own checkpoint and data."""
     tables = {path.stem: made_from(path) for path in _tables(folder)}
     if not any(tables.values()):
         return []
@@ -140,7 +140,7 @@ OF_TRAINING = ("every_n_epochs", "validation_instances")
 
 
 def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[str]:
-    """Return the names of the tables that were computed from other files than the run has, or with other settings.
+    """Return the names of the tables whose checkpoint, data or settings differ from the current ones.
 
     Args:
         experiments: the settings that are asked for: class and arguments of the evidence, by id of the experiment.
@@ -161,7 +161,7 @@ def _tables(folder: RunFolder) -> list[Path]:
 
 
 def require_together(folders: Sequence[RunFolder]) -> None:
-    """Refuse runs whose files or tables do not belong together."""
+    """Refuse runs with a changed file, or with a table that another checkpoint or other data produced."""
     require_files(*folders)
     for folder in folders:
         if stray := stray_tables(folder):
@@ -178,7 +178,7 @@ def other_version(path: Path) -> str:
 
 
 def mixed_versions(folder: RunFolder) -> str | None:
-    """Return a warning that names the versions that made the tables of a run; None if one version made all of them."""
+    """Return a warning if several versions of Attest made the tables of a run; None if only one did."""
     tables: dict[str, list[str]] = {}
     for path in _tables(folder):
         tables.setdefault(version_of(made_from(path)), []).append(path.stem)
@@ -199,14 +199,14 @@ def version_of(made: Mapping[str, str]) -> str:
 
 
 class OnTrial:
-    """A guard that refuses to go on if a checkpoint or its data change while experiments compute evidence."""
+    """A guard that raises an error if a checkpoint or its data change while experiments run."""
 
     def __init__(self, checkpoint: Path, data: Path) -> None:
         self._checkpoint, self._data = checkpoint, data
         self._began_with = _digests(checkpoint=checkpoint, data=data)
 
     def __call__(self) -> dict[str, str]:
-        """Return the digests of checkpoint and data, with the version and commit of Attest; refuse changed files."""
+        """Return digests of checkpoint and data, and the version of Attest; raise an error if a file changed."""
         if _digests(checkpoint=self._checkpoint, data=self._data) != self._began_with:
             raise AttestError(
                 f"{self._checkpoint} or {self._data.name} changed while this command computed evidence on the run; expected "

@@ -23,7 +23,7 @@ def class_named(path: str) -> Any:
 
 
 def predicts(settings: Settings) -> str | None:
-    """Return what the model of a run predicts, ``label`` or ``tags``; None if the run cannot be the base of other runs."""
+    """Return what a run predicts, ``label`` or ``tags``; None if no other run can use it as base run."""
     module = class_named(settings["model"]["class_path"])
     return None if hasattr(module, "take_base") else getattr(module, "predicts", None)
 

@@ -53,7 +53,7 @@ ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")
 
 @dataclass(frozen=True)
 class TypedWords:
-    """The typed words ``NAME=value``, by name; the last of two equal names counts, and empty values are left out."""
+    """The typed words of the form ``NAME=value``, by name; of two equal names the last one counts."""
 
     typed: Mapping[str, str]
 
@@ -62,7 +62,7 @@ class TypedWords:
         return self.typed.get(name, otherwise)
 
     def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
-        """Return the comma-separated values of a typed word, or of ``otherwise``, as a tuple without empty values."""
+        """Return the comma-separated values of a typed word as a tuple; use ``otherwise`` if it was not typed."""
         return tuple(filter(None, self.text(name, otherwise).split(",")))
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
@@ -93,7 +93,7 @@ def take_words(arguments: Sequence[str], names: Container[str] | None = None) ->
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split arguments into those of the base run and those of its dependent runs: ``FORCE=…`` and all after ``--``."""
+    """Return the arguments of a base run and those of its dependent runs (``FORCE=…`` and all after ``--``)."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     forced = [argument for argument in arguments if argument.startswith("FORCE=")]
     base = [argument for argument in arguments[:at] if argument not in forced]
@@ -101,7 +101,7 @@ def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def are_plain(arguments: Sequence[str]) -> bool:
-    """Return whether choices and options contain only numbers and plain words: no file, and no class."""
+    """Return whether arguments contain only numbers and plain words, and no path or class."""
     return all(PLAIN.fullmatch(argument) or argument.startswith(OF_THE_RUN) for argument in arguments)
 
 
@@ -116,7 +116,7 @@ def stray_word(argument: str) -> AttestError:
 
 
 def expand(arguments: Sequence[str]) -> list[str]:
-    """Return the options that the typed choices name, followed by all other arguments, which override these options.
+    """Replace typed choices such as ``DATA=sst`` by the options for which they stand; other arguments follow.
 
     Without any ``--config``, choices that are not typed take their defaults; the default of ``RECIPE`` is named by the model.
     """
@@ -149,7 +149,7 @@ def _as_yaml(name: str, value: str) -> str:
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:
-    """Return the options for typed and default choices: configuration files in the order of merging, then parameters."""
+    """Return the options for all choices, typed or default: first configuration files, then parameters."""
     chosen = complete(typed)
     files, parameters = [], []
     for choice in (*ORDER, *sorted({*chosen} - {*ORDER})):
@@ -164,7 +164,7 @@ def choice_arguments(typed: dict[str, str]) -> list[str]:
 
 
 def complete(typed: dict[str, str]) -> dict[str, str]:
-    """Return the value of every choice that names a file: the typed one, else that of the model, else the default."""
+    """Return a value for every choice: the typed value, else the model's value, else the default."""
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text(encoding="utf-8"))
@@ -184,7 +184,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def file_choices() -> tuple[str, ...]:
-    """Return the choices that name files, in the order of merging; optional choices come last."""
+    """Return the choices that stand for configuration files, in merging order; optional choices come last."""
     return (*ORDER, *_defaults()["OPTIONAL"])
 
 

@@ -24,7 +24,7 @@ from attest.runs.identity import table_of, texts_of
 
 
 def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
-    """Return the comparison of two runs that were tested on the same texts, one row a text."""
+    """Compare two runs that were tested on the same texts; return a table with one row for each text."""
     theirs, ours = _instances(base), _instances(other)
     if not texts_of(base).same_as(texts_of(other)):
         raise AttestError(f"{base.path} and {other.path} were tested on different texts; expected runs on the same corpus.")
@@ -33,7 +33,7 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
 
 
 def require_comparable(settings: dict[str, Any]) -> None:
-    """Refuse to train a run if its experiments write no table by which it can be compared with other runs."""
+    """Refuse to train a run if its experiments do not write the table for comparisons with other runs."""
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
             f"the experiments of this run lack {INSTANCES} (for taggers: {TAGGED}), the predictions and attention of each "
@@ -42,7 +42,7 @@ def require_comparable(settings: dict[str, Any]) -> None:
 
 
 def write_pair(identity: str, base: RunFolder, other: RunFolder) -> None:
-    """Compare two runs and write the result into the folder of ``other``, as the table of the experiment ``identity``."""
+    """Compare two runs, and write the result into the folder of ``other`` as the table ``identity``."""
     other.write_evidence(identity, compare_runs(base, other))
 
 
@@ -103,7 +103,7 @@ def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str
 
 
 def _matched_in_layer(p: Tensor, q: Tensor, lengths: np.ndarray) -> np.ndarray:
-    """Return, for each sentence, the JSD between each head and its matching head in the base, ``(sentences, heads)``.
+    """Return the JSD between each head and its matching head in the base run, ``(sentences, heads)``.
 
     One matching, that of the smallest mean JSD, is used for the whole corpus. Looping over heads bounds memory.
     """

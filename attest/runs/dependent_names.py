@@ -33,7 +33,7 @@ class AdversaryChoices:
 
     @property
     def sweep(self) -> str:
-        """Return the name that all adversaries of a sweep share, without λ, such as ``unfrozen-kl``."""
+        """Return the common part of the adversaries' names, without λ, such as ``unfrozen-kl``."""
         return f"{self.variant}-{self.divergence}"
 
     def name(self, lam: float) -> str:
@@ -42,7 +42,7 @@ class AdversaryChoices:
 
 
 def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[str]]:
-    """Return the choices that the typed words LAMBDA, VARIANT and DIVERGENCE state, and all other arguments."""
+    """Parse the typed words LAMBDA, VARIANT and DIVERGENCE; return their values and all other arguments."""
     words, rest = take_words(arguments, ADVERSARY_WORDS)
     for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES)):
         if (typed := words.text(name, known[0])) not in known:
@@ -61,7 +61,7 @@ def _parse_lambda(text: str) -> float:
 
 
 def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
-    """Return the choices and the λ that the name of an adversary states."""
+    """Parse the name of an adversary, such as ``unfrozen-kl-0.001``, into its choices and its λ."""
     match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
     if match is None:
         raise AttestError(
@@ -71,16 +71,16 @@ def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
 
 
 def take_controls(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
-    """Return the values of SEEDS and GUIDE (None if it was not typed), and all other arguments."""
+    """Return the values of the words SEEDS and GUIDE, and all other arguments; GUIDE is None if not typed."""
     words, rest = take_words(arguments, ("SEEDS", "GUIDE"))
     return words.count("SEEDS", SEEDS), words.text("GUIDE") or None, rest
 
 
 def seed_name(seed: int) -> str:
-    """Return the name of the control run that differs from the base only in its seed."""
+    """Return the name of a control, which is a run that differs from its base run only in the seed."""
     return f"seed {seed}"
 
 
 def by_adversary(lam: float) -> str:
-    """Return the name of the control that is guided by the adversary with a given λ."""
+    """Return the name of the control run that uses the attention of the adversary with a given λ."""
     return f"{BY_ADVERSARY}, λ = {lam:g}"

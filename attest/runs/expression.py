@@ -69,7 +69,7 @@ def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
 
 
 def rows_where(text: str, rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the rows for which an expression is true."""
+    """Return the rows of a table for which an expression is true."""
     held = evaluated(text, rows)
     if _dtype_letter(held) != TRUTHS:
         raise _no_expression(text, "it is a number, not a comparison")

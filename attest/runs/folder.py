@@ -54,7 +54,7 @@ YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Stopped:
-    """A record of an experiment that stopped early because its means were known precisely enough."""
+    """A record of an experiment that stopped early because its confidence intervals were narrow enough."""
 
     precision: float
     summary: dict[str, float]
@@ -108,7 +108,7 @@ class RunFolder:
         return settings
 
     def evidence(self, identity: str) -> Path:
-        """Return the path of the table of an experiment."""
+        """Return the path of the table with the results of an experiment."""
         return self.path / "evidence" / f"{identity}.parquet"
 
     @property
@@ -117,33 +117,33 @@ class RunFolder:
         return self.curves.is_file() and self.best.is_file()
 
     def missing_evidence(self, identities: Iterable[str], until: float | None = None) -> list[str]:
-        """Return the experiments without a table, and those that stopped before their means were known to ± ``until``."""
+        """Return the ids of the experiments that have no table, or a table that is not precise enough."""
         coarse = [name for name, stopped in self.stopped_evidence().items() if until is None or stopped.precision > until]
         return [identity for identity in identities if identity in coarse or not self.evidence(identity).is_file()]
 
     def complete(self, identities: Iterable[str], until: float | None = None) -> bool:
-        """Return whether nothing is left to do: the run is trained, and all tables, summary and report are written."""
+        """Return whether the run is trained and all its tables, its summary and its report are written."""
         there = self.trained and self.config.is_file() and self.last.is_file()
         return there and not self.missing_evidence(identities, until) and self.reported
 
     @property
     def summed_up(self) -> bool:
-        """Return whether the summary exists and is no older than any table."""
+        """Return whether the summary of the run exists and is at least as new as every table."""
         tables = [_time_written(table) for table in self.evidence("E1").parent.glob("*.parquet")]
         return self.summary.is_file() and max(tables, default=0) <= _time_written(self.summary)
 
     @property
     def reported(self) -> bool:
-        """Return whether the summary is up to date and, for a trained run, the report is no older than the summary."""
+        """Return whether summary and report are up to date; a run that is not trained needs no report."""
         return self.summed_up and (not self.trained or _time_written(self.summary) <= _time_written(self.report))
 
     def stopped_evidence(self) -> dict[str, Stopped]:
-        """Return a record of each experiment that read only a part of the texts, by id of the experiment."""
+        """Return the records of all experiments that read only some of the texts, by id of the experiment."""
         known = read_json(self.stopped) if self.stopped.is_file() else {}
         return {identity: Stopped(**stopped) for identity, stopped in known.items()}
 
     def write_evidence(self, identity: str, rows: "pd.DataFrame", stopped: Stopped | None = None) -> None:
-        """Write the table of an experiment; its rows are all texts, or fewer if ``stopped`` records that it stopped early."""
+        """Write the table of an experiment; ``stopped`` is given if the experiment read only some texts."""
         made_from = self.made_from()
         known = {name: asdict(each) for name, each in self.stopped_evidence().items()}
         if stopped is not None:  # a process that is killed here leaves no table that looks like one of all texts
@@ -154,7 +154,7 @@ class RunFolder:
             write_json(self.stopped, known)
 
     def remove(self) -> None:
-        """Delete the folder with all its files; a process that is killed meanwhile leaves nothing that looks like a run."""
+        """Delete the folder and its files so that an interrupted deletion leaves nothing that looks like a run."""
         if self.path.is_dir():
             doomed = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=TEMPORARY))
             self.path.replace(doomed)
@@ -218,7 +218,7 @@ class RunFolder:
             )
 
     def note(self, **facts: Any) -> None:
-        """Add facts to ``timing.json``; the entries of dictionaries are merged."""
+        """Add facts about the run to ``timing.json``; dictionaries are merged with those in the file."""
         known = read_json(self.timing) if self.timing.is_file() else {}
         for name, fact in facts.items():
             known[name] = known.get(name, {}) | fact if isinstance(fact, dict) else fact
@@ -255,7 +255,7 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then rename it; on failure nothing is left behind.
+    """Write a file through a temporary file that is renamed at the end; a failure leaves no partial file.
 
     The file is on the disk when the function returns, so that after a power cut no later file exists without it.
     """
@@ -323,7 +323,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None, ids: Sequence[int] | None = None) -> "pd.DataFrame":
-    """Read a table that ``write_table`` wrote, or some of its columns, or only the rows with the given ids."""
+    """Read a table that ``write_table`` wrote, or only some of its columns or rows."""
     import pandas as pd  # takes a second to import, for which commands that read no table do not wait
 
     with _readable(path):
@@ -361,14 +361,14 @@ def _damaged(path: Path, kind: str, error: Exception, again: str = "") -> Attest
 
 
 def write_table(path: Path, rows: "pd.DataFrame", made_from: Mapping[str, str] | None = None) -> None:
-    """Write a Parquet table whole or not at all; its metadata say what it was made from."""
+    """Write a Parquet table completely or not at all, with ``made_from`` in its metadata."""
     rows = rows.copy(deep=False)
     rows.attrs = {MADE_FROM: dict(made_from)} if made_from else {}
     write_atomically(path, lambda temporary: rows.to_parquet(temporary, index=False))
 
 
 def made_from(path: Path) -> dict[str, str]:
-    """Return the digests and versions that a table was made from, from its metadata; empty if there are none."""
+    """Return the digests and versions in the metadata of a table; empty if there are none."""
     import pyarrow.parquet as pq
 
     with _readable(path):

@@ -41,23 +41,23 @@ class RunIdentity:
 
     @classmethod
     def of(cls, settings: dict[str, Any], folder_name: str) -> "RunIdentity":
-        """Return the identity of a run that depends on no other."""
+        """Return the identity of a run that does not depend on another run."""
         name = readable_name(settings["run"])
         variant = portable(folder_name).removeprefix(name).lstrip("-")
         return cls(portable(settings["run"]["data"]), name, settings["seed_everything"], variant)
 
     def with_dependent(self, kind: str, name: str) -> "RunIdentity":
-        """Return the identity of a run that depends on the run with the identity ``self``."""
+        """Return the identity of a run that depends on this run."""
         return replace(self, kind=kind, dependent=name)
 
     @property
     def full_name(self) -> str:
-        """Return the readable name with its variant."""
+        """Return the readable name of the run, followed by its variant if there is one."""
         return "-".join(filter(None, (self.name, self.variant)))
 
     @property
     def setting(self) -> str:
-        """Return the identity without the seed, such as ``sst/jw-bilstm-additive-softmax``."""
+        """Return the identity of the run without its seed, such as ``sst/jw-bilstm-additive-softmax``."""
         return "/".join(filter(None, (self.data, self.full_name, self.kind, self.dependent)))
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ def identity_of(folder: RunFolder) -> RunIdentity:
 
 
 def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
-    """Return the finished runs in or below some folders, in the given order, each once."""
+    """Return all finished runs in the given folders and their subfolders, each run once."""
     found: dict[Path, RunFolder] = {}
     for path in paths:
         summaries = [path / "summary.json"] if (path / "summary.json").is_file() else sorted(path.rglob("summary.json"))
@@ -103,7 +103,7 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
 
 
 def require_no_trial(run: RunFolder) -> None:
-    """Refuse the folder of a trial where a trained model is needed, because a trial keeps no model."""
+    """Raise an error for a folder that ``attest trial`` wrote, because it contains no trained model."""
     if run.config.is_file() and TRIAL in run.settings():
         raise AttestError(
             f"{run.path} is the folder of a trial, which contains no model; expected the folder of a trained run. For a text "
@@ -114,7 +114,7 @@ def require_no_trial(run: RunFolder) -> None:
 
 @dataclass(frozen=True)
 class TextsOfRun:
-    """The texts that a run was tested on, as far as its folder identifies them.
+    """The test texts of a run, identified by their corpus, their hash and their table (each may be None).
 
     Args:
         corpus: readable name; None if it is not known.
@@ -128,7 +128,7 @@ class TextsOfRun:
 
     @cached_property
     def instances(self) -> str | None:
-        """Return the hash of the ids, lengths and labels of the texts; None if there is no table."""
+        """Return the hash of the ids, lengths and labels of the test texts; None if the run has no table of them."""
         if self.table is None:
             return None
         label = "tags" if self.table.stem == TAGGED else "label"
@@ -139,7 +139,7 @@ class TextsOfRun:
         return digest.hexdigest()
 
     def same_as(self, other: "TextsOfRun") -> bool | None:
-        """Return whether two runs were tested on the same texts; None if only the names of their corpora are known."""
+        """Return whether two runs were tested on the same texts; None if this cannot be decided."""
         for best in ("fingerprint", "instances"):
             ours, theirs = getattr(self, best), getattr(other, best)
             if ours is not None and theirs is not None:
@@ -148,12 +148,12 @@ class TextsOfRun:
 
 
 def texts_of(run: RunFolder) -> TextsOfRun:
-    """Return the corpus, the hash and the table of the texts that a run was tested on, as far as they are known."""
+    """Return the corpus, the hash and the table of a run's test texts; those that are unknown are None."""
     corpus = (run.settings().get("run") or {}).get("data") if run.config.is_file() else None
     fingerprint = read_json(run.data).get("fingerprints", {}).get("test") if run.data.is_file() else None
     return TextsOfRun(corpus, fingerprint, table_of(run))
 
 
 def table_of(run: RunFolder) -> Path | None:
-    """Return the path of the table of the texts that a run was tested on; None if the run has kept none."""
+    """Return the path of the table of a run's test texts; None if the run has no such table."""
     return next((path for name in (INSTANCES, TAGGED) if (path := run.evidence(name)).is_file()), None)

@@ -33,7 +33,7 @@ OPTION = re.compile(r"--data\.init_args\.\w+=.*|--(data|model\.init_args|trainer
 
 @dataclass(frozen=True)
 class Quoted:
-    """A published number."""
+    """A published number, with its spread if the publication states one."""
 
     value: float
     spread: float | None
@@ -62,7 +62,7 @@ class Likeness:
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication that reports numbers of a table.
+    """A publication, and how its setting differs from the setting of our runs.
 
     Args:
         why: how the published setting differs from ours, so that digits do not compare; empty if they compare.
@@ -96,7 +96,7 @@ class Publication:
 
 @dataclass(frozen=True)
 class PublishedColumn:
-    """A column of a published table: a measured quantity, with the rule for its comparison with a published number.
+    """A column of a published table: a measured quantity, and how it is compared with published numbers.
 
     Args:
         key: of ``summary.json``; empty if ``table`` is given.
@@ -121,7 +121,7 @@ class PublishedColumn:
 
 @dataclass(frozen=True)
 class ParameterSweep:
-    """The values of one choice; the run in a row of a published table is repeated with each of these values.
+    """A choice with several values; a row of a published table repeats its run with each of these values.
 
     The choice is one of the row's dependent run if the row has one, else one of its base run.
     """
@@ -132,13 +132,13 @@ class ParameterSweep:
     label: str = "λ"
 
     def typed(self, value: float) -> dict[str, str]:
-        """Return the choice with one value, as a user types it."""
+        """Return the choice with one value of the sweep, in the form in which a user types it."""
         return {self.choice: self.form.format(f"{value:g}")}
 
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A row of a published table: runs on one or more corpora; runs on one corpus differ only in their seed or swept value.
+    """A row of a published table, with the runs that compute its numbers on one or more corpora.
 
     Args:
         then: ``command`` and choices of the run that depends on the base run; empty for none.
@@ -180,7 +180,7 @@ class TableFigure:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A published table or figure."""
+    """A published table or figure, with the runs that reproduce it."""
 
     name: str
     title: str
@@ -194,7 +194,7 @@ class PublishedTable:
 
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
-    """Return a table with only three values of every sweep, which are enough to show that the runs work."""
+    """Return the published table with at most three values in each sweep, for a quick test of its runs."""
     rows = dict(experiment.rows)
     for name, row in experiment.rows.items():
         if row.sweep is not None and row.sweep.choice not in but:
@@ -209,7 +209,7 @@ def table_names() -> list[str]:
 
 
 def table_file(name: str) -> Path:
-    """Return the file of a shipped table, or of the user's own table, which is typed as ``<file>.yaml``."""
+    """Return the YAML file of a shipped table, or the user's own file if ``name`` ends with ``.yaml``."""
     file = Path(name) if name.endswith(".yaml") else configs_folder() / "tables" / f"{name}.yaml"
     if not file.is_file():
         raise unknown_choice("TABLE", name, ["all", *table_names()], "make reproduce TABLE={}")
@@ -231,7 +231,7 @@ def read_published(file: Path) -> PublishedTable:
 
 
 def parse_published(name: str, given: Mapping[str, Any], file: Path) -> PublishedTable:
-    """Return the published table that the content of a YAML file describes; all scalars in the content are texts."""
+    """Return the published table that the content of a YAML file describes; all scalars are strings."""
     try:
         sources = {key: Publication(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
         columns = {key: _parse_column(key, of) for key, of in given["columns"].items()}
@@ -321,7 +321,7 @@ def _require_nothing_left(what: str, rest: Mapping[str, Any]) -> None:
 
 
 def every_published_number() -> Iterator[tuple[PublishedRow, str, PublishedColumn, Publication, Quoted]]:
-    """Return all published numbers of base runs: row, corpus, column, source and number."""
+    """Yield the published numbers of all shipped tables, each with its row, corpus, column and source."""
     for experiment in map(read_published, map(table_file, table_names())):
         for row in experiment.rows.values():
             for source, by_corpus in row.published.items():

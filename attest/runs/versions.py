@@ -20,13 +20,13 @@ GIT = ("git", "--no-optional-locks")
 
 
 def version_line() -> str:
-    """Return the line of ``attest --version`` without importing the packages that it names."""
+    """Return the line that ``attest --version`` prints, without importing the packages named in it."""
     known = environment()
     return f"attest {__version__}, torch {known['torch']}, lightning {known['pytorch-lightning']}, python {known['python']}"
 
 
 def environment() -> dict[str, str]:
-    """Return the versions of Python and of the packages that results depend on, and the commit if there is git."""
+    """Return the versions of Python and of all packages that affect results, and the git commit if known."""
     versions = {"attest": __version__, "python": platform.python_version(), "machine": platform.machine()}
     versions |= {package: installed_version(package) for package in PACKAGES}
     return versions | ({"commit": commit} if (commit := _commit()) else {})
@@ -70,7 +70,7 @@ def _commit() -> str | None:
 
 
 def quieten() -> None:
-    """Silence Lightning's remarks on speed and the deprecation warnings in its own code; errors and our own sentences remain.
+    """Silence warnings of Lightning about speed and deprecation; errors and messages of Attest remain.
 
     Lightning must have been imported before, because it sets its own level.
     """

@@ -382,7 +382,8 @@ def test_names_that_look_like_cells_can_be_insisted_on(tmp_path):
 def test_a_test_file_with_other_columns_is_told_which(tmp_path, suffix):
     test = rows(["a"], ["pos"], text="review", label="stars")
     with pytest.raises(
-        AttestError, match=rf"test\{suffix} has no column 'text' \(its columns: review, stars\); expected the columns 'text' and 'label'"
+        AttestError,
+        match=rf"test\{suffix} has no column 'text' \(its columns: review, stars\); expected the columns 'text' and 'label'",
     ):
         _ = module(tmp_path, test=test, suffix=suffix).corpus
 

@@ -35,7 +35,7 @@ def require_questions(texts: Sequence[Any], encode: Any) -> None:
 
 
 def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], encode: Any) -> list[Batch]:
-    """Return batches in which each text is a question with its passage and with the answer that the model gives.
+    """Return batches of questions and passages with the answer that the model gives to each question.
 
     Args:
         batches: of questions with their passages, with ``text_of_pair`` int64 ``(B, T)``.
@@ -65,7 +65,7 @@ def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], en
 
 
 def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[str, float]]:
-    """Return batches with ``label``, which is 1 if the model's answer is right, and the scores that SQuAD defines.
+    """Return batches with ``label`` (1 for a right answer of the model, else 0), and the model's SQuAD scores.
 
     Args:
         labels: the right answer to each question, a list of right answers, or a dictionary with this list as ``text``, as

@@ -35,7 +35,7 @@ def batches_of(
     batch_size: int = 32,
     label_names: Sequence[str] = (),
 ) -> list[Batch]:
-    """Return the texts or batches of a user as a list of batches, which gives every text a unique id.
+    """Return the user's texts or batches as a list of batches in which every text has a unique id.
 
     Args:
         data: texts; or batches as dictionaries, see ``Batch``, with ``token_ids`` and ``mask`` at least.
@@ -79,7 +79,7 @@ def _parts(text: Any) -> Sequence[str]:
 
 
 def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | None, batch_size: int) -> Iterator[Batch]:
-    """Yield batches of texts of similar length, whose ids count the texts from 0."""
+    """Yield batches of texts of similar length. The ids of the texts count from 0 in the given order."""
     if encode is None:
         raise AttestError(
             "texts were given without encode= or tokenizer=; expected encode=, a function that turns a text into token ids, "
@@ -102,13 +102,13 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
 
 
 def text_of(identity: int, **of_tokens: Tensor) -> Batch:
-    """Return a batch row for one text of T tokens: its id ``()``, its mask ``(T,)`` and the given tensors, each ``(T,)``."""
+    """Return the dictionary of a text of T tokens: its id ``()``, its mask ``(T,)`` and the given tensors ``(T,)``."""
     real = torch.ones(len(of_tokens["token_ids"]), dtype=torch.bool)
     return {"id": torch.tensor(identity), "mask": real} | of_tokens
 
 
 def texts_of(batch: Batch) -> list[Batch]:
-    """Return one dictionary for each text of a batch, with that text's row of every entry."""
+    """Split a batch into dictionaries, one for each text, with the text's own row of every batch entry."""
     return [{name: values[row] for name, values in batch.items()} for row in range(len(batch["id"]))]
 
 
@@ -179,5 +179,5 @@ def _word(words: Words, token: int) -> str:
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return which places pooled attention may weigh: ``mask`` (B, T) of tokens, or ``sentence_mask`` (B, S) of sentences."""
+    """Return the mask of what pooled attention weighs: tokens ``mask`` (B, T) or sentences ``sentence_mask`` (B, S)."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]

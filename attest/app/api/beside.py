@@ -22,7 +22,7 @@ UNITS = ("token", "token without special ones", "word")
 
 
 class Units:
-    """The assignment of a user's numbers, one for each token or for each word, to the T tokens of one text.
+    """A map from a user's numbers, one for each token or one for each word, to the T tokens of a text.
 
     ``places`` gives for each kind of unit the place of each token's number, int64 ``(T,)``, -1 for no number.
     """
@@ -54,7 +54,7 @@ class Units:
 
 
 def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
-    """Return the assignment of numbers to tokens for each text, in the order of the texts."""
+    """Return, for each text in order, the map from the user's numbers to the tokens of the text."""
     texts = {int(text["id"]): text for batch in batches for text in texts_of(batch)}
     if {*texts} != {*range(len(texts))}:
         raise AttestError(
@@ -66,7 +66,7 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
 
 
 def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
-    """Return one number for each token, float64 ``(T,)`` by text, and a phrase that says how the user gave them."""
+    """Return the numbers of each text's tokens, float64 ``(T,)``, and a phrase such as ``one number a word``."""
     units = [units[text] for text in texts]
     values = [_row(f"{what} of text {text}", each) for text, each in zip(texts, numbers, strict=True)]
     fits = {
@@ -121,7 +121,7 @@ def _row(what: str, numbers: Any) -> np.ndarray:
 def columns_by_text(
     source: pd.DataFrame | str | Path, read: Given, holds: Callable[[str, pd.Series], bool], wanted: str
 ) -> dict[str, list[Any]]:
-    """Return the columns of a table with numbers for the tested texts; each row of the table is matched to its text."""
+    """Return the wanted columns of a user's table, with one value for each tested text, in the order of the texts."""
     table, what = source, "the table"
     if not isinstance(table, pd.DataFrame):
         what = str(source)

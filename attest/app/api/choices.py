@@ -20,14 +20,14 @@ HOW = 'For example: attest.trial(model, [("It rains.", ["Take a coat.", "Go and 
 
 
 def are_choices(text: Any) -> bool:
-    """Return whether a value is a text with a list of two or more choices."""
+    """Return whether a value is a pair of a text and a list of at least two choices."""
     if not (isinstance(text, tuple | list) and len(text) == 2 and isinstance(text[1], tuple | list) and len(text[1]) > 1):
         return False
     return all(isinstance(each, str) for each in (text[0], *text[1]))
 
 
 def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:
-    """Return each text paired with the choice that the model makes, and store the logits of all choices in the network."""
+    """Pair each text with the choice that the model makes, and store the logits of all choices in the network."""
     from attest.models.pretrained.network import DIGIT, Choices
 
     counts = {len(text[1]) for text in texts if are_choices(text)}
@@ -53,5 +53,5 @@ def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batc
 
 
 def numbered(batch: Batch, network: Any) -> Batch:
-    """Return a batch whose token ids also encode the number of their text, in the form that ``PretrainedNetwork`` reads."""
+    """Return a batch whose token ids also encode the id of their text, as ``PretrainedNetwork`` expects."""
     return batch | {"token_ids": batch["token_ids"] + network.rows * network.segments * batch["id"].unsqueeze(-1)}

@@ -46,7 +46,7 @@ def require_one_decision(option: str, batches: Sequence[Batch], of_others: bool)
 def with_explanations(
     batches: Sequence[Batch], explanations: Explanations, read: Given, encode: Any
 ) -> tuple[list[Batch], dict[str, str]]:
-    """Return batches with the explanations under ``KEY``, and for each explanation a phrase such as ``one number a word``."""
+    """Return batches with the user's explanations, and for each explanation a phrase such as ``one number a word``."""
     named = explanations
     if isinstance(named, pd.DataFrame | str | Path):
         named = columns_by_text(named, read, _has_numbers, "lists of numbers")
@@ -70,7 +70,7 @@ def with_explanations(
 
 
 def given_in(batch: Batch, signed: Mapping[str, bool], device: torch.device) -> dict[str, GivenReading]:
-    """Return by name the user's explanations of the texts of a batch."""
+    """Return the user's explanations of the texts in a batch, by the names of the explanations."""
     return {name: GivenReading(batch[KEY.format(name)].to(device), sign) for name, sign in signed.items()}
 
 
@@ -102,7 +102,7 @@ def _has_numbers(_name: str, column: pd.Series) -> bool:
 
 
 def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], read: Given) -> list[Any]:
-    """Return the numbers that a user's function computes for each text, from the texts or from token ids and mask."""
+    """Call a user's function on texts, or on token ids and mask, and return its numbers for each text."""
     found: dict[int, Any] = {}
     for batch in batches:
         rows = batch["id"].tolist()

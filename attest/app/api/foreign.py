@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
-    """Return the model inside a wrapper (DDP, compiler, pipeline, peft) and its tokenizer; load a folder or a Hub id."""
+    """Return the model without wrappers such as DDP or peft, and its tokenizer. A folder or Hub id is loaded first."""
     if isinstance(model, str | Path):
         with needing_transformers():
             from attest.models.pretrained.loading import load
@@ -39,13 +39,13 @@ def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
 
 
 def is_of_transformers(model: Any) -> bool:
-    """Return whether a model is a class of the library transformers; import the library if it is."""
+    """Return whether a model is an instance of ``PreTrainedModel`` of the library transformers."""
     library = sys.modules.get("transformers")
     return library is not None and isinstance(model, library.PreTrainedModel)
 
 
 def is_plain(model: Any) -> bool:
-    """Return whether a model is a plain module with ``forward``, and not a network of Attest or a module with one."""
+    """Return whether a model is a PyTorch module with ``forward`` that neither is nor contains a network of Attest."""
     steps = any(hasattr(model, step) for step in STEPS) or isinstance(getattr(model, "network", None), nn.Module)
     return isinstance(model, nn.Module) and not steps and type(model).forward is not nn.Module.forward
 
@@ -53,7 +53,7 @@ def is_plain(model: Any) -> bool:
 def plain(
     model: nn.Module, tokenizer: Any, encode: Encode | None, words: Words | None, texts: bool = True
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None]:
-    """Return a network that wraps a user's own module, with the functions that encode texts and show tokens."""
+    """Return a network that wraps the user's module, a function that encodes texts, and one that shows tokens."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.plain import PlainNetwork
     from attest.models.pretrained.texts import Encoder
@@ -78,7 +78,7 @@ def read_by(
     prompt: "Prompt | None" = None,
     texts: bool = True,
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None, Sequence[str]]:
-    """Return the network to test, with the functions that encode texts and show tokens, and the names of the classes.
+    """Return the network to test, the functions that encode texts and show tokens, and the class names.
 
     Args:
         tokenizer: the tokenizer of the model; None if batches of token ids are given.
@@ -131,7 +131,7 @@ def require_known_ids(network: Any, tokenizer: Any, typed: bool, *tokens: torch.
 
 
 def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
-    """Return the batches with the word of each token, ``word`` int64 ``(B, T)``, if Attest has encoded the texts.
+    """Return batches with the number of each token's word, ``word`` int64 ``(B, T)``, if Attest encoded the texts.
 
     Batches of token ids without ``word`` get the tokens that the tokenizer adds to every text, ``special`` bool ``(B, T)``.
     """
@@ -171,7 +171,7 @@ def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
 def _asked(
     model: Any, tokenizer: Any, padding: int, masked: int, words: Words | None, prompt: "Prompt"
 ) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
-    """Return what ``read_by`` returns, for a language model that answers a prompt."""
+    """Return the network, text functions and class names, as ``read_by`` does, for a language model with a prompt."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.crossing import CrossingNetwork
     from attest.models.pretrained.prompted import PromptedNetwork, PromptEncoder

@@ -28,7 +28,7 @@ ASSEMBLED = "attest.trial(model, {}, {}, tokenizer=tokenizer)"
 
 @dataclass(frozen=True)
 class Given:
-    """The texts or batches of a user.
+    """The texts or batches that a user gave, with their labels if known.
 
     Args:
         labels: of the texts, as ``class_numbers`` takes them; None if they are not known.
@@ -104,7 +104,7 @@ def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingPro
 
 
 def _pairs_and_words(listed: list[Any]) -> list[Any]:
-    """Return the texts; lists of strings become pairs (tuples) if all have two strings, else lists of words."""
+    """Return texts in which lists of strings are tuples (pairs) if all have two strings, else lists of words."""
     listed = [each.tolist() if isinstance(each, np.ndarray) else each for each in listed]
     several = [isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in listed]
     if not all(several):
@@ -128,7 +128,7 @@ def _listed(data: Any) -> list[Any]:
 
 
 def _require_same_rows(data: Any, labels: Any) -> None:
-    """Refuse two pandas columns with different indexes, because their rows would be matched by position."""
+    """Refuse pandas texts and labels with different indexes, because their rows are matched by position."""
     if isinstance(data, pd.Series | pd.DataFrame) and isinstance(labels, pd.Series) and len(data) == len(labels):
         if data.index.equals(labels.index):
             return
@@ -153,7 +153,7 @@ class _Table:
         return tuple(getattr(getattr(feature, "feature", feature), "names", None) or ())
 
     def values(self, column: str) -> list[Any]:
-        """Return a column as a list of plain values."""
+        """Return a table column as a list of plain Python values."""
         values = self.columns[column]
         return values.tolist() if hasattr(values, "tolist") else list(values)
 
@@ -245,7 +245,7 @@ def _depth(values: Any) -> int:
 
 
 def _tokenized(batches: Sequence[Mapping[str, Any]], labels: Any) -> Given:
-    """Return the texts in batches that a tokenizer made, with special tokens and without padding."""
+    """Return the texts from the batches of a tokenizer, with special tokens but without padding."""
     texts: list[Batch] = []
     own: list[Any] = []
     for batch in batches:
@@ -304,7 +304,7 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
 
 
 def with_types(batches: Sequence[Batch], network: Any) -> list[Batch]:
-    """Return batches whose token ids also encode the types of tokens, in the form that ``PretrainedNetwork`` reads."""
+    """Return batches whose token ids also encode the token types, as ``PretrainedNetwork`` expects."""
     segments = getattr(network, "segments", 1)
     found = []
     for batch in batches:

@@ -15,7 +15,7 @@ MOMENTS = ("epoch", "evaluation")
 
 
 class AttentionTrial(TrainerCallback):
-    """A callback that runs a trial of the attention on fixed texts during training, and logs its numbers through the Trainer.
+    """A Trainer callback that tests the attention on fixed texts during training and logs the results.
 
     It changes nothing in the training: model, gradients and random numbers are afterwards as they were before. Several
     processes share the texts.
@@ -52,7 +52,7 @@ class AttentionTrial(TrainerCallback):
         self._trainer: Any = None
 
     def attach(self, trainer: Any) -> "AttentionTrial":
-        """Add this callback to a Trainer, whose loggers it then uses, and return this callback.
+        """Add this callback to a Trainer, log through the loggers of the Trainer, and return this callback.
 
         Raises:
             AttestError: the parameters are spread over processes, by FSDP or DeepSpeed.
@@ -69,7 +69,7 @@ class AttentionTrial(TrainerCallback):
         return self
 
     def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Refuse this callback among the ``callbacks=`` of a Trainer, because it could not log from there."""
+        """Raise an error if this callback is in the ``callbacks=`` of a Trainer, because it could not log there."""
         raise AttestError(
             "AttentionTrial was given to a Trainer in callbacks=, where it cannot log; expected a call after the Trainer is "
             "made: AttentionTrial(texts, …).attach(trainer)"

@@ -29,7 +29,7 @@ def judge(
     seeds: Sequence[int] | None = None,
     texts: int | None = None,
 ) -> pd.DataFrame:
-    """Judge a metric of attention by networks whose attention is right or wrong by construction.
+    """Test a metric of attention on networks whose attention is right or wrong by construction.
 
     Args:
         metric: takes a network in evaluation mode, which maps ``(tokens, mask)`` to logits ``(B, C)``; a batch with
@@ -69,11 +69,11 @@ def judge(
 
 
 def test_of(metric: Metric, larger: str, of: str) -> dict[str, Any]:
-    """Return a test made from a metric; its sign is -1 if larger values mean right attention, else 1."""
+    """Return the test that a metric defines. Its sign is -1 if larger values mean right attention, else 1."""
     return {"metric": metric, "sign": -1 if larger == "right" else 1, "of": of}
 
 
 def stated_with(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the configuration of ``make judges`` with the user's metrics among the tests."""
+    """Return the configuration of ``make judges`` with the user's metrics added to its tests."""
     stated = judging.with_added(yaml.safe_load(STATED.read_text(encoding="utf-8")))
     return stated | {"tests": {family: {**metrics, **tests} for family, tests in stated["tests"].items()}}

@@ -17,7 +17,7 @@ WHOLE = 1 << 30
 
 
 def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, stride: int, pooled: str) -> "WindowedNetwork":
-    """Return a network that reads each text in windows, and set the encoder so that it does not cut texts."""
+    """Return a network that reads each text in windows, and make the encoder keep long texts whole."""
     from attest.models.pretrained.prompted import PromptEncoder
     from attest.models.pretrained.texts import Encoder
     from attest.models.pretrained.windows import windowed
@@ -60,7 +60,7 @@ def about_windows(network: "WindowedNetwork", batches: Iterable[Batch]) -> str:
 
 
 def require_readable(network: Any, tokenizer: Any, batches: Iterable[Batch]) -> None:
-    """Refuse batches of token ids that are longer than a model of transformers reads; texts are cut by their tokenizer."""
+    """Refuse batches of token ids with texts that are longer than a model of transformers can read."""
     from attest.models.pretrained.texts import longest_read
 
     longest = longest_read(network.model, tokenizer)

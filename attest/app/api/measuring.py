@@ -50,7 +50,7 @@ from attest.runs.versions import environment, peak_memory
 
 
 class Fitting:
-    """A record of the smallest batch that did not fit into memory, by which later batches are halved in advance."""
+    """A record of the smallest batch that did not fit into memory. Batches of that size are halved in advance."""
 
     def __init__(self) -> None:
         self.too_large: tuple[int, int] | None = None
@@ -91,7 +91,7 @@ GROWTH = 1.5
 
 
 def work_of(batch: Batch) -> float:
-    """Return the estimated work of measuring a batch: its number of texts times a power of the longest length."""
+    """Estimate the work of measuring a batch: the number of its texts times a power of their largest length."""
     return len(batch["id"]) * batch["mask"].shape[1] ** GROWTH
 
 
@@ -100,7 +100,7 @@ WEIGHTS_HELD = 14 * 4
 
 
 class Measuring:
-    """A runner of all experiments of a trial; the network reads each batch once, and every experiment measures the result.
+    """A runner of all experiments of a trial. The network reads each batch only once for all experiments.
 
     Args:
         network: the network, in evaluation mode.
@@ -155,7 +155,7 @@ class Measuring:
         until: float | None = None,
         batch_size: int = 32,
     ) -> None:
-        """Measure all batches by all experiments."""
+        """Run all experiments on all batches."""
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
         if any("head_means" in inspect.signature(experiment.run).parameters for experiment in self.measures.values()):
             self.head_means = self._read_heads(batches)
@@ -177,7 +177,7 @@ class Measuring:
             self._parts[name] = [table.rows]
 
     def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
-        """Return the mean output of each head over all texts, and print how many passes E17 needs for switching off heads."""
+        """Return the mean output of each attention head over all texts, and print the number of passes of E17."""
         device = device_of(self.network)
         texts = ((batch["token_ids"].to(device), attended(batch).to(device)) for batch in self._within_budget(batches, 1))
         means = head_means(self.network, texts)
@@ -204,7 +204,7 @@ class Measuring:
     def _read_early(
         self, precision: float, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int
     ) -> None:
-        """Measure the experiments that may stop before all texts are read; the other experiments are measured later."""
+        """Run only the experiments that may stop before all texts are read."""
         if any(batch["token_ids"].ndim > 2 for batch in batches):
             raise AttestError(
                 "the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out."
@@ -337,7 +337,7 @@ class Measuring:
             )
 
     def _layers(self, observation: Observation) -> LayerObservation | None:
-        """Return the observation of the attention inside layers; None if the network pools by attention."""
+        """Return the observed attention of the network's layers; None if the network pools by attention."""
         if getattr(self.network, "pools_by_attention", True):
             return None
         with torch.no_grad():
@@ -400,7 +400,7 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 def tagged_batches(
     sentences: Sequence[Any], tags: Sequence[Any] | None, reads: Any, batch_size: int, label_names: Sequence[str]
 ) -> list[Batch]:
-    """Return sentences as batches of subwords, sorted by length; the first subword of each word has the word's tag."""
+    """Return batches of subwords, sorted by sentence length. The first subword of each word has the word's tag."""
     given = list(sentences)
     if given and all(isinstance(each, Mapping) for each in given):
         return given

@@ -69,7 +69,7 @@ def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
 
 
 class NumberMeasuring(Measuring):
-    """A runner of all experiments on a model that returns one number, which tables call ``prediction``."""
+    """A runner of all experiments on a model that returns one number for each text."""
 
     def _require_names(self, classes: int) -> None:
         """Do nothing: a single predicted number has no class name."""

@@ -35,7 +35,7 @@ HOW = (
 
 
 def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, encode: Any, tags: bool = False) -> list[Batch]:
-    """Return batches with the marks under ``KEY`` and, for a tagger, with the token whose tag they explain under ``OF_TAG``.
+    """Return batches with the user's rationales and, for a tagger, with the token whose tag each rationale explains.
 
     Args:
         rationales: as in ``attest.trial``; None or an empty list for a text that nobody has read.
@@ -88,7 +88,7 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
 
 
 def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
-    """Return the token whose tag the marks of a sentence explain (-1 for no token), and the marks."""
+    """Return the token whose tag a rationale explains (-1 for no token), and the marks of the rationale."""
     if row is None or (isinstance(row, float) and np.isnan(row)):
         return -1, None
     words, count = units.places.get("word", units.places["token without special ones"])
@@ -128,7 +128,7 @@ def _is_text(row: Any) -> bool:
 
 
 def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndarray:
-    """Return a mark, 1 inside a span and else 0, for each word, or for each token that is not special if words are not known.
+    """Return 1 inside a span and 0 outside for each word, or for each non-special token if words are unknown.
 
     Places in a pair go on from the first text to the second, unless a span says by ``docid`` in which it lies, as ERASER's do.
     """

@@ -37,7 +37,7 @@ CARD = "README.md"
 
 
 class Outcome:
-    """The numbers, tables, answers and report about the attention of one model; a notebook shows them as a table."""
+    """The results about the attention of one model: numbers, tables, answers and a report."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
@@ -54,7 +54,7 @@ class Outcome:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Return every number by its key, such as ``test/accuracy``, as in ``summary.json``; undefined numbers are None."""
+        """Return the numbers in ``summary.json`` by key, such as ``test/accuracy``; undefined numbers are None."""
         return self._findings.summary
 
     @property
@@ -69,17 +69,17 @@ class Outcome:
 
     @property
     def unanswered(self) -> str | None:
-        """Return one sentence that says why there is no verdict; None if there is one."""
+        """Return a sentence that says why there is no verdict about the attention; None if there is a verdict."""
         return self._findings.unanswered
 
     @property
     def answers(self) -> dict[str, str]:
-        """Return by the id of each experiment one sentence that says what its numbers mean."""
+        """Return a dictionary from the id of each experiment to a sentence that says what its numbers mean."""
         return self._findings.answers
 
     @property
     def experiments(self) -> list[str]:
-        """Return the ids of the experiments that have a table; ``instances`` is the id of the table of the texts."""
+        """Return the ids of the experiments that have a table, and ``instances``, the id of the table of the texts."""
         return self._findings.experiments
 
     def table(self, experiment: str = INSTANCES) -> pd.DataFrame:
@@ -93,7 +93,7 @@ class Outcome:
         return table
 
     def tested(self, identity: int) -> ExplainedText:
-        """Return one tested text with its prediction and with every explanation of it, one weight for each token."""
+        """Return a tested text with its prediction and its explanations, each with one weight for each token."""
         findings = self._findings
         if findings.instances is None or identity not in set(findings.instances["id"]):
             known = [] if findings.instances is None else sorted(findings.instances["id"])
@@ -114,7 +114,7 @@ class Outcome:
         return path
 
     def push_to_hub(self, repo: str, *, create_pr: bool = False) -> str:
-        """Put the section about the attention into the card of a model on the Hugging Face Hub.
+        """Write the section about attention into the model card of a model on the Hugging Face Hub.
 
         The rest of the card stays as it is. This needs a network, and a login that may write there (``hf auth login``).
 
@@ -161,7 +161,7 @@ class Outcome:
 
 
 def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
-    """Open the folder of a run.
+    """Return the finished run that is stored in a folder.
 
     Args:
         path: ``runs/<data>/<name>/seed<n>``, the folder that training prints at the end; or the folder of a saved trial.
@@ -230,7 +230,7 @@ class Run(Outcome):
         return SplitBatches(self._opened.datamodule, name)
 
     def explain(self, text: str) -> "ExplainedText":
-        """Return a text with the prediction of the model and with every explanation of it, one weight for each token.
+        """Return a text with the model's prediction and its explanations, each with one weight for each token.
 
         Args:
             text: any text in the language of the data.
@@ -301,7 +301,7 @@ def train(
     arguments: Sequence[str] = (),
     **choices: str,
 ) -> Run:
-    """Train a model and put it on trial, as ``attest fit`` does, in the same folder.
+    """Train a model and test its attention, as the command ``attest fit`` does, in the same folder.
 
     A finished run is not trained again; a stopped run resumes.
 
@@ -331,7 +331,7 @@ def train(
 
 @contextmanager
 def as_a_command() -> Iterator[None]:
-    """Set up this process as for a command; at the end restore threads and memory budget, and finish the W&B run."""
+    """Set up the process for the block as a command does; restore threads and memory budget after the block."""
     quieten()
     threads = torch.get_num_threads()
     try:

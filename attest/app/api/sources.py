@@ -110,7 +110,7 @@ def sources(
 def _measured(
     said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int], grouped: bool
 ) -> dict[str, Any]:
-    """Return the answer's log-probability, the table of sources, the scores of explanations, and each head's attention."""
+    """Return the results for an answer by name: log-probability, table of context parts, scores, head attention."""
     log_probability = said.log_probability()
     if grouped:
         say(f"{len(parts)} sources in {len(said.tokens)} tokens are left out by groups; falls are approximate.")
@@ -149,7 +149,7 @@ def _measured(
 
 
 def _of_sources(values: torch.Tensor, parts: Sequence[Span]) -> np.ndarray:
-    """Return the sum of values over the tokens of each source: ``(T, ...)`` of T tokens -> float64 ``(U, ...)``."""
+    """Sum values over the tokens of each source (part of the context): ``(T, ...)`` -> float64 ``(U, ...)``."""
     return np.stack([values[begin:end].double().sum(dim=0).cpu().numpy() for begin, end in parts])
 
 
@@ -165,7 +165,7 @@ def _by_random_sets(said: "Answer", parts: Sequence[Span], sets: int, seed: int)
 
 
 def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple[str, list[Span]]:
-    """Return the text of a context and where its sources begin and end in it."""
+    """Return the text of the context, and the start and end of each of its parts (sources) in characters."""
     documents = [context] if isinstance(context, str) else list(context)
     text = "\n\n".join(documents)
     if not all(document.strip() for document in documents) or not text:
@@ -186,7 +186,7 @@ def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple
 
 
 def _asked(prompt: str, context: str, question: str) -> tuple[str, int]:
-    """Return the whole prompt, and the place of the character at which the context begins."""
+    """Return the filled prompt, and the character position in it at which the context begins."""
     if prompt.count(PLACES[0]) != 1 or prompt.count(PLACES[1]) > 1 or (question and PLACES[1] not in prompt):
         raise AttestError(f"the prompt is {prompt!r}; expected {PLACES[0]} and {PLACES[1]} in it, each once.")
     before, after = (part.replace(PLACES[1], question) for part in prompt.split(PLACES[0]))
@@ -194,7 +194,7 @@ def _asked(prompt: str, context: str, question: str) -> tuple[str, int]:
 
 
 def _in_tokens(spans: Sequence[Span], begins: int, offsets: Sequence[Span]) -> list[Span]:
-    """Return the begin and the end of each source in tokens, from its begin and end in characters."""
+    """Convert the start and end of each source (part of the context) from characters to tokens."""
     lasts = np.array([end - 1 if end > start else -1 for start, end in offsets])
     parts = []
     for begin, end in spans:
@@ -209,7 +209,7 @@ def _in_tokens(spans: Sequence[Span], begins: int, offsets: Sequence[Span]) -> l
 
 
 def _tokens_of(answer: str, asked: str, ids: torch.Tensor, tokenizer: Any) -> torch.Tensor:
-    """Return the tokens of an answer after a prompt; a blank is added before an answer without leading white space."""
+    """Return the tokens of an answer after a prompt. An answer without leading white space gets a space first."""
     whole = tokenizer(asked + (answer if answer[:1].isspace() else f" {answer}"), verbose=False)["input_ids"]
     if not answer.strip() or len(whole) <= len(ids) or whole[: len(ids)] != ids.tolist():
         raise AttestError(

@@ -52,7 +52,7 @@ ALL = "all"
 
 
 class Trial(Outcome):
-    """The result of ``attest.trial``: numbers, tables and report. Its files are deleted with it; ``save`` keeps them."""
+    """The result of ``attest.trial``: numbers, tables and report. Call ``save`` to keep its files."""
 
     def __init__(self, model: str) -> None:
         place = Path(tempfile.mkdtemp(prefix="attest-"))
@@ -62,7 +62,7 @@ class Trial(Outcome):
 
     @property
     def name(self) -> str:
-        """Return a title: model class, number of tested texts and, for a multi-label model, number of tested labels."""
+        """Return the title of the trial, with the model class and the number of tested texts."""
         path = table_of(self.folder)
         if path is None:
             return f"{self._model} on 0 texts"
@@ -71,7 +71,7 @@ class Trial(Outcome):
         return f"{self._model} on {tested} texts"
 
     def explain(self, identity: int) -> ExplainedText:
-        """Return one tested text with its prediction and with every explanation of it, one weight for each token.
+        """Return a tested text with its prediction and its explanations, each with one weight for each token.
 
         Args:
             identity: its id: the place in a list of texts, or the ``id`` that its batch gave it.
@@ -81,7 +81,7 @@ class Trial(Outcome):
         return self.tested(identity)
 
     def save(self, path: str | Path) -> Run:
-        """Write tables, numbers, figures and report into a folder like that of a run; ``attest report`` reads the folder.
+        """Write tables, numbers, figures and report into a folder that ``attest report`` can read.
 
         Args:
             path: the path of a folder that is empty or does not exist.
@@ -93,7 +93,7 @@ class Trial(Outcome):
             return self.write_into(folder)
 
     def write_into(self, folder: RunFolder) -> Run:
-        """Write all files of the trial into a reserved folder, over files of an interrupted call, and return it as a run."""
+        """Write all files of the trial into the given folder, and return the folder as a finished run."""
         write_text(folder.path / UNFINISHED, "")
         shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
         write_report(folder)
@@ -135,7 +135,7 @@ def trial(
     rationales: Rationales | None = None,
     name: str | None = None,
 ) -> Trial:
-    """Put the attention of a model on trial, on texts of the caller.
+    """Test the attention of a model as an explanation of its predictions, on the given texts.
 
     Args:
         model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
@@ -367,7 +367,7 @@ def network_of(model: Any) -> nn.Module:
 def _asked_for(
     experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module, reading: str | None
 ) -> Experiments:
-    """Return the typed experiments, else those that can test the given reading, else those that the verdict needs."""
+    """Return the typed experiments, else all that suit the given reading (explanation), else those for the verdict."""
     if experiments is not None and experiments != ALL:
         return experiments
     inside = not getattr(network, "pools_by_attention", True)
@@ -386,7 +386,7 @@ def _asked_for(
 def _with_readings(
     experiments: Experiments, compared: bool, readings: Sequence[str] | None
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return the settings of each experiment by id; E15 is added if the user gave explanations or marks to compare."""
+    """Return the settings of the experiments by id. E15 is added if the user gave explanations or rationales."""
     names = [experiments] if isinstance(experiments, str) else [*experiments]
     settings = {name: dict(experiments[name]) if isinstance(experiments, Mapping) else {} for name in names}
     if compared:
@@ -402,7 +402,7 @@ def _with_readings(
 
 
 def _require_reading(reading: str | None, explanations: Sequence[str], measures: Collection[str], tags: bool) -> None:
-    """Refuse an unknown reading (explanation to test), and experiments that can only test attention if a reading is given."""
+    """Refuse an unknown reading (explanation), and experiments that cannot test a reading in place of attention."""
     if reading is None:
         return
     if reading not in (*READINGS, *explanations) or tags:

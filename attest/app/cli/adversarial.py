@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def say_who_stayed(runs: Sequence[RunFolder]) -> None:
-    """Print which adversaries kept attention close to the base's attention, and which option moves attention farther."""
+    """Print which adversaries attend almost as the base run does, and which option makes them differ more."""
     from attest.report.related import distances_of
 
     for run in runs:

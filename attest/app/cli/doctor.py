@@ -43,7 +43,7 @@ COLOURS = {"fine": "green", "note": "yellow", "stops": "bold red"}
 
 @dataclass(frozen=True)
 class Finding:
-    """A line of the table of ``attest doctor``."""
+    """A row of the table that the command ``attest doctor`` prints."""
 
     what: str
     found: str
@@ -103,7 +103,7 @@ DECIDES = {
 
 
 def model(name: str, prompt: str | None = None, labels: str | None = None) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a property of a Transformer and its value as text, after one pass of a sample text through the model."""
+    """Yield the properties of a Transformer as pairs of name and value, after the model has read a sample text."""
     with needing_transformers():
         from attest.app.api.foreign import read_by
         from attest.models.pretrained.loading import load
@@ -166,7 +166,7 @@ def machine() -> Iterator[Finding]:
 
 
 def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
-    """Yield a finding for each corpus: the local folder with its files, or the public source from which it would be loaded."""
+    """Yield for each corpus a finding that says from which local folder or public source it would be loaded."""
     folder = os.environ.get(DATA_VARIABLE)
     for name, source in CATALOGUE.items():
         if folder:
@@ -194,7 +194,7 @@ def _within_reach(url: str) -> bool:
 
 
 def wandb_state() -> Iterator[Finding]:
-    """Yield a finding about how runs would be logged to W&B; the key itself is never shown."""
+    """Yield a finding that says how runs would be logged to W&B, without showing the API key."""
     mode = os.environ.get("WANDB_MODE")
     if mode:
         state = f"WANDB_MODE={mode}"

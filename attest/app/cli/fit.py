@@ -23,7 +23,7 @@ WIDTH, INDENT = 110, 14
 
 
 def choices_help(command: str) -> str:
-    """Return help text: an example, then a paragraph on the meaning, the values and the default of each choice."""
+    """Return the help text of a command, with an example and a paragraph about each choice, such as ``MODEL``."""
     order = sorted(file_choices(), key=[*MEANING, *file_choices()].index)
     return "\n".join(
         [

@@ -110,12 +110,12 @@ def _run(arguments: list[str]) -> int:
 
 
 def module_of(name: str) -> str:
-    """Return the module of a subcommand; its ``main`` takes what follows the name and returns the exit code."""
+    """Return the name of the module that runs a subcommand of ``attest``."""
     return f"attest.app.cli.{'fit' if name in OF_LIGHTNING else name}"
 
 
 def end_with_first_rank() -> None:
-    """On Linux, let the kernel end this process when the first rank ends; call this function when the process starts."""
+    """Make the Linux kernel end this process when the process of the first rank ends."""
     if os.environ.get("LOCAL_RANK", "0") == "0":
         os.environ[FIRST_RANK] = str(os.getpid())
     elif sys.platform == "linux" and "TORCHELASTIC_RUN_ID" not in os.environ:  # torchrun starts all ranks, none another
@@ -149,7 +149,7 @@ TRUST = "a module that defines classes of the run; Attest runs its code, so be s
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser of argparse that accepts no shortened options and raises an AttestError for every mistake."""
+    """A command-line parser that accepts no shortened options and raises an AttestError for every mistake."""
 
     def __init__(self, command: str, description: str | None) -> None:
         super().__init__(
@@ -166,7 +166,7 @@ class CommandParser(argparse.ArgumentParser):
         return typed, rest
 
     def format_help(self) -> str:
-        """Return the help of a command: its description and examples, then its arguments, then the usage."""
+        """Return the help text of a command, with the usage at its end."""
         usage = self.format_usage()
         return f"{super().format_help().removeprefix(usage).strip()}\n\n{usage}"
 

@@ -50,7 +50,7 @@ LOG_LINES = 3
 
 @dataclass(frozen=True)
 class Request:
-    """The tables, corpora, seeds and options that the user asked ``attest reproduce`` for."""
+    """The tables, corpora, seeds and options that a user typed after ``attest reproduce``."""
 
     tables: tuple[Path, ...]
     corpora: tuple[str, ...]
@@ -69,12 +69,12 @@ class Request:
 
     @property
     def suffix(self) -> str:
-        """Return the end of a folder name, so that the results on some corpora do not overwrite the results on all corpora."""
+        """Return the end of a result folder's name: the chosen corpora; empty if no corpora were chosen."""
         return "".join(f"-{corpus}" for corpus in self.corpora)
 
     @property
     def settings(self) -> list[str]:
-        """Return the options that change the runs of a table; the table's own file has the other settings."""
+        """Return the typed options that change the training runs of a table (not ``LOGGER=`` or ``--run.``)."""
         return [option for option in self.options if not option.startswith(("LOGGER=", "--run."))]
 
     @property
@@ -177,7 +177,7 @@ def _carry_out(request: Request, plan: Plan) -> int:
 
 
 def command_of(request: Request) -> list[str]:
-    """Return the command that starts the workflow without Snakemake's lock, which would remain after a killed process."""
+    """Return the Snakemake command of the workflow, without the lock that a killed process would leave behind."""
     scheduling = f"--workflow-profile={request.profile}" if request.profile else f"--cores={request.jobs}"
     return [
         *(sys.executable, "-m", "snakemake", f"--snakefile={SNAKEFILE}", f"--configfile={request.configuration}"),
@@ -187,7 +187,7 @@ def command_of(request: Request) -> list[str]:
 
 
 def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
-    """Return all settings that the workflow and the writing of tables need."""
+    """Return all settings that the Snakemake workflow and the step that writes the tables need."""
     return as_json(plan) | {
         "attest": [*(on_one_gpu(request.gpus) if request.gpus and not request.profile else []), *ATTEST],
         "write": [sys.executable, "-m", "attest.app.reproduce.write", str(request.configuration)],

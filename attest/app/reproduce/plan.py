@@ -17,7 +17,7 @@ from attest.runs.published_tables import Place, PublishedRow, PublishedTable
 
 
 def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
-    """Return the folder, inside the base's folder, of the dependent run that the entry ``then`` of a table row describes."""
+    """Return the folder of the dependent run that a table row describes, inside the base run's folder."""
     match then["command"]:
         case "adversarial":
             choices = AdversaryChoices(None, then["VARIANT"], then["DIVERGENCE"])
@@ -39,12 +39,12 @@ class Job:
 
     @property
     def summary(self) -> Path:
-        """Return the path of the file that shows that the run is finished."""
+        """Return the path of the summary file, which exists only if the run is finished."""
         return RunFolder(self.folder).summary
 
     @property
     def log(self) -> Path:
-        """Return the path of the log file for all output of the run; the Snakefile uses the same path."""
+        """Return the path of the log file with all output of the run."""
         return self.folder / "reproduce.log"
 
     def shown(self, root: Path) -> str:
@@ -58,14 +58,14 @@ class Job:
 
 @dataclass
 class Plan:
-    """The runs of all requested tables, in an order in which each run follows the runs that it depends on."""
+    """A plan of all runs that the requested tables need. Each run comes after the runs that it depends on."""
 
     jobs: dict[Path, Job] = field(default_factory=dict)
     tables: dict[str, dict[Place, dict[int, Path]]] = field(default_factory=dict)
 
     @property
     def missing(self) -> list[Job]:
-        """Return the runs that are not finished."""
+        """Return the planned runs that are not finished."""
         return [job for job in self.jobs.values() if not job.summary.is_file()]
 
 
@@ -77,7 +77,7 @@ def make_plan(
     options: Sequence[str] = (),
     selected: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Plan:
-    """Return the plan of all runs that the given tables need; a run that several tables need occurs once.
+    """Return the plan of all runs that the given tables need. Each run is in the plan only once.
 
     Args:
         locate: returns the folder of a run from what follows ``attest fit``.
@@ -109,7 +109,7 @@ def make_plan(
 
 
 def places(experiment: PublishedTable, corpora: Sequence[str] = ()) -> Iterator[Place]:
-    """Yield each place of a table as the name of its row, its corpus, and its value of the row's sweep or None."""
+    """Yield each place in a results table: row name, corpus and sweep value (None if the row has no sweep)."""
     everywhere = dict.fromkeys(data for row in experiment.rows.values() for data in row.data)
     for data in everywhere:
         for row in experiment.rows.values():
@@ -136,7 +136,7 @@ def _plain(value: str) -> str:
 def _jobs_of(
     row: PublishedRow, data: str, at: float | None, seed: int, locate: Callable[..., Path], options: Sequence[str]
 ) -> list[Job]:
-    """Return all runs that one row needs: the base run first, and last the run whose numbers the row shows."""
+    """Return all runs that a table row needs. The first is the base run; the row shows the numbers of the last."""
     swept = _swept(row, at)
     words = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in words.items()), *row.options.get(data, ()), *options]
@@ -159,7 +159,7 @@ def _jobs_of(
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
-    """Return the plan as values of JSON for the workflow: the jobs by folder, and the places of every table."""
+    """Return the plan as JSON values for the workflow: the jobs by folder, and the tables by name."""
     jobs = {
         str(job.folder): {"command": job.command, "after": [str(folder) for folder in job.after]} for job in plan.jobs.values()
     }
@@ -171,6 +171,6 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 
 def missing_runs(plan: Plan, root: Path) -> str:
-    """Return a text with a line for each missing run, and a last line with their number."""
+    """Return a text that lists the missing runs of a plan, one on each line, and then their number."""
     missing = plan.missing
     return "\n".join([*(job.shown(root) for job in missing), f"{len(missing)} of {len(plan.jobs)} runs are missing."])

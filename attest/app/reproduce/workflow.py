@@ -35,7 +35,7 @@ class Progress:
         self._started = time.monotonic()
 
     def look(self) -> None:
-        """Print a line for each job that has begun since the last call: ``3 of 6 · sst jw-bilstm seed 1 · 4 min left``."""
+        """Print each job that began since the last call, such as ``3 of 6 · sst jw-bilstm seed 1 · 4 min left``."""
         begun = [job for job in self._waiting if (_modified(job.log), _modified(job.summary)) != self._before[job]]
         self._waiting = [job for job in self._waiting if job not in begun]
         self._running = [job for job in self._running + begun if _modified(job.summary) in (None, self._before[job][1])]
@@ -97,7 +97,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def on_one_gpu(count: int) -> list[str]:
-    """Return the beginning of a command line that reserves one of the first ``count`` GPUs for the rest of the line."""
+    """Return a command prefix that reserves one of the first ``count`` GPUs for the command after it."""
     return [sys.executable, "-m", "attest.app.reproduce.workflow", str(count)]
 
 
@@ -108,7 +108,7 @@ def visible_gpus(count: int) -> list[str]:
 
 
 def take_one(names: Sequence[str], folder: Path) -> str:
-    """Wait for a GPU that no other process has taken, and return its name; this process keeps the GPU until it ends."""
+    """Wait for a free GPU, reserve it until this process ends, and return its name."""
     import fcntl  # not on Windows, where the rest of this file may be imported
 
     with suppress(FileExistsError):

@@ -64,7 +64,7 @@ def finished(places: list[list[Any]]) -> Folders:
 
 
 def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
-    """Return by key what to store of numbers and claims; those that were never computed from evidence are left out."""
+    """Return the numbers and claims to store, by key. Those that were never computed are left out."""
     entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
     return {key: entry for key, entry in entries.items() if entry is not None}
 

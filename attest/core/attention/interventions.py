@@ -108,7 +108,7 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
 
 @contextmanager
 def uncompiled() -> Iterator[None]:
-    """Run everything inside the block without the compilation of ``torch.compile``."""
+    """Turn off the compilation by ``torch.compile`` inside the block."""
     with torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext():
         yield
 
@@ -165,7 +165,7 @@ def _replacement(intervention: Intervention) -> Replacement:
 
 @dataclass(frozen=True)
 class _Constant:
-    """A replacement of any computed value by one given tensor, so that the value need not be computed."""
+    """A replacement that returns a fixed tensor, so that the original value need not be computed."""
 
     value: Tensor
 
@@ -201,7 +201,7 @@ class Readout:
         return self.finish(functional.linear(hidden.flatten(0, -2), self.weight, self.bias)).unflatten(0, hidden.shape[:-1])
 
     def beside(self, linear: nn.Linear) -> "Readout":
-        """Return a readout of the same numbers and, in addition, of the outputs of a linear layer."""
+        """Return a readout that returns the same numbers and also the outputs of a linear layer."""
         own = len(self.weight)
 
         def finish(features: Tensor) -> Tensor:
@@ -211,5 +211,5 @@ class Readout:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Copy numbers ``(B, T, F)`` to ``(B, T, T, F)``, once for each removed token: its removal changes no other's numbers."""
+    """Expand numbers ``(B, T, F)`` to ``(B, T, T, F)``: removing one token leaves the numbers of others unchanged."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

@@ -46,7 +46,7 @@ class PooledAttention(HookedModule):
 
     @property
     def readout(self) -> Readout:
-        """Return the scoring function as a ``Readout``, because the score of a state depends on no other state.
+        """Return the attention scoring function as a ``Readout``: an affine map, followed by a function.
 
         Raises:
             AttributeError: the scoring function has none, or an intervention on keys or scores wants to see whole texts.
@@ -56,7 +56,7 @@ class PooledAttention(HookedModule):
         return cast(Any, self.scoring).readout
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Map scores ``(B, T)`` to attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
+        """Map scores ``(B, T)`` to attention ``(B, T)``. Each row sums to 1, and padding gets exactly 0."""
         projection = self.hook("projection", self.projection, mask)
         return self.hook("weights", projection(scores, mask), mask)
 

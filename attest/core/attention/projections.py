@@ -48,7 +48,7 @@ class Projection(nn.Module):
         return cls.sparse
 
     def forward(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-        """Map scores to weights of the real tokens, which sum to 1.
+        """Map attention scores to weights that sum to 1 over the real tokens.
 
         Args:
             scores: float ``(..., T)``, finite at real tokens; any scale.
@@ -69,11 +69,11 @@ class Projection(nn.Module):
         return self.onto_simplex(masked)
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
-        """Map scores ``(..., T)``, float32 or float64, minus infinity at padding, to distributions of the same shape."""
+        """Map scores ``(..., T)``, float32 or float64, -inf at padding, to distributions of the same shape."""
         raise NotImplementedError(f"{type(self).__name__} must define the method onto_simplex.")
 
     def for_heads(self, heads: int) -> Self:
-        """Return a copy for scores ``(B, heads, T, T)``; if the projection has parameters, each head gets its own."""
+        """Return a copy for scores ``(B, heads, T, T)``, in which each head has its own parameters, if there are any."""
         return deepcopy(self)
 
 
@@ -85,7 +85,7 @@ class Softmax(Projection):
 
 
 class Sparsemax(Projection):
-    """The sparsemax projection (Martins & Astudillo 2016): the weights that are nearest to the scores, exact."""
+    """The exact sparsemax projection (Martins & Astudillo 2016): the weights that are nearest to the scores."""
 
     sparse = True
 
@@ -94,7 +94,7 @@ class Sparsemax(Projection):
 
 
 class Entmax15(Projection):
-    """The 1.5-entmax projection (Peters et al. 2019), between softmax and sparsemax, exact."""
+    """The exact 1.5-entmax projection (Peters et al. 2019), which is between softmax and sparsemax."""
 
     sparse = True
 
@@ -177,7 +177,7 @@ class Sparsegen(Projection):
 
 
 class Uniform(Projection):
-    """The uniform projection for controls: every real token gets the same weight (Wiegreffe & Pinter 2019)."""
+    """A projection that gives every real token the same weight, as a control (Wiegreffe & Pinter 2019)."""
 
     reads_scores = False
 

@@ -31,7 +31,7 @@ class AdditiveScoring(nn.Module):
         self.query: nn.Linear | None = None
 
     def take_queries(self) -> None:
-        """Expect a query for each text from now on, instead of one learned query for all texts."""
+        """Switch from one learned query for all texts to a given query for each text."""
         self.query = nn.Linear(self.projection.in_features, self.projection.out_features)
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
@@ -43,7 +43,7 @@ class AdditiveScoring(nn.Module):
 
     @property
     def readout(self) -> Readout:
-        """Return the scoring function as a ``Readout``, in a form that is fast on a CPU."""
+        """Return the scoring function as a ``Readout`` (affine map, then a function) that is fast on a CPU."""
         _require_own_query(self.query is not None)
         alignment = 2 * self.alignment.weight[0]
         constant = self.alignment.weight.sum()
@@ -68,7 +68,7 @@ class DotScoring(nn.Module):
         self.query: nn.Linear | None = nn.Linear(hidden_size, 1, bias=False)
 
     def take_queries(self) -> None:
-        """Expect a query for each text from now on, instead of one learned query for all texts."""
+        """Switch from one learned query for all texts to a given query for each text."""
         self.query = None
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
@@ -78,7 +78,7 @@ class DotScoring(nn.Module):
 
     @property
     def readout(self) -> Readout:
-        """Return the scoring function as a ``Readout``, because the score of a state depends on no other state."""
+        """Return the attention scoring function as a ``Readout``: an affine map, followed by a function."""
         _require_own_query(self.query is None)
         query = cast(nn.Linear, self.query)
         weight = query.weight / query.in_features**0.5

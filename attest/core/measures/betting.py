@@ -81,7 +81,7 @@ class MeanByBetting:
         self._bet(place, values, stake, count, *before)
 
     def _bet(self, place: int, values: Array, stake: Array, count: Array, sums: Array, missing: Array) -> None:
-        """Compute the capital of both gamblers for each candidate mean after every value, and rule candidates out."""
+        """Compute both gamblers' capital for each candidate mean after every value, and rule out candidate means."""
         candidate = self._candidates[place]
         left = (self.size - count + 1)[:, None]
         expected = ((self.size - missing)[:, None] * candidate - sums[:, None]) / left
@@ -99,7 +99,7 @@ class MeanByBetting:
 
     @property
     def intervals(self) -> Array:
-        """Return the least and the greatest mean that is not ruled out, ``(K, 2)``, in the unit of each column."""
+        """Return the least and the greatest mean of each column that are not ruled out, ``(K, 2)``."""
         return np.array([self._interval(place) for place in range(len(self._alive))]).reshape(-1, 2)
 
     def _interval(self, place: int) -> tuple[float, float]:

@@ -26,7 +26,7 @@ def f1_of_counts(counts: Tensor) -> Tensor:
 
 
 def has_chunks(label_names: Sequence[str]) -> bool:
-    """Return whether tags mark chunks, as ``B-NP`` and ``I-NP`` do: all tags except ``O`` have a prefix."""
+    """Return whether all tags except ``O`` have a chunk prefix, as ``B-NP`` and ``I-NP`` have."""
     marked = [TAG.fullmatch(name) for name in label_names if not is_outside(name)]
     return bool(marked) and all(marked)
 
@@ -37,7 +37,7 @@ def is_outside(name: str) -> bool:
 
 
 def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count the correct, predicted and true chunks of each sentence; a correct chunk has the right type and both right ends.
+    """Count the correct, predicted and true chunks of each sentence. Correct chunks have the right type and ends.
 
     Args:
         predicted, gold: int64 tags ``(B, T)``; where the gold tag is negative there is no token.
@@ -83,7 +83,7 @@ class _Chunks:
 
 
 def of_scheme(counts: Tensor) -> Tensor:
-    """Return either the counts by IOB2 or those by CoNLL's script, ``(N, 3)``, out of the counts from ``chunk_counts``.
+    """Choose the IOB2 counts or the counts of CoNLL's script, ``(N, 3)``, from the result of ``chunk_counts``.
 
     IOB2, unless some gold chunk begins without B-, as in IOB1 and IOBES.
     """
@@ -92,7 +92,7 @@ def of_scheme(counts: Tensor) -> Tensor:
 
 
 def token_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count the correct, predicted and true tokens with a tag other than ``O`` in each sentence, int64 ``(B, 3)``.
+    """Count in each sentence the correct, predicted and true tags that are not ``O``, int64 ``(B, 3)``.
 
     Args:
         predicted, gold, label_names: as in ``chunk_counts``.

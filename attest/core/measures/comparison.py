@@ -86,7 +86,7 @@ class OverSeeds:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "OverSeeds":
-        """Return the mean and the standard deviation of numbers, one from each seed."""
+        """Return the mean and the standard deviation of the given numbers, one number for each seed."""
         mean = float(np.mean(values)) if len(values) else math.nan
         return cls(mean, float(np.std(values, ddof=1)) if len(values) > 1 else math.nan, len(values))
 
@@ -101,7 +101,7 @@ class OverSeeds:
 
 @cache
 def standard_errors(freedom: float, level: float = 0.95, compared: int = 2) -> float:
-    """Return half the width of a mean's confidence interval in standard errors, by Student's t distribution.
+    """Return half the width of a mean's confidence interval, in units of its standard error, by Student's t.
 
     Intervals widen with the number of settings by the studentised range (Gabriel 1978; Hochberg, Weiss & Hart 1982).
 

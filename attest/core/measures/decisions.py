@@ -11,7 +11,7 @@ from torchmetrics.functional.classification import (
 
 
 def decision_scores(probabilities: Tensor, labels: Tensor) -> dict[str, Tensor]:
-    """Compute the accuracy, F1 and ROC-AUC of decisions.
+    """Compute accuracy, F1 and ROC-AUC of a model's decisions from probabilities and labels.
 
     Two classes: F1 and ROC-AUC of the positive class. More: macro averages, of F1 over the classes that are labels or
     predictions, of ROC-AUC, each class against the rest, over those that are labels of some instances and not of others.

@@ -27,7 +27,7 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
 
 
 def movement(p: Tensor, q: Tensor) -> Tensor:
-    """Compute how far a prediction moves: the TVD of class probabilities, or the absolute difference of one number.
+    """Compute the change of a prediction: TVD for class probabilities, absolute difference for a single number.
 
     Args:
         p, q: as ``attest.models.prediction.predictions_of`` returns them.
@@ -97,7 +97,7 @@ def kullback_leibler_terms(p: Tensor, q: Tensor) -> Tensor:
 
 
 def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
-    """Compute KL(p || q) after one percent of the uniform distribution is mixed into p and q, so that it is finite.
+    """Compute a finite KL(p || q): one percent of the uniform distribution is first mixed into p and q.
 
     Args:
         p, q: ``(..., T)``, 0 at padding.

@@ -58,7 +58,7 @@ def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
 
 
 def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return an orthonormal basis ``(M, T, F)`` of all F columns, and whether the columns are surely independent, ``(M,)``."""
+    """Return an orthonormal basis ``(M, T, F)`` of F columns, and whether they are surely independent, ``(M,)``."""
     basis, triangle = torch.linalg.qr(real)
     return basis, _invertible(triangle, noise)
 
@@ -82,7 +82,7 @@ def _invertible(triangle: Tensor, noise: Tensor) -> Tensor:
 
 
 def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpace:
-    """Add a column of ones to the matrix of a column space, because weights are known to sum to 1.
+    """Extend a column space by a column of ones, because attention weights are known to sum to 1.
 
     The part of the ones outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
     length of the ones.
@@ -106,7 +106,7 @@ def _outside(vectors: Tensor, basis: Tensor) -> Tensor:
 
 
 def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
-    """Compute effective attention: the weights without their part in the left null space, float64 ``(..., Q, T)``.
+    """Compute effective attention: the weights minus their part in the left null space, float64 ``(..., Q, T)``.
 
     It gives the same outcome, may be negative, and need not sum to 1.
     """

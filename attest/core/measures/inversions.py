@@ -22,7 +22,7 @@ def dense_ranks(values: Tensor) -> Tensor:
 
 
 def dense_ranks_of_sorted(ordered: Tensor) -> Tensor:
-    """Rank the values of rows that are sorted upwards, as ``dense_ranks`` does: ``(B, T)`` -> ``(B, T)``."""
+    """Return the dense ranks of rows that are sorted in ascending order: ``(B, T)`` -> ``(B, T)``."""
     steps = torch.zeros_like(ordered, dtype=torch.int64)
     steps[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     return steps.cumsum(dim=-1)
@@ -47,7 +47,7 @@ def _pairwise(ranks: Tensor) -> Tensor:
 
 
 def _bitwise(ranks: Tensor) -> Tensor:
-    """Count the inversions of each row by sorting bit by bit: each rank with bit 0 counts the ranks with bit 1 it overtakes.
+    """Count the inversions of each row of ranks by a sort that goes bit by bit.
 
     A pair is inverted if, at the highest digit where the two ranks differ, the earlier has 1 and the later 0; that digit
     counts it once, among the ranks that agree in all higher digits and lie side by side by then. O(T log T), exact.

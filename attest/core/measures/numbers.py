@@ -38,12 +38,12 @@ def _beside(mean: str, width: str) -> str:
 
 
 def p_value(p: float) -> str:
-    """Write a p-value as ``p = 0.031``, with two significant digits; ``p < 0.0001`` below that."""
+    """Write a p-value as ``p = 0.031``, with two significant digits, or as ``p < 0.0001`` if it is smaller."""
     return "p < 0.0001" if p < 0.0001 else f"p = {float(f'{p:.2g}')}".removesuffix(".0")
 
 
 def percent(share: float, digits: int | None = None) -> str:
-    """Write a share as a percentage; by default whole, and with one decimal below 10."""
+    """Write a share as a percentage: by default without decimals, and with one decimal below 10 %."""
     if digits is None:
         digits = 0 if abs(share) >= 0.0995 or share == 0 else 1
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"

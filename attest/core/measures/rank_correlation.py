@@ -14,7 +14,7 @@ from attest.core.memory import by_rows, sort_rows
 
 
 class KendallTau(NamedTuple):
-    """The results of ``kendall_tau_b``, float64 ``(B,)`` each; NaN for a text with one token, only equal scores, or a NaN."""
+    """The results of ``kendall_tau_b``, float64 ``(B,)``; NaN for one token, for constant scores or for NaN scores."""
 
     tau: Tensor
     """tau-b in [-1, 1]."""
@@ -27,12 +27,12 @@ class KendallTau(NamedTuple):
 
     @property
     def significant(self) -> Tensor:
-        """Return 1 where p < 0.05, else 0; NaN where undefined."""
+        """Return for each text 1 if its correlation has p < 0.05, else 0; NaN if undefined."""
         return torch.where(self.p_value.isnan(), torch.nan, (self.p_value < 0.05).double())
 
 
 def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
-    r"""Compute Kendall's tau-b (Kendall 1945) of two scores of the real tokens of each text.
+    r"""Compute Kendall's tau-b (Kendall 1945) between two scores of the real tokens of each text.
 
     With :math:`n_0` pairs, :math:`n_1, n_2` of them tied in x and y,
     :math:`\tau_b = (n_c - n_d) / \sqrt{(n_0 - n_1)(n_0 - n_2)}` and
@@ -55,7 +55,7 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
 
 
 def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Compute Kendall's tau-b of x with each of K other scores, without p-values.
+    """Compute Kendall's tau-b between ``x`` and each of the K scores in ``others``, without p-values.
 
     Args:
         x: float ``(B, T)``, finite at real tokens, as are ``others``; NaN at one of them makes a tau NaN.
@@ -68,7 +68,7 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:
-    """Compute the least |tau| with p < 0.05 for a text without ties: 0.33 for 19 tokens, 0.10 for 180."""
+    """Compute the least significant |tau| (p < 0.05) of a text without ties, for example 0.33 for 19 tokens."""
     return z * math.sqrt(2 * (2 * length + 5) / (9 * length * (length - 1))) if length > 1 else math.nan
 
 
@@ -99,7 +99,7 @@ def _truncate(scores: Tensor, k: Tensor, mask: Tensor) -> Tensor:
 
 
 class _Pairs(NamedTuple):
-    """The counts of token pairs, float64 ``(B,)``."""
+    """Counts of token pairs for Kendall's tau, such as the tied pairs, float64 ``(B,)`` each."""
 
     all: Tensor
     tied_x: Tensor
@@ -117,7 +117,7 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
 
 
 def _count(x: Tensor, y: Tensor, mask: Tensor) -> Tensor:
-    """Count the token pairs by Knight's method (1966), ``(B, 6)`` as in ``_Pairs``: sort by x, then count inversions of y."""
+    """Count each kind of token pairs in ``_Pairs``, ``(B, 6)``, by Knight's method (1966)."""
     size, n = mask.shape[-1], mask.sum(dim=-1)
     ranks_x, ranks_y = (_ranks(scores, mask) for scores in (x, y))
     joint = sort_rows(ranks_x * size + ranks_y)
@@ -175,7 +175,7 @@ def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
 
 
 def _membership(scores: Tensor, k: int, mask: Tensor) -> Tensor:
-    """Compute each token's probability to have one of the k largest scores, ``(B, T)``; ties share the places."""
+    """Compute the probability that each token has one of the k largest scores, ``(B, T)``; ties are equally likely."""
     scores = scores.masked_fill(~mask, -torch.inf)
     last_B1 = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
     above, tied = scores > last_B1, (scores == last_B1) & mask

@@ -10,7 +10,7 @@ from scipy import special
 
 
 def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, float]:
-    """Summarise each numeric column of a table with one row per instance.
+    """Compute statistics, such as mean and interval, of each numeric column of a table with one row per instance.
 
     Args:
         rows: columns of numbers or booleans; NaN means undefined. Identity columns and lists are left out.
@@ -83,12 +83,12 @@ def share_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def area_between(shares: Sequence[float], upper: Sequence[float], lower: Sequence[float]) -> float:
-    """Compute the area between two curves, positive where ``upper`` is above; ``shares`` are their rising x values."""
+    """Compute the signed area between two curves over ``shares``, positive where ``upper`` is above ``lower``."""
     return float(np.trapezoid(np.subtract(upper, lower), shares))
 
 
 def racu(shares: Sequence[float], random: Sequence[float], explained: Sequence[float]) -> float:
-    """Compute RACU (Madsen et al. 2022, §4.3): how much further an explanation's curve falls than that of random erasure.
+    """Compute RACU (Madsen et al. 2022, §4.3): the relative area between random and explained erasure curves.
 
     The most there is to gain is to fall at once to the score of texts that are erased whole.
 

@@ -51,7 +51,7 @@ def erasure(
     extras: bool = True,
     seed: int = 0,
 ) -> Columns:
-    """Erase the tokens that the explanation ranks first, or all others, in four ways, and compare with random tokens.
+    """Erase the first-ranked tokens, or all but these, in four ways, and compare with erasing random tokens.
 
     Tokens that are spared, the place at which a Transformer decides and special ones (``spared_by``), are neither ranked nor
     erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
@@ -122,7 +122,7 @@ def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
 
 
 def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
-    """Return the least and the greatest AOPC that any token sets reach, and where each explanation lies between the two.
+    """Return the least and the greatest possible AOPC, and the place of each explanation between these limits.
 
     Args:
         explanations: ``(B, R, T)``.
@@ -160,7 +160,7 @@ def _read_anew(observation: Observation, seed: int) -> Columns:
 
 
 def _ferret(observation: Observation, seed: int) -> Tensor:
-    """Compute comprehensiveness and sufficiency ``(B, 2)`` as the library ferret does: means over every number of tokens."""
+    """Compute comprehensiveness and sufficiency ``(B, 2)`` as ferret does: means over k from 1 to all tokens."""
     lengths = observation.erasable
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
     ranks = ranked_by(observation, observation.explanation.unsqueeze(1), seed)
@@ -193,7 +193,7 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
         f"random sets beaten, {operator}",
         "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens ranked first. "
         f"Erased tokens: {without}. 50 %: no better than chance.",
-        "A high share says that the order is better than chance, not that it is good; compare it with NAOPC.",
+        "A high share shows only that the ranking of tokens is better than chance; NAOPC shows how good it is.",
         about=about,
     )
 
@@ -202,8 +202,8 @@ FALLS = (
     Column("comprehensiveness_<operator>", FALL, "AOPC: mean fall of the prediction without the top tokens"),
     Column("sufficiency_<operator>", FALL, "AOPC if only the top tokens are left; a low value means that they suffice"),
     Column("random_<either>_<operator>", FALL, "mean comprehensiveness or sufficiency of random sets of tokens"),
-    Column("lowest_<either>", FALL, "least value that sets of equally many tokens reach under `attention`"),
-    Column("highest_<either>", FALL, "greatest value that sets of equally many tokens reach under `attention`"),
+    Column("lowest_<either>", FALL, "least AOPC that sets of equally many tokens reach with the operator `attention`"),
+    Column("highest_<either>", FALL, "greatest AOPC that sets of equally many tokens reach with the operator `attention`"),
 )
 
 SPEC = Spec(
@@ -228,9 +228,10 @@ SPEC = Spec(
         ),
         Column.unbounded("soft_even_<either>", "soft score if all tokens keep equally many elements, for comparison"),
         Column("eraser_<either>", FALL, "score of the benchmark ERASER: 1, 5, 10, 20 and 50 % of tokens are deleted"),
-        Column("ferret_<either>", FALL, "score of the library ferret: mean after 1, 2, … or all tokens are deleted"),
+        Column("ferret_<either>", FALL, "score of the library ferret: the mean if the top 1, 2, … or all tokens are deleted"),
         Column.correlation(
-            "tau_randomised_<part>", "τ-b with the attention of a copy that has random parameters down to this part"
+            "tau_randomised_<part>",
+            "τ-b of attention before and after the parameters from the output down to this part become random",
         ),
         *(each.moved() for each in FALLS),
         Column.at_least_0("token", "taggers only: position of the token whose tag is explained, from 0", type="int"),
@@ -243,25 +244,25 @@ SPEC = Spec(
         Measure.low(
             "naopc_comprehensiveness",
             "NAOPC, comprehensiveness",
-            "Effect of erasing the tokens that attention ranks first, scaled from the tokens that move the prediction least "
-            "(0) to those that move it most (1). Erased means: nothing attends to them.",
-            "The limits differ with the number of erased tokens, so perhaps no ranking reaches 1. Limits are exact only for "
-            "two classes and a linear decoder.",
+            "Effect of erasing the tokens that attention ranks first, on a scale from the least (0) to the greatest effect "
+            "(1) that any tokens have. To erase a token means here that nothing attends to it.",
+            "The limits of AOPC differ with the number of erased tokens, so perhaps no single ranking of tokens reaches 1. "
+            "The limits of AOPC are exact only for two classes and a linear decoder.",
             about="states",
         ),
         Measure.high(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
-            "Prediction with only the tokens that attention ranks first, scaled from the tokens that suffice best (0) to "
-            "those that suffice least (1). A low value is good.",
-            "The limits differ with the number of erased tokens, so perhaps no ranking reaches 0.",
+            "Fall of the prediction with only the tokens that attention ranks first, on a scale from the least (0) to the "
+            "greatest fall (1) with any tokens. A low value is good.",
+            "The limits of AOPC differ with the number of erased tokens, so perhaps no single ranking of tokens reaches 0.",
             about="states",
         ),
         Measure.high(
             "violation_attention",
             "prediction rises without the top token",
             "Share of texts whose prediction is surer if nothing attends to the top token.",
-            "A token may be important by speaking against the prediction.",
+            "A token may be important because it lowers the probability of the predicted class.",
             about="states",
         ),
     ),

@@ -25,7 +25,7 @@ def has_exact_limits(observation: Observation) -> bool:
 
 @torch.no_grad()
 def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the least and the greatest fall of the predicted class's probability if any k tokens are erased.
+    """Return the least and greatest fall of the predicted class's probability over all sets of k erased tokens.
 
     Args:
         observation: with two classes and a linear decoder.
@@ -44,7 +44,7 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
 
 
 def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> Tensor:
-    """Return, for each size, the largest weighted mean of margins of a token set, ``(B, 2, K)``; -inf if no set has weight."""
+    """Return the largest weighted mean of margins over sets of each size, ``(B, 2, K)``; -inf if no set has weight."""
     ratio = _ratio_of_best(weights.masked_fill(~mask, -1), favour, weights, kept)
     for _ in range(STEPS):
         gain = (weights[:, None, None] * (favour[:, None, None] - ratio.unsqueeze(-1))).nan_to_num(neginf=0)
@@ -57,7 +57,7 @@ def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> 
 
 
 def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) -> Tensor:
-    """Return the weighted mean of margins over the ``kept`` tokens with the largest keys, ``(B, 2, K)``."""
+    """Return the weighted mean of margins over the n tokens with the largest keys, n in ``kept``, ``(B, 2, K)``."""
     keys = keys if keys.ndim == 4 else keys[:, None, None]
     order = keys.expand(*kept.shape, -1).argsort(dim=-1, descending=True)
     place = (kept - 1).unsqueeze(-1)
@@ -71,7 +71,7 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 def _with_nothing_attended(
     ratio: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor, least: bool = False
 ) -> Tensor:
-    """Return the largest, or ``least``, probability of token sets, ``(B, 2, K)``; the bias decides for sets without weight."""
+    """Return the largest (or ``least``) probability over token sets, also those without attention, ``(B, 2, K)``."""
     reached = ratio.sigmoid()
     possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
     other = nothing[:, None, None].expand_as(reached)
@@ -86,7 +86,7 @@ WIDTH = 5
 
 @torch.no_grad()
 def beam_limits(observation: Observation, counts: Tensor, operator: Operator, width: int = WIDTH) -> tuple[Tensor, Tensor]:
-    """Estimate the smallest and the largest AOPC of all rankings by beam search; the true limits may be wider.
+    """Estimate the smallest and largest AOPC of any ranking by beam search. The true limits may be wider.
 
     Args:
         observation: the batch; texts of at least two tokens.
@@ -104,7 +104,7 @@ def beam_limits(observation: Observation, counts: Tensor, operator: Operator, wi
 
 
 def _searched(observation: Observation, counts: Tensor, operator: Operator, width: int, alone: bool, sign: int) -> Tensor:
-    """Return the largest or least AOPC ``(B,)`` found by beam search; the first k tokens are erased, or kept if ``alone``."""
+    """Return the largest or least AOPC ``(B,)`` from a beam search over erased tokens (all but these if ``alone``)."""
     extreme = torch.amax if sign > 0 else torch.amin
     mask, size = observation.ranked, observation.mask.shape[-1]
     always = (observation.mask & ~mask).unsqueeze(1)

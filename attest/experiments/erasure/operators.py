@@ -19,7 +19,7 @@ from attest.models.variants import attends_within, beside, moved_together, read_
 
 @dataclass(frozen=True)
 class Background:
-    """The texts of a corpus, from which random tokens are drawn."""
+    """The texts of a corpus from which random replacement tokens are drawn."""
 
     tokens: Tensor
     """int64 ``(N,)``."""
@@ -30,7 +30,7 @@ class Background:
 
     @classmethod
     def of(cls, texts: Sequence[Tensor]) -> "Background":
-        """Return the background made of texts, given as token ids int64 ``(T,)`` each; texts without tokens are left out.
+        """Return a ``Background`` of the given texts, token ids int64 ``(T,)`` each; texts without tokens are left out.
 
         Raises:
             AttestError: no text has any.
@@ -49,7 +49,7 @@ class Background:
         return f"{len(self.lengths)} texts"
 
     def drawn(self, seed: int, ids: Tensor, lengths: Tensor, draws: int, size: int) -> Tensor:
-        """Draw for each position a token from about the same place in a random text, int64 ``(B, D, T)``.
+        """Draw a token for each position from about the same relative place in a random text, int64 ``(B, D, T)``.
 
         Args:
             seed: with an instance's id it fixes the draws.
@@ -78,7 +78,7 @@ DRAWS = 5
 
 
 def operators(background: Background | None = None, seed: int = 0) -> dict[str, tuple[Operator, ...]]:
-    """Return the erasure operators by name; each draw of ``resample`` is a separate operator.
+    """Return by name the functions that erase tokens. Each draw of ``resample`` is a separate function.
 
     Args:
         background: what ``resample`` draws from; without it that operator is left out.
@@ -92,7 +92,7 @@ def operators(background: Background | None = None, seed: int = 0) -> dict[str, 
 
 
 def is_pooled_linearly(observation: Observation) -> bool:
-    """Return whether the logits are a mean of the tokens' own logits, weighted by attention."""
+    """Return whether the logits are the attention-weighted mean of the logits of single tokens."""
     alone = observation.class_logits is not None and not attends_within(observation.network)
     return alone and observation.spared is None
 
@@ -113,7 +113,7 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
 
 
 def delete(observation: Observation, kept: Tensor) -> Tensor:
-    """Return the predicted class's probability if erased tokens are deleted; for an empty text, the bias alone decides."""
+    """Return the predicted class's probability after the erased tokens are deleted from the text."""
     tokens = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
     return _read(observation, *moved_together(tokens, kept))
 

@@ -32,7 +32,7 @@ def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
 
 
 def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tensor:
-    """Return each token's place in each ranking: the largest weight comes first, and ties come in random order.
+    """Return each token's rank in each explanation. The largest weight ranks first; ties get a random order.
 
     Args:
         explanations: float ``(B, R, T)``, finite at real tokens.
@@ -48,7 +48,7 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
 
 
 def ranked_by(observation: Observation, explanations: Tensor, seed: int) -> Tensor:
-    """Return each token's place, int64 ``(B, R, T)``, when the tokens to be ranked are sorted by each of R explanations."""
+    """Return each token's rank, int64 ``(B, R, T)``, by each of R explanations."""
     return ranks_of(explanations, observation.ids, observation.ranked, seed)
 
 
@@ -58,7 +58,7 @@ def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
 
 
 def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
-    """Return the kept tokens, bool ``(B, 2, R, K, T)``: row 0 keeps all but the first k tokens of a ranking, row 1 only these.
+    """Return the kept tokens, bool ``(B, 2, R, K, T)``: all but the first k ranked (row 0) or only these (row 1).
 
     Args:
         ranks: int64 ``(B, R, T)``.
@@ -87,7 +87,7 @@ BOTH = slice(0, 2)
 
 
 def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator, kinds: slice = BOTH) -> Tensor:
-    """Return the predicted class's probability without the first k tokens of rankings (row 0) and with only these (row 1).
+    """Return the predicted class's probability without the first k ranked tokens (row 0), or with only them (row 1).
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
@@ -108,7 +108,7 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
 
 
 def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
-    """Return the predicted class's probability for every k from 1 to T if erased tokens get no attention, ``(B, 2, R, T)``."""
+    """Return the predicted class's probability if k tokens, or all but k, get no attention, ``(B, 2, R, T)``."""
     assert observation.class_logits is not None
     weight = observation.attention.double()
     votes = weight.unsqueeze(-1) * observation.class_logits.double()
@@ -129,7 +129,7 @@ def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
 
 
 def left_after_each(ordered: Tensor) -> Tensor:
-    """Return at each place the sum of all later entries of the row: ``(..., T)`` -> ``(..., T)``.
+    """Return for each entry of a row the sum of all later entries: ``(..., T)`` -> ``(..., T)``.
 
     It is added up from the end, for subtraction would lose small numbers: 1 + 3e-17 - 1 is 0.
     """
@@ -161,7 +161,7 @@ def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: fl
 
 
 def area(before: Tensor, outcomes: Tensor) -> Tensor:
-    """Compute AOPC: the fall of the probability, as the mean over K numbers of erased tokens, ``(B, 2, R)``."""
+    """Compute AOPC, the mean fall of the probability over K numbers of erased tokens, ``(B, 2, R)``."""
     return before[:, None, None] - outcomes.mean(dim=-1)
 
 

@@ -46,7 +46,7 @@ LEAST = 1e-6
 
 
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Compute soft scores ``(B, 2)`` with the same share of kept elements for every explanation, as means over five shares.
+    r"""Compute soft scores ``(B, 2)`` with the same expected share of kept elements for every explanation.
 
     As ``soft_scores``, but the probabilities are scaled so that their mean over the ranked tokens of a text is π, for every
     explanation: :math:`p_i = \min(1, c \, a_i)`. For comprehensiveness the elements that are dropped are scaled so, to
@@ -72,7 +72,7 @@ def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
 
 
 def _soft(observation: Observation, dropped: Tensor, kept: Tensor, seed: int) -> Tensor:
-    """Compute soft comprehensiveness and sufficiency, ``(B, 2)``: elements are dropped, or kept, with given probabilities."""
+    """Compute soft comprehensiveness and sufficiency, ``(B, 2)``, with given probabilities to drop or keep elements."""
     before, draws = observation.confidence, _uniforms(seed, observation)
     always = beside(observation.mask & ~observation.ranked, draws)
     outcomes = (
@@ -103,7 +103,7 @@ def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
 
 
 def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:
-    """Return the logits of a network for given embeddings, which replace those of the tokens, with a gradient graph."""
+    """Return a network's logits for given embeddings of its tokens, and keep the gradient graph."""
 
     def replace(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Any:
         return embedded if inputs[0].shape == tokens.shape else None
@@ -116,7 +116,7 @@ def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) 
 
 @contextmanager
 def hooked(modules: Iterable[nn.Module], hook: Callable[..., Any]) -> Iterator[None]:
-    """Call a function after each forward pass of given modules, until the block ends."""
+    """Call ``hook`` after each forward pass of the given modules, while the ``with`` block runs."""
     handles = [module.register_forward_hook(hook) for module in modules]
     try:
         yield
@@ -130,7 +130,7 @@ _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str,
 
 @torch.no_grad()
 def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
-    """Compute τ-b of the attention before and after more and more parts of the network get random parameters, ``(B,)`` each.
+    """Compute τ-b between the attention of a network and of its partly randomised copies, ``(B,)`` each.
 
     Returns:
         By the name of the last part made random, those above it being random too: ``decoder``, ``attention``, ``encoder``.
@@ -144,7 +144,7 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
 
 
 def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
-    """Return copies of a network, each with more random parts; copies are cached until the parameters or the seed change."""
+    """Return copies of a network, in which one part after another gets random parameters."""
     state = seed, sum(parameter._version for parameter in network.parameters())
     known = _RANDOMISED.get(network)
     if known is None or known[0] != state:

@@ -33,7 +33,7 @@ def tag_erasure(
     sets: int = 20,
     background: Background | None = None,
 ) -> dict[str, Tensor]:
-    """Erase tokens as in E14, ranked by attention rollout, and measure the tag of one random token in each sentence.
+    """Erase the tokens that attention rollout ranks first, and measure the effect on one random token's tag.
 
     Args:
         seed: chooses the sample and, with an instance's id, the token, random sets and draws.
@@ -49,7 +49,7 @@ def tag_erasure(
 
 
 def about_one_token(observation: LayerObservation, seed: int, place: Tensor | None = None) -> tuple[Observation, Tensor]:
-    """Return a tagger's observation as that of a classifier, whose class is the tag of one random token in each sentence.
+    """Return the ``Observation`` of a tagger, seen as a classifier that predicts one token's tag in each sentence.
 
     Args:
         seed: with an instance's id it says which token is drawn.
@@ -88,7 +88,7 @@ def _drawn(deciding: Tensor, uniforms: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _TagOfOne:
-    """A tagger as a classifier, whose class is the tag of one marked token: input ``(B, T, 2)`` is ids and marks.
+    """A wrapper by which a tagger classifies one token; the input ``(B, T, 2)`` has token ids and a 1 at this token.
 
     Hidden states are the logits of K tags and this mark, ``(B, T, K + 1)``.
     """

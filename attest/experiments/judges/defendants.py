@@ -82,11 +82,11 @@ class Defendant(nn.Module):
             self.decoder.bias.zero_()
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
-        """Return the value of each state, on which the decision is based, and its attention score, ``(B, T)`` each."""
+        """Return each state's value, from which the network decides, and its attention score, ``(B, T)`` each."""
         return read.local, SHARP * read.deciding
 
     def carrying(self, read: Read) -> Tensor:
-        """Return numbers ``(B, T)`` above 0.5 at the states that contain the decision; by default, at the deciding words."""
+        """Return numbers ``(B, T)`` that are above 0.5 at the hidden states that contain the decision."""
         return read.deciding
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -94,7 +94,7 @@ class Defendant(nn.Module):
         return (self.carrying(read(self.rule, self.embedding(tokens), mask)) > 0.5) & mask
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids ``(B, T)`` and mask to hidden states ``(B, T, H)``: the value, the score and meaningless numbers."""
+        """Map token ids and mask ``(B, T)`` to hidden states ``(B, T, H)``."""
         embedded = self.embedding(tokens)
         values, scores = self.values_and_scores(read(self.rule, embedded, mask))
         return torch.cat([torch.stack([values, scores], dim=-1), embedded[..., 4:]], dim=-1)
@@ -118,7 +118,7 @@ class Defendant(nn.Module):
 
 
 def _features() -> Tensor:
-    """Return all words' embeddings, ``(26, 8)``; columns: sign, first kind, second kind, negation, meaningless numbers."""
+    """Return the hand-set embeddings of all 26 words of the artificial texts, ``(26, 8)``."""
     table = torch.zeros(VOCABULARY, 4 + NUISANCE)
     for word, sign, column in ((PLUS, 1, 1), (MINUS, -1, 1), (OTHER_PLUS, 1, 2), (OTHER_MINUS, -1, 2)):
         table[word, 0], table[word, column] = sign, 1

@@ -34,7 +34,7 @@ class Auroc(NamedTuple):
 
 
 def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
-    """Compute the AUROC: how often a text of the network is more suspicious than one of a right network; ties count half.
+    """Compute how well a test's suspicion separates a network from networks with right attention, as an AUROC.
 
     If a test is undefined on one of the two texts, it does not tell them apart: a tie. All defendants answer on the same
     texts, so the interval draws whole texts again, with all answers on them (percentiles).
@@ -55,7 +55,7 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
 
 
 def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
-    """Compute Kendall's τ-b of two numbers for each text, ``(N,)`` each; NaN if one is constant or undefined."""
+    """Compute Kendall's τ-b between ``x`` and ``y`` over texts, ``(N,)`` each; NaN if one is constant or undefined."""
     signs = torch.stack([compared(each.unsqueeze(-1), each, tolerance).flatten() for each in (x, y)])
     balance = signs @ signs.mT
     return float(balance[0, 1] / (balance[0, 0] * balance[1, 1]).sqrt())
@@ -74,7 +74,7 @@ class Defended(NamedTuple):
 
 
 def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration of the trial, including the tests and settings that were added later."""
+    """Return a copy of the configuration that also includes the tests and settings added later."""
     tests, settings = dict(stated["tests"]), dict(stated["settings"])
     for later in stated["added"].values():
         tests["pooled"] = tests["pooled"] | later["pooled"]
@@ -155,7 +155,7 @@ SHIPPED = Path(str(files("attest.experiments.judges"))) / "findings.json"
 
 
 def sentence_about(experiment_id: str) -> str | None:
-    """Return a sentence on the errors of an experiment; None if the trial did not include the experiment."""
+    """Return a sentence on the errors of an experiment; None if its errors were not measured."""
     return None if experiment_id not in _shipped() else sentence(_shipped()[experiment_id])
 
 
@@ -186,7 +186,7 @@ PLAIN = {
 
 
 def sentence(found: dict[str, list[str]]) -> str:
-    """Return two sentences on an experiment: the wrong attention that it misses, and the right attention that it accuses."""
+    """Return two sentences: which wrong attention an experiment misses, and which right attention it calls wrong."""
     misses = (
         f"misses attention that lies {_plain(found['misses'])}"
         if found["misses"]

@@ -32,7 +32,7 @@ def measure(
     tests: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> "Measured":
-    """Run tests on a network with known attention, which pools by attention or is a Transformer.
+    """Run tests on a network whose attention is known to be right or wrong.
 
     Args:
         carrying: bool ``(B, T)``, the states that carry the decision.

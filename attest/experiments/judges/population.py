@@ -47,12 +47,12 @@ class Recipe:
 
     @property
     def mechanism(self) -> str:
-        """Return the settings of a recipe as ``value/look``: where the decision is, and where attention goes."""
+        """Return two settings of a recipe as ``value/look``: where the decision is stored, and where attention goes."""
         return f"{self.value}/{self.look}"
 
 
 class Composed(Defendant):
-    """A network with hand-set parameters that pools by attention and is built by a recipe."""
+    """A network that pools by attention, with parameters that are set by hand according to a recipe."""
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__(recipe.rule)
@@ -64,7 +64,7 @@ class Composed(Defendant):
         return self.states_of(self.embedding(tokens), mask)
 
     def states_of(self, embedded: Tensor, mask: Tensor) -> Tensor:
-        """Map embedded words ``(B, T, E)`` to hidden states ``(B, T, H)``: value, score, a meaningless number, and 1."""
+        """Map embedded words ``(B, T, E)`` to states ``(B, T, H)``, which contain value, attention score, noise, and 1."""
         values, scores = self.values_and_scores(read(self.rule, embedded, mask), embedded)
         nuisance = self.recipe.noise * embedded[..., NUISANCE_FROM:]
         states = torch.cat([torch.stack([values, scores], dim=-1), nuisance, torch.ones_like(values).unsqueeze(-1)], dim=-1)
@@ -83,7 +83,7 @@ class Composed(Defendant):
         return values, aims if self.recipe.projection == "sparsemax" else aims.clamp(min=FAINT / 100).log()
 
     def values(self, read: Read, decoy: Tensor) -> Tensor:
-        """Return the value of each hidden state, on which the decision is based, ``(B, T)``."""
+        """Return the value of each hidden state, ``(B, T)``; the network decides from these values."""
         where, margin, mask = self.recipe.value, read.margin, read.mask
         if where == "words":
             return read.local
@@ -192,7 +192,7 @@ class CausalAttention(MultiHeadAttention):
 
 
 class Stacked(nn.Module):
-    """A Transformer with hand-set parameters: layers of self-attention on the states of a composed network.
+    """A Transformer with hand-set parameters: self-attention layers on top of the states of a ``Composed`` network.
 
     It decides by the mean of its last states, a decoder by the last token's.
     """
@@ -212,7 +212,7 @@ class Stacked(nn.Module):
             self.decoder.bias.zero_()
 
     def states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the input of the first layer, ``(B, T, 4)``: value, score, an empty context, the score of an unused head."""
+        """Return the input of the first layer, ``(B, T, 4)``: value, attention score, 0, and an unused head's score."""
         embedded = self.below.embedding(tokens)
         below = self.below.states_of(embedded, mask)[..., :CONTEXT]
         idle = 4 * _largest(embedded[..., NUISANCE_FROM], mask)
@@ -228,11 +228,11 @@ class Stacked(nn.Module):
         return self.above(self.states(tokens, mask), mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Return scores of 0, ``(B, T)``; the weights in the decision come from ``deciding``."""
+        """Return scores of 0, ``(B, T)``, which ``project`` does not use."""
         return hidden.new_zeros(mask.shape)
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return each last state's weight in the decision, ``(B, T)``: equal weights, or in a decoder 1 at the last token."""
+        """Return each token's weight in the decision, ``(B, T)``: equal weights, or in a decoder 1 at the last token."""
         return _at(mask, mask.sum(dim=-1) - 1) if self.causal else _spread(mask.float())
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
@@ -246,12 +246,12 @@ class Stacked(nn.Module):
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return which states below the layers contain the decision, bool ``(B, T)``."""
+        """Return which input states of the first layer contain the decision, bool ``(B, T)``."""
         return self.below.carrying_states(tokens, mask)
 
 
 def _layer(recipe: Recipe, causal: bool) -> MultiHeadAttention:
-    """Return a self-attention whose first head averages values by their scores; a second head, if any, writes nothing."""
+    """Return a self-attention layer with hand-set parameters, whose first head averages values by their scores."""
     heads = 1 + recipe.idle_head
     projection = Sparsemax() if recipe.projection == "sparsemax" else Softmax()
     layer = (CausalAttention if causal else MultiHeadAttention)(SIZE, heads, projection)
@@ -269,7 +269,7 @@ def _layer(recipe: Recipe, causal: bool) -> MultiHeadAttention:
 
 @torch.no_grad()
 def made(recipe: Recipe, texts: Texts) -> nn.Module | None:
-    """Return the network of a recipe, scaled so that its least sure decision has the asked margin; None if impossible."""
+    """Build the network of a recipe and scale its logits to the recipe's margin; return None if this is impossible."""
     network = Composed(recipe) if recipe.kind == "pooled" else Stacked(recipe)
     logits = network.eval()(texts.tokens, texts.mask)
     told = (logits[:, 1] - logits[:, 0]) * (2 * texts.labels - 1)

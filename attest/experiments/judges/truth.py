@@ -39,7 +39,7 @@ def verdict(mass: Tensor) -> str:
 
 @torch.no_grad()
 def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> None:
-    """Raise an ``AttestError`` unless only the deciding words and the states that should contain the decision decide."""
+    """Raise an ``AttestError`` if a network decides wrongly, or by tokens or states that should not decide."""
     told = f"the defendant {name!r} with the rule {texts.rule!r}"
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
         raise AttestError(
@@ -64,7 +64,7 @@ def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> Non
 
 
 def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
-    """Return the largest TVD of the prediction if any one token that should not decide is replaced by any filler."""
+    """Return the largest TVD of the prediction if one token that should not decide is replaced by a filler word."""
     tokens, mask, deciding = texts.tokens[:sample], texts.mask[:sample], texts.deciding[:sample]
     text, place = (mask & ~deciding).nonzero(as_tuple=True)
     replaced = tokens[text].unsqueeze(1).repeat(1, len(FILLERS), 1)
@@ -75,7 +75,7 @@ def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
 
 
 def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
-    """Return how far other states move predictions, and how many decisions stay if the deciding states are exchanged."""
+    """Replace non-deciding states and return the largest TVD; replace the deciding ones and count kept decisions."""
     tokens, mask = texts.tokens[:sample], texts.mask[:sample]
     states, decide, carrying = _states(network, tokens, mask)
     others = mask & ~carrying
@@ -96,7 +96,7 @@ def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int
 
 
 def _states(network: Any, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any, Tensor]:
-    """Return the hidden states, a function from states to logits with attention fixed, and the states that should decide."""
+    """Return the hidden states, a function from states to logits at fixed attention, and which states should decide."""
     carrying = network.carrying_states(tokens, mask)
     if hasattr(network, "above"):
         below = network.states(tokens, mask)

@@ -21,7 +21,7 @@ WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
 def layer_activation_swap(
     observation: LayerObservation, labels: Tensor, projections: Mapping[str, Projection] = SHIPPED
 ) -> dict[str, Tensor]:
-    """Compute predictions with another projection in all layers, and in each layer alone, without training.
+    """Replace the attention projection (such as softmax) in all layers or in one, and compute the predictions.
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.

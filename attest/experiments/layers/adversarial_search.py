@@ -87,7 +87,7 @@ def _search(
 
 
 def _starting_points(clean: LayerObservation, layers: Sequence[str], restarts: int, seed: int) -> list[Tensor]:
-    """Draw the logits ``(R, N, T, T)`` of each layer from which the search starts: uniform attention plus noise."""
+    """Draw each layer's attention logits ``(R, N, T, T)`` at the start of the search: random noise around 0."""
     restart_R = torch.arange(len(clean.ids), device=clean.ids.device) % restarts
     starts = []
     for layer in layers:
@@ -111,7 +111,7 @@ def _tampered(clean: LayerObservation, layers: Sequence[str], weights: Sequence[
 def _gradients(
     clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor], restarts: int, epsilon: float
 ) -> Iterator[Tensor]:
-    """Yield for each layer the derivative of the search's objective by the layer's logits."""
+    """Yield for each layer the gradient of the search's objective with respect to the layer's attention logits."""
     weights = _weights(clean, logits)
     slopes = _penalty_slopes(clean, layers, weights, epsilon)
     for layer, logit, weight, slope in zip(layers, logits, weights, slopes, strict=True):
@@ -121,7 +121,7 @@ def _gradients(
 
 
 def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
-    r"""Return the derivative, by the attention weights, of all JSDs: to the original attention, and between the restarts.
+    r"""Return the gradient, with respect to the weights, of the JSDs to the original attention and between restarts.
 
     Each pair adds :math:`\tfrac12 \log(p / (p + q))`, and constants, which drop out as weights keep their sum: so logits
     stand for the logarithms of the weights.
@@ -139,7 +139,7 @@ def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor,
 def _penalty_slopes(
     clean: LayerObservation, layers: Sequence[str], weights: Sequence[Tensor], epsilon: float
 ) -> Sequence[Tensor | None]:
-    """Return the derivative by each layer's weights of the penalty for a TVD above ``epsilon``; None if no TVD is above."""
+    """Return for each layer the gradient of the penalty for a TVD above ``epsilon``; None if no TVD is above."""
     leaves = [each.detach().requires_grad_() for each in weights]
     beyond = (_tampered(clean, layers, leaves).moved_from(clean) - epsilon).relu()
     if not beyond.any():

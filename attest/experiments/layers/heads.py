@@ -32,7 +32,7 @@ CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
 
 
 def passes_a_text(heads: int, layers: int, draws: int = 10) -> int:
-    """Estimate the number of forward passes for each text in E17 (heads), leave-one-out not counted."""
+    """Estimate how many forward passes E17 (switching off heads) needs for each text, without leave-one-out."""
     sets = 2 * (1 + draws) + 3 * len(CURVE)
     return round(heads * (layers + 1) / (2 * layers)) + sets
 
@@ -48,7 +48,7 @@ def head_ablation(
     share: float = 0.1,
     draws: int = 10,
 ) -> dict[str, Tensor]:
-    """Switch off heads: each alone, those that attend to important tokens, those that move the decision, and random sets.
+    """Switch off each head alone, then sets of heads, and measure how the decision changes.
 
     A random set has as many heads of each layer as the set that it is compared with. Layers below a head are not run again.
 
@@ -163,7 +163,7 @@ HEAD = re.compile(r"drop_layer(\d+)_head(\d+)")
 
 
 def by_head(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of each column of E17 over the texts, for each ``layer`` and ``head``."""
+    """Return a table with the mean results of E17 (switching off heads) for each ``layer`` and ``head``."""
     places = [found.groups() for name in rows.columns if (found := HEAD.fullmatch(name))]
     kinds = ("look", "write", "drop", "flipped")
     means = [{kind: rows[f"{kind}_layer{layer}_head{head}"].mean() for kind in kinds} for layer, head in places]
@@ -201,11 +201,13 @@ SPEC = Spec(
     "`chosen`, the heads of the setting `heads`. For a tagger the columns `flipped` are shares of tags.",
     columns=(
         Column.share("look_layer<l>_head<h>", "share of the head's attention on the important tokens"),
-        Column.unbounded("write_layer<l>_head<h>", "estimate of `drop` from one gradient", unit="logits"),
+        Column.unbounded(
+            "write_layer<l>_head<h>", "gradient's estimate of the fall of the logit difference without the head", unit="logits"
+        ),
         Column.unbounded("drop_layer<l>_head<h>", "fall of the logit difference without the head", unit="logits"),
         Column.share("flipped_layer<l>_head<h>", "whether the decision changes without the head"),
-        Column.correlation("tau_look", "τ-b of `look` and `drop` over all heads"),
-        Column.correlation("tau_write", "τ-b of `write` and `drop` over all heads"),
+        Column.correlation("tau_look", "τ-b of `look` (attention to important tokens) and `drop` (effect) over all heads"),
+        Column.correlation("tau_write", "τ-b of `write` (estimated effect) and `drop` (effect) over all heads"),
         *(Column(name, range, means, unit="logits" if range is ANY else "") for name, range, means in OF_SET),
         *(
             Column.share(f"flipped_{name}_<percent>", f"whether the decision changes without this share of heads, {order}")
@@ -219,37 +221,37 @@ SPEC = Spec(
     measures=(
         Measure.low(
             "tau_look",
-            "agreement of a head's look and its effect",
+            "τ-b of heads' attention to important tokens and their effect",
             "Do the heads that attend most to the important tokens (look) also move the decision most when they are switched "
             "off? Kendall's τ-b over heads. 0: a head's attention says nothing about its effect.",
             "Other heads may do the work of a missing head: a small effect does not show that the head did nothing.",
         ),
         Measure(
             "tau_write",
-            "agreement of a head's write and its effect",
-            "Do the heads that add most to the decision by a gradient (write) also move it most when they are switched off? "
-            "Kendall's τ-b over heads.",
-            "The gradient is a first-order estimate of the same effect, so some agreement is no surprise.",
+            "τ-b of the estimated and the measured effect of heads",
+            "Do the heads that add most to the decision, as a gradient estimates it (write), also change it most when "
+            "switched off? Kendall's τ-b over heads.",
+            "The gradient is a first-order estimate of the effect of switching a head off, so some agreement is no surprise.",
         ),
         Measure.low(
             "won_look",
-            "random heads beaten by the heads that look",
-            "Share of random sets of heads that move the decision less than the heads that attend most to the important "
-            "tokens. Near 0.5, these heads matter no more than random heads.",
-            "Leave-one-out says which tokens are important, unless the corpus marks them.",
+            "random heads beaten by heads that attend to important tokens",
+            "Share of random sets of heads whose removal moves the decision less than removing the heads that attend most to "
+            "the important tokens. Near 0.5, the heads that attend to the important tokens matter no more than random heads.",
+            "The important tokens are those that the corpus marks, or else those that leave-one-out finds.",
         ),
         Measure(
             "flipped_look",
-            "decisions that flip without the heads that look",
+            "flips without the heads that attend to important tokens",
             "Share of decisions that change without the heads that attend most to the important tokens.",
-            "A sure decision seldom flips: compare with random heads.",
+            "A confident decision seldom changes: compare this share with the share without random heads.",
             beside=("random heads", "flipped_random_look"),
         ),
         Measure.low(
             "won_chosen",
             "random heads beaten by the chosen heads",
-            "Share of random sets of heads, equally many in each layer, that move the decision less than the heads that you "
-            "chose.",
+            "Share of random sets of heads, from the same layers, whose removal moves the decision less than removing the "
+            "heads that you chose.",
             "Effects of heads on these texts do not carry over to other texts.",
         ),
     ),
@@ -259,8 +261,8 @@ SPEC = Spec(
         Drawing(
             "curve",
             "Heads switched off one after the other",
-            "Share of decisions that change without the heads that attend most to the important tokens (look), without those "
-            "that add most to the decision (write), and without random heads. Whiskers: 95 % intervals of the mean.",
+            "Share of decisions that change if heads are switched off: those that attend most to the important tokens "
+            "(look), those that add most to the decision (write), or random ones. Whiskers: 95 % intervals of the mean.",
             "head_curves",
             ("tau_write",),
         ),

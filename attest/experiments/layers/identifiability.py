@@ -25,7 +25,7 @@ COPIES = 12
 
 @torch.no_grad()
 def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
-    """Measure for each head how much of its attention its output determines.
+    """Measure for each head how far its output determines its attention.
 
     Returns:
         The columns of E13 about Transformers, ``(B,)`` float64: means over layers and heads, of the last four also over rows;

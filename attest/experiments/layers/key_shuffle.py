@@ -89,9 +89,9 @@ SHUFFLED = (
 MOVED = SHUFFLED[1].moved()
 MOVED_SHUFFLED = Measure.low(
     "moved_shuffled",
-    "movement of the number with shuffled keys, in σ",
+    "change of the predicted number with shuffled keys, in σ",
     f"For a model that returns one number: how far the number moves with keys permuted in every layer, {MOVES}.",
-    "The model never saw shuffled keys: a number that moves does not show that attention was right.",
+    "The model never saw shuffled keys: a prediction that changes does not show that attention was right.",
 )
 
 SPEC = Spec(
@@ -113,7 +113,7 @@ SPEC = Spec(
         *columns_of_decoders(SHUFFLED, "while the keys of sinks stay in their places"),
         MOVED,
         *columns_of_decoders([MOVED], "while the keys of sinks stay in their places"),
-        Column.yes_or_no("correct_attacked", "whether the attacked decision is the label that the attack wants"),
+        Column.yes_or_no("correct_attacked", "whether the decision under attack is the label that the attack aims at"),
         Column.yes_or_no("flipped", "whether the attack changes the decision"),
         Column.share("tvd_attacked", "how far (TVD) the prediction moves under attack"),
         Column.nats("jsd_attacked", "how far (JSD) attention moves under attack, mean over rows"),
@@ -124,19 +124,20 @@ SPEC = Spec(
             "correct_shuffled_layer1",
             "accuracy, first layer shuffled",
             "Accuracy when the keys of the first layer alone are permuted over the tokens.",
-            "Later layers can replace what the first layer lost.",
+            "Later layers can recover information that the first layer lost.",
         ),
         Measure(
             "correct_attacked",
             "accuracy under attack",
-            "Accuracy with the keys of a trained adversary, on the label that the adversary was trained for.",
-            "A badly trained adversary shows nothing: compare it with random keys.",
+            "Share of decisions under attack that are the label that the attack was trained for. The attack changes "
+            "attention keys.",
+            "An attack that was trained badly shows nothing: compare it with an attack by random attention keys.",
         ),
         Measure(
             "jsd_attacked",
-            "JSD of the attention under attack",
-            "How far (JSD) attention moves under attack, mean over rows, up to ln 2 = 0.693.",
-            "Attention may move far at tokens that no later layer uses.",
+            "JSD between the attention with and without attack",
+            "How far (JSD) the attack changes attention: the mean over rows of attention, at most ln 2 = 0.693.",
+            "Attention may change much at tokens that no later layer uses.",
         ),
         spared(CORRECT_SHUFFLED),
         MOVED_SHUFFLED,

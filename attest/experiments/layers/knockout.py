@@ -37,7 +37,7 @@ def knockout(
     width: int = 0,
     spans: Mapping[int, Sequence[int]] | None = None,
 ) -> dict[str, Tensor]:
-    """Stop the deciding token from attending to a set of tokens, in all layers or in some, and measure the prediction.
+    """Block the attention from a decoder's last token to a set of tokens, and measure how the prediction moves.
 
     The set contains the tokens that the deciding one attends to most, mean over the heads of these layers, but never the first
     token of a text, which gets much attention, the deciding one, or a special one. As many random edges are cut to compare.
@@ -97,7 +97,7 @@ def _require_decoder(observation: LayerObservation) -> None:
 
 
 def _windows(layers: list[str], width: int) -> dict[str, list[str]]:
-    """Return groups of neighbouring layers by a suffix such as ``_layers1to8``; the empty suffix names all layers."""
+    """Divide the layers into groups of neighbours with suffixes such as ``_layers1to8``, and add one group of all."""
     width = width or -(-len(layers) // WINDOWS)
     starts = range(0, len(layers), width) if width < len(layers) else ()
     parts = {start: layers[start : start + width] for start in starts}
@@ -159,13 +159,13 @@ def _answer(mean: Means) -> str | None:
 
 
 CUT = (
-    Column.unbounded("drop", "fall of the logit difference without the attention edges to the set", unit="logits"),
-    Column.yes_or_no("flipped", "whether the decision changes without the attention edges to the set"),
+    Column.unbounded("drop", "fall of the logit difference without the attention edges to the chosen tokens", unit="logits"),
+    Column.yes_or_no("flipped", "whether the decision changes without the attention edges to the chosen tokens"),
     Column.unbounded("drop_random", "mean fall of the logit difference without random attention edges", unit="logits"),
-    Column.share("flipped_random", "share of random sets of edges without which the decision changes"),
-    Column.share("won", "share of random sets of edges with a smaller fall (ties count half)"),
-    Column.unbounded("drop_sink", "fall of the logit difference without the edge to the first token", unit="logits"),
-    Column.yes_or_no("flipped_sink", "whether the decision changes without the edge to the first token"),
+    Column.share("flipped_random", "share of random sets of attention edges whose removal changes the decision"),
+    Column.share("won", "share of random sets of attention edges that lower the logit difference less (ties count half)"),
+    Column.unbounded("drop_sink", "fall of the logit difference without the attention edge to the first token", unit="logits"),
+    Column.yes_or_no("flipped_sink", "whether the decision changes without the attention edge to the first token"),
 )
 
 MOVED = tuple(each.moved(each.name.replace("drop", "moved")) for each in CUT if each.name.startswith("drop"))
@@ -180,9 +180,9 @@ SPEC = Spec(
     about_columns="Only decoders have these columns. No set contains the first token, the deciding one or special ones. With "
     "`_layers<first>to<last>` at the end, columns from `drop` to `flipped_sink` are about a window of layers, from 1.",
     columns=(
-        Column.share("sink", "mean attention of the deciding token on the first token"),
-        Column.share("sink_layer<l>", "mean attention of the deciding token on the first token in a layer"),
-        Column.share("sink_layer<l>_head<h>", "attention of the deciding token on the first token in a head"),
+        Column.share("sink", "mean attention from the last token, where a decoder decides, to the first"),
+        Column.share("sink_layer<l>", "a layer's mean attention from the last token, where a decoder decides, to the first"),
+        Column.share("sink_layer<l>_head<h>", "a head's attention from the last token, where a decoder decides, to the first"),
         *CUT,
         *MOVED,
         *(
@@ -194,28 +194,30 @@ SPEC = Spec(
         Measure.low(
             "won",
             "random edges beaten",
-            "Share of random sets of edges that lower the logit difference less than the edges to the most attended tokens. "
-            "Near 0.5, the most attended tokens matter no more than random tokens.",
-            "Information may also reach the deciding token through other tokens.",
+            "Share of random sets of attention edges whose removal lowers the logit difference less than removing the edges "
+            "to the most attended tokens. Near 0.5, the most attended tokens matter no more than random tokens.",
+            "Through other tokens, information may still reach the last token, at which the decoder decides.",
         ),
         Measure.low(
             "flipped",
-            "decisions that flip if the edges are cut",
-            "Share of texts whose decision changes if, in all layers, the deciding token cannot attend to the most attended "
-            "tokens.",
-            "A sure decision seldom flips: compare with the share of random edges below.",
+            "decisions that flip if edges to the top tokens are cut",
+            "Share of texts whose decision changes if the last token, at which the decoder decides, cannot attend to its "
+            "most attended tokens in any layer.",
+            "A confident decision seldom changes: compare this share with the share below, for random attention edges.",
         ),
         Measure(
             "flipped_random",
-            "decisions that flip if random edges are cut",
-            "Share of texts whose decision changes without equally many random attention edges, mean over draws.",
+            "decisions that flip if random attention edges are cut",
+            "Share of texts whose decision changes if random attention edges are cut in place of those to the most attended "
+            "tokens, mean over draws.",
             "The share says how fragile the model is, and nothing about its attention.",
         ),
         Measure.high(
             "sink",
             "attention on the first token",
-            "Share of the deciding token's attention on the first token of the text, mean over layers and heads.",
-            "Many decoders give the first token much attention, whatever it says.",
+            "Share of the last token's attention on the first token, mean over layers and heads. A decoder decides at the "
+            "last token.",
+            "Many decoders give much attention to the first token, whichever token it is.",
         ),
     ),
     answer=_answer,
@@ -223,15 +225,16 @@ SPEC = Spec(
         Drawing(
             "sinks",
             "Attention on the first token",
-            "Share of the deciding token's attention on the first token of the text, by layer and head, mean over texts. "
-            "Attention on the first token says little about the text.",
+            "Share of the last token's attention on the first token, by layer and head, mean over texts. A decoder decides "
+            "at the last token. Attention on the first token says little about the text.",
             "sink_map",
         ),
         Drawing(
             "knockout_by_window",
             "Edges cut in windows of layers",
-            "Mean fall of the logit difference, in logits, without the edges to the most attended tokens, to random tokens, "
-            "or to the first token, in a window of layers or in all layers. Whiskers: 95 % intervals of the mean over texts.",
+            "Mean fall of the logit difference if attention edges are cut: those to the most attended tokens, to random "
+            "tokens, or to the first token. The edges are cut in a window of layers or in all layers. Whiskers: 95 % "
+            "intervals of the mean over texts.",
             "knockout_by_window",
             ("drop",),
         ),

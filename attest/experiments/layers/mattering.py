@@ -31,7 +31,7 @@ def what_matters(observation: LayerObservation, truth: Tensor | None, spans: Map
 
 
 def _moved_without_each(observation: LayerObservation) -> Tensor:
-    """Return how far the logit difference moves without each token, ``(B, 1, T)``, or for each tag, ``(B, T, T)``.
+    """Return how far the logit difference moves without each token, ``(B, 1, T)``; for a tagger, ``(B, T, T)``.
 
     0 for tokens that are never taken out, for all of a text that is too long for it, and for the tag of the token itself.
     """

@@ -97,7 +97,7 @@ INSIDE = Inside("E2", layer_permutation)
 
 @torch.no_grad()
 def deciding_row_permutation(observation: LayerObservation, permutations: int, seed: int) -> dict[str, Tensor]:
-    """Permute only the deciding token's attention in a decoder, and measure how far the prediction moves.
+    """Permute only the attention of the token at which a decoder decides, and measure how far predictions move.
 
     Args:
         permutations: D, draws per instance; a layer has the same ones alone and among all.

@@ -11,13 +11,13 @@ from attest.models.observation import Observation
 
 
 def where_rollout_begins(observation: Observation) -> Tensor:
-    """Return the weights ``(B, T)`` with which the decision reads the last hidden states."""
+    """Return the weights ``(B, T)`` by which the last hidden states are pooled for the decision."""
     deciding = getattr(observation.network, "deciding", None)
     return observation.attention if deciding is None else deciding(observation.mask)
 
 
 def read_from_layers(observation: Observation, attention: Mapping[str, Tensor]) -> Tensor:
-    """Return one weight per token, ``(B, T)``, from the attention of all layers; weights of a text sum to 1.
+    """Combine the attention of all layers into one weight per token, ``(B, T)``; a text's weights sum to 1.
 
     Args:
         attention: of each layer, first to last, as in ``LayerObservation``.

@@ -65,7 +65,7 @@ def _require_room(network: nn.Module, mask: Tensor) -> None:
 
 
 def unseen(network: nn.Module, where: str) -> str:
-    """Return the error for a model that does not show the outputs of its heads."""
+    """Return the error message for a model that hides the outputs of its heads."""
     bare: Any = unwrapped(network)
     kind = shown_class(bare).__name__
     return (
@@ -76,7 +76,7 @@ def unseen(network: nn.Module, where: str) -> str:
 
 @dataclass(frozen=True)
 class Heads:
-    """The M heads of a network on one batch, in the order of layers, which can be switched off.
+    """The M attention heads of a network, observed on one batch; sets of them can be switched off.
 
     Args:
         means: of each head, by layer.
@@ -92,16 +92,16 @@ class Heads:
 
     @cached_property
     def names(self) -> list[tuple[int, int]]:
-        """Return the layer and the number of each head, from 1."""
+        """Return each head's layer and its number in that layer, both counted from 1."""
         return [(layer, head) for layer, size in enumerate(self.sizes, start=1) for head in range(1, size + 1)]
 
     @cached_property
     def lead(self) -> Tensor:
-        """Return the logit difference of each decision, ``(B,)``, or of each tag, ``(B, T)``."""
+        """Return how far the predicted class's logit is above the next largest, ``(B,)``; for a tagger, ``(B, T)``."""
         return lead(logits_of_classes(self.observation.network, self.observation.logits), self.observation.predicted)
 
     def chosen(self, heads: Pairs) -> Tensor:
-        """Return which of the M heads are among the given pairs of a layer and a head, bool ``(M,)``."""
+        """Return which of the M heads are named by the pairs (layer, head), bool ``(M,)``."""
         pairs = [tuple(pair) for pair in heads]
         if wrong := [pair for pair in pairs if pair not in self.names]:
             raise AttestError(
@@ -154,7 +154,7 @@ class Heads:
         return torch.cat(written, dim=1).detach()
 
     def without(self, sets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return how far the logit difference falls without sets of heads, and whether decisions change, ``(B, V)`` each.
+        """Switch off V sets of heads; return the fall of the logit difference and the changed decisions, ``(B, V)``.
 
         Args:
             sets: bool ``(B, V, M)``; each set has at least one head.
@@ -189,7 +189,7 @@ class Heads:
         return torch.where(counts, values, 0).sum(dim=-1) / counts.sum(dim=-1)
 
     def random_sets(self, chosen: Tensor, draws: int, seed: int) -> Tensor:
-        """Draw random sets with as many heads in each layer as the chosen ones, bool ``(B, draws, M)``."""
+        """Draw random sets of heads that have as many heads in each layer as ``chosen``, bool ``(B, draws, M)``."""
         order = random_order(seed, self.observation.ids, draws, torch.ones_like(chosen))
         parts = zip(order.split(self.sizes, dim=-1), chosen.split(self.sizes, dim=-1), strict=True)
         return torch.cat([highest(keys, own.sum(dim=-1).unsqueeze(-1)) for keys, own in parts], dim=-1)

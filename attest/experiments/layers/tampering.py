@@ -29,7 +29,7 @@ def attends_everywhere(network: nn.Module) -> bool:
 
 
 class SinkKept(nn.Module):
-    """A projection in which sinks keep their softmax weight, and another projection gives the rest to the other tokens.
+    """A projection that keeps the softmax weight of sinks and divides the rest among the other tokens.
 
     Args:
         projection: of the others, onto what the sinks leave.
@@ -134,7 +134,7 @@ def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, expe
 
 
 def beside_random(drop: Tensor, flipped: Tensor, noise: float) -> dict[str, Tensor]:
-    """Return the effect of removing one set, the mean effect of removing random sets, and how often the first is larger.
+    """Compare the effect of removing one set (of heads, for example) with the effects of removing random sets.
 
     Args:
         drop: ``(B, V)``, the fall without the set and without each random one; NaN where nothing is left out.
@@ -187,7 +187,7 @@ def tampered_at_random(
     tamper: Callable[[Sinks], Tamper],
     compared: bool = False,
 ) -> dict[str, Outcomes]:
-    """Change attention randomly D times, in all layers or in one, and measure each instance.
+    """Change attention randomly D times, in all layers or in one, and measure how the predictions change.
 
     Of a decoder also with ``_without_sink``: in all layers, while the sinks of each head are left as they are.
 
@@ -231,13 +231,13 @@ def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, lay
 
 
 def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
-    """Draw a random number for each attention row of each head, int64 ``(R N T,)``, which seeds the row's draws."""
+    """Draw one random number per head and attention row, int64 ``(R N T,)``, as the seed for that row."""
     head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
     return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
 
 
 class DecidingRow:
-    """The attention of a decoder's deciding token in every layer and head, which can be changed alone.
+    """The attention of the token at which a decoder decides, in every layer and head.
 
     Earlier tokens do not see it, so that they are read once (``from_the_last``) where the model allows it.
     """
@@ -252,7 +252,7 @@ class DecidingRow:
         self.again: Callable[[Tensor], Tensor] | None = network.from_the_last(observation.tokens, observation.mask)
 
     def logits(self, variants: Tensor, changes: Callable[[Tensor, Tensor], Sequence[Intervention]]) -> Tensor:
-        """Return the logits ``(B, V, C)`` of every text under V changes of the deciding token's attention.
+        """Return the logits ``(B, V, C)`` after each of V changes of attention at the token where the decoder decides.
 
         Args:
             variants: ``(B, V, ...)``, what tells them apart.

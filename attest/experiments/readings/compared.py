@@ -46,7 +46,7 @@ def side_by_side(
     clock: Clock | None = None,
     readings: Sequence[str] | None = None,
 ) -> Columns:
-    """Compute explanations for a random sample of texts, and score them together with given explanations.
+    """Compute explanations for a random sample of texts, and score them and the user's own explanations.
 
     Args:
         texts: size of the sample.
@@ -75,7 +75,7 @@ def side_by_side(
 def readings_of(
     observation: Observation, seed: int = 0, clock: Clock | None = None, names: Sequence[str] | None = None
 ) -> dict[str, Tensor]:
-    """Compute the explanations that suit the network, and those that a user gave, by column name: signed, ``(B, T)`` each.
+    """Compute the explanations that suit the network and add the user's; return ``(B, T)`` each, by column name.
 
     Args:
         observation: in its graph.
@@ -93,7 +93,7 @@ def readings_of(
 
 
 def column_of(name: str) -> str:
-    """Return the name of an explanation as it is in names of columns, with underscores for hyphens."""
+    """Return an explanation's name with underscores in place of hyphens, as column names have it."""
     return name.replace("-", "_")
 
 
@@ -121,7 +121,7 @@ def scores_of(
     sets: int,
     truth: Tensor | None = None,
 ) -> Columns:
-    """Return the columns of E15 that compare explanations with one another, ``(B,)`` each.
+    """Return table columns that score explanations and compare them with one another, ``(B,)`` each.
 
     Args:
         readings: ``(B, T)``, by column name.
@@ -147,7 +147,7 @@ def _rankings(readings: dict[str, Tensor], signed: Sequence[str]) -> dict[str, T
 
 
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
-    """Return the scores of every ranking if its first tokens are erased; all are compared with the same random sets."""
+    """Score each ranking by erasing its first tokens, always in comparison with the same random sets of tokens."""
     counts, before = sizes(observation.erasable), observation.confidence
     explanations = _stacked(rankings)
     drawn = random_ranks(observation.ids, observation.ranked, sets, seed)
@@ -178,7 +178,7 @@ def _named(prefix: str, rankings: dict[str, Tensor], scores_BR: Tensor) -> Colum
 
 
 def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor, within: float) -> Columns:
-    """Return the τ-b of every two explanations, all computed in one step.
+    """Return Kendall's τ-b for every pair of explanations.
 
     Leave-one-out is a difference of predictions, so it is ranked in steps of what rounding does to them, as in E1.
     """
@@ -204,7 +204,7 @@ SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
 
 
 def _answer(mean: Means) -> str | None:
-    """Return a sentence on the best explanation, from the means only; whether it is best by chance is tested elsewhere."""
+    """Return a sentence that names the explanation with the best mean score; None if no score is known."""
     names = [found[1] for key in mean.summary if (found := re.fullmatch(f"E15/{SURVIVAL[0]}_(.+)/mean", key))]
     known = {}
     for name in (name for name in names if name not in (RANDOM, ORACLE)):
@@ -222,7 +222,7 @@ def _answer(mean: Means) -> str | None:
 
 
 def title_of(column: str) -> str:
-    """Return the title of the explanation whose name is at the end of a column name."""
+    """Return the title of an explanation, such as “Attention rollout”, by its name in columns."""
     titles = {column_of(name): reading.title for name, reading in READINGS.items()}
     plain = column.removesuffix("_signed")
     return titles.get(plain, plain) + (" (signed)" if column.endswith("_signed") else "")
@@ -246,7 +246,7 @@ IN_PROBABILITY = (
     Column("deleted_<either>_<reading>", FALL, "comprehensiveness or sufficiency if tokens are deleted from the text"),
     Column.at_least_0("gap_integrated_gradients", "error of the sum of integrated gradients; above 0.01 they are undefined"),
     Column.at_least_0(
-        "gap_lrp", "Transformers only: error of the sum of relevance, from biases, positions and gates", unit="logits"
+        "gap_lrp", "Transformers only: error of the sum of LRP's relevance, due to biases, positions and gates", unit="logits"
     ),
 )
 
@@ -260,66 +260,84 @@ SPEC = Spec(
     about_columns=NO_OTHERS,
     columns=(
         *IN_PROBABILITY[:3],
-        Column.share("win_<either>_<reading>", "share of random sets of equally many tokens that the reading beats"),
-        Column.share("win_deleted_<either>_<reading>", "share of random sets that the reading beats if tokens are deleted"),
-        Column.unbounded("naopc_<either>_<reading>", "AOPC of the reading on a scale between its exact limits (0 and 1)"),
+        Column.share(
+            "win_<either>_<reading>", "share of random sets of equally many tokens that the explanation (reading) beats"
+        ),
+        Column.share(
+            "win_deleted_<either>_<reading>",
+            "share of random sets of tokens that the explanation (reading) beats if tokens are deleted",
+        ),
+        Column.unbounded(
+            "naopc_<either>_<reading>", "AOPC of the explanation (reading), scaled so that its exact limits become 0 and 1"
+        ),
         Column.correlation(
             "tau_<reading>_and_<other>", "τ-b of two readings (explanations), compared by their absolute values"
         ),
         *IN_PROBABILITY[3:],
         *(each.moved() for each in IN_PROBABILITY),
-        Column.yes_or_no("hangs_on_truth", "whether deleting the true tokens lowers the prediction the most"),
-        Column.share(
-            "precision_<reading>", "share of true tokens among the first n, for n true tokens, if `hangs_on_truth` is 1"
+        Column.yes_or_no(
+            "hangs_on_truth", "whether deleting the tokens known to decide lowers the prediction more than any random set"
         ),
-        Column.share("depth_<reading>", "place of the last true token in the ranking, as a share of the text"),
-        Column.share("auprc_<reading>", "average precision in finding the true tokens"),
-        Column.share("plausible_f1_<reading>", "marked texts only: token F1 of the first n words, if people marked n words"),
+        Column.share(
+            "precision_<reading>",
+            "share of true tokens among the n top-ranked tokens, for n true tokens, if `hangs_on_truth` is 1",
+        ),
+        Column.share("depth_<reading>", "rank of the last token that is known to decide, as a share of the text"),
+        Column.share("auprc_<reading>", "average precision in finding the tokens that are known to decide"),
+        Column.share(
+            "plausible_f1_<reading>", "marked texts only: token F1 of the n top-ranked words, if people marked n words"
+        ),
         Column.share(
             "plausible_iou_precision_<reading>",
-            "marked texts only: share of spans of the first words that match a marked span",
+            "marked texts only: share of spans of top-ranked words that match a marked span",
         ),
         Column.share(
-            "plausible_iou_recall_<reading>", "marked texts only: share of marked spans that a span of the first words matches"
+            "plausible_iou_recall_<reading>", "marked texts only: share of marked spans that match a span of top-ranked words"
         ),
-        Column.share("plausible_auprc_<reading>", "marked texts only: area under the precision-recall curve of marked words"),
+        Column.share(
+            "plausible_auprc_<reading>",
+            "marked texts only: area under the precision-recall curve for finding the marked words",
+        ),
         Column.correlation("kappa_human", "marked texts only: mean Cohen's κ of all pairs of annotators"),
     ),
     measures=(
         Measure.low(
             "win_comprehensiveness_attention",
-            "random sets beaten by attention",
-            "Share of 20 random sets of tokens that move the prediction less than the tokens that attention ranks first, if "
-            "nothing attends to them. On a sample of texts.",
-            "All readings of a text are compared with the same random sets; another sample gives other numbers.",
+            "random sets of tokens beaten by attention",
+            "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens that "
+            "attention ranks first. Nothing attends to erased tokens. The share is measured on a sample of the texts.",
+            "All explanations (readings) of a text are compared with the same random sets of tokens; other sets give other "
+            "numbers.",
         ),
         Measure(
             "win_comprehensiveness_integrated_gradients_signed",
-            "random sets beaten by integrated gradients",
-            "Share of 20 random sets of tokens that move the prediction less than the tokens with the largest integrated "
-            "gradients for the predicted class.",
-            "Integrated gradients rank tokens by the probability that erasure measures, so a good result is no surprise.",
+            "random sets of tokens beaten by integrated gradients",
+            "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens with the "
+            "largest integrated gradients.",
+            "Integrated gradients and erasure both measure effects on the predicted probability, so a good result is no "
+            "surprise.",
         ),
         Measure(
             "gap_integrated_gradients",
             "error of integrated gradients",
-            "Integrated gradients should add up to the change of the prediction from zero embeddings to the text. This is "
-            "the error of their sum, in probability; above 0.01 they count as undefined.",
-            "A network that normalises embeddings first (RMSNorm) jumps at zero embeddings; no number of steps makes the "
-            "error of the sum small.",
+            "Integrated gradients should add up to the difference between the prediction for the text and that for zero "
+            "embeddings. This number is the error of that sum, in probability; above 0.01, integrated gradients count as "
+            "undefined.",
+            "A network that begins with RMSNorm is discontinuous at zero embeddings. More steps of integrated gradients do "
+            "not make their error small there.",
         ),
         Measure.low(
             "tau_attention_and_integrated_gradients",
             "τ-b of attention and integrated gradients",
             "Do attention and the absolute values of integrated gradients rank the tokens alike?",
-            "Agreement says that two readings are alike, not that one of them is right.",
+            "Agreement shows that two explanations (readings) are alike, not that one of them is right.",
         ),
         Measure.low(
             "precision_attention",
-            "true tokens found by attention",
-            "Share of the true tokens among as many tokens that attention ranks first, on texts whose decision depends on "
-            "the true tokens.",
-            "A model may decide rightly by other tokens; texts where it does are left out.",
+            "tokens known to decide that attention finds",
+            "Share of true tokens (known to decide) among the n tokens that attention ranks first, for n true tokens. Only "
+            "texts whose decision depends on the true tokens count.",
+            "A model may decide rightly by other tokens than those known to decide; texts where it does are left out.",
         ),
     ),
     answer=_answer,
@@ -337,8 +355,8 @@ SPEC = Spec(
         Drawing(
             "agreement",
             "Agreement of the readings",
-            "Mean τ-b of every two readings, compared by their absolute values. 1: the same order of tokens; 0: unrelated "
-            "orders.",
+            "Mean τ-b of every two explanations (readings), compared by their absolute values. 1: the same order of tokens; "
+            "0: unrelated orders.",
             "agreement_of_readings",
             ("win_comprehensiveness_random",),
         ),

@@ -31,7 +31,7 @@ def norm_weighted(observation: Observation) -> Tensor:
 
 
 def margin(observation: Observation) -> Tensor:
-    """Return how much each token adds to the predicted class's logit minus the mean of the other logits, ``(B, T)``, signed.
+    """Return each token's part of the logit margin (predicted class minus mean of the others), ``(B, T)``, signed.
 
     For linear decoders; of two classes the parts add up to the log-odds.
     """
@@ -45,12 +45,12 @@ def _over_others(observation: Observation, logits: Tensor) -> Tensor:
 
 
 def attention_times_gradient(observation: Observation) -> Tensor:
-    """Return each weight times the derivative of the predicted class's probability by the weight, ``(B, T)``, signed."""
+    """Return attention weight times gradient (of the predicted class's probability), ``(B, T)``, signed."""
     return observation.attention * attention_gradient(observation)
 
 
 def value_zeroing_pooled(observation: Observation) -> Tensor:
-    """Compute value zeroing: how far the context turns without each token's value (cosine distance), ``(B, T)``.
+    """Compute value zeroing: the cosine distance by which the context vector moves without each token, ``(B, T)``.
 
     Source: Mohebbi et al. 2023.
     """
@@ -104,7 +104,7 @@ def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
 
 
 def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tensor:
-    """Compute integrated gradients of N texts of the batch as a weighted sum over ``steps`` points of the path, ``(N, T)``."""
+    """Compute integrated gradients for N texts of the batch from ``steps`` points of the path, ``(N, T)``."""
     embedded = observation.embedded.detach()
     nodes, weights = np.polynomial.legendre.leggauss(steps)  # of the integral from -1 to 1
     points, shares = (torch.tensor(each.tolist()).to(embedded) for each in ((nodes + 1) / 2, weights / 2))
@@ -186,7 +186,7 @@ def relevance_propagation(observation: Observation) -> Tensor:
 
 
 def relevance_gap(observation: Observation, relevance: Tensor) -> Tensor:
-    """Return how much the sum of relevance differs from the logit difference, ``(B,)``."""
+    """Return how far the summed relevance is from the logit margin that it should explain, ``(B,)``."""
     logits = logits_of_classes(observation.network, observation.logits.detach())
     return (_over_others(observation, logits) - relevance.sum(dim=-1)).abs()
 

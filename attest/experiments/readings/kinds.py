@@ -26,7 +26,7 @@ BASES = ("attention", "rollout", "cross-attention")
 
 @dataclass(frozen=True)
 class Reading:
-    """An explanation of a prediction by its tokens.
+    """A kind of explanation (reading), which gives each token of a text one number.
 
     Args:
         name: as it is typed.
@@ -47,7 +47,7 @@ class Reading:
     by_name: bool = False
 
     def magnitude(self, observation: Observation) -> Tensor:
-        """Return the absolute value of each token's number, ``(B, T)``, without a gradient graph."""
+        """Return the absolute value of the explanation at each token, ``(B, T)``, without a gradient graph."""
         values = self.of(observation).detach()
         return (values.abs() if self.signed else values).masked_fill(~observation.mask, 0)
 
@@ -97,7 +97,7 @@ def _norm(observation: Observation) -> Tensor:
 
 
 def random_reading(observation: Observation, seed: int = 0) -> Tensor:
-    """Draw a random number in (0, 1) for each token, ``(B, T)``: an explanation that knows nothing of the model."""
+    """Draw a random number in (0, 1) for each token, ``(B, T)``, as a baseline explanation."""
     position = torch.arange(observation.mask.shape[-1], device=observation.ids.device)
     drawn = random_uniforms(stream(seed, "random reading"), observation.ids.unsqueeze(-1), position).to(observation.attention)
     return drawn.masked_fill(~observation.mask, 0)
@@ -175,13 +175,13 @@ def reading_of(name: str, observation: Observation) -> Reading:
 
 
 def suited_readings(observation: Observation) -> list[Reading]:
-    """Return the explanations that suit a network, except those computed only if named, and those that a user gave."""
+    """Return the explanations that are computed by default for a network, and those that a user gave."""
     suited = [reading for reading in READINGS.values() if not reading.by_name and reading.suits(observation)]
     return suited + _given(observation)
 
 
 def asked_readings(observation: Observation, names: Sequence[str] | None) -> list[Reading]:
-    """Return the named explanations, those to compare them with, and those that a user gave; None names all.
+    """Return the named explanations, or the default ones, with those to compare with and those that a user gave.
 
     Raises:
         AttestError: as in ``reading_of``.
@@ -205,7 +205,7 @@ def read_as(observation: Observation, name: str) -> Observation:
 
 
 def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the columns ``(B,)`` of an experiment, with NaN for texts for which the tested explanation has no numbers."""
+    """Return an experiment's columns ``(B,)``, with NaN for texts on which the tested explanation is undefined."""
     undefined = observation.explanation.isnan().any(dim=-1)
     return {
         name: column.double().masked_fill(undefined, torch.nan) if column.ndim == 1 else column
@@ -214,7 +214,7 @@ def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dic
 
 
 def require_readings(names: Sequence[str]) -> None:
-    """Raise an ``AttestError`` if a name is not the name of an explanation, or if no name is given."""
+    """Raise an ``AttestError`` if the name of an explanation is unknown, or if no name is given."""
     for name in names or ("",):
         if name not in READINGS:
             raise AttestError(

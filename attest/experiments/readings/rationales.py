@@ -99,7 +99,7 @@ def area_under_curve(values: Tensor, true: Tensor, mask: Tensor) -> Tensor:
 
 
 def chance(marked: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Compute what random orders reach: mean token F1 and mean area under precision and recall, float64 ``(B,)``.
+    r"""Compute the expected token F1 and area under the precision-recall curve of random orders, float64 ``(B,)``.
 
     With m of n words marked, F1 is m / n. The area is half of m / n and half of average precision, which is
     :math:`\frac 1 n \left(\frac{m - 1}{n - 1} (n - H_n) + H_n\right)`, :math:`H_n` being the n-th harmonic number.
@@ -137,7 +137,7 @@ def agreement(marks: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def against_marks(observation: Observation, rankings: dict[str, Tensor], seed: int) -> dict[str, Tensor]:
-    """Return the plausibility of explanations as columns ``(B,)``, for an observation with marked words.
+    """Score how well explanations agree with the marked words of an observation, as columns ``(B,)``.
 
     Args:
         rankings: ``(B, T)``, by name.

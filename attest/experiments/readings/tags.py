@@ -37,7 +37,7 @@ def tags_side_by_side(
     marks: Tensor | None = None,
     words: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """Score explanations of a tagger as in E15, for the tag of one token in each sentence.
+    """Compute and compare explanations of a tagger, for the tag of one token in each sentence.
 
     Args:
         seed: chooses the sample and, with an instance's id, the token, ties, random sets and the random reading.
@@ -70,7 +70,7 @@ def tags_side_by_side(
 
 @torch.enable_grad()
 def _gradient_times_input(asked: Observation) -> Tensor:
-    """Return the derivative of the tag's probability by each embedded token, times the token, ``(B, T)``, signed."""
+    """Compute gradient × input for the probability of one token's tag, ``(B, T)``, signed."""
     network: Any = asked.network
     tokens, mask, rows = asked.tokens, asked.mask, len(asked.ids)
     if rows == 1:  # positions may be looked up in the same shape as the tokens of a single text

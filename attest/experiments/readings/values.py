@@ -29,7 +29,7 @@ from attest.models.observation import Observation, cached_per_batch, skips_long_
 @skips_long_texts
 @torch.no_grad()
 def value_zeroing(observation: Observation) -> Tensor:
-    """Compute value zeroing (Mohebbi et al. 2023): how far outputs turn without each value, combined over layers, ``(B, T)``.
+    """Compute value zeroing (Mohebbi et al. 2023) in each layer, and combine all layers, ``(B, T)``.
 
     In each layer the cosine distances, rows scaled to sum 1, replace attention; the layer's input is as it was, and its
     residual connection is in the distance already, so that none is added.
@@ -53,7 +53,7 @@ def blocks_of(observation: Observation) -> Mapping[str, nn.Module]:
 
 
 def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Tensor) -> Tensor:
-    """Return how far each output of a layer turns without the value of each token, ``(B, T, V)``; rows sum to 1."""
+    """Return how far each output of a layer turns if one token's value is 0, ``(B, T, V)``; rows sum to 1."""
     network, tokens, mask = cast(Any, observation.network), observation.tokens, observation.mask
     size = mask.shape[-1]
 
@@ -180,7 +180,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
 
 
 def adds_up(observation: Observation) -> bool:
-    """Return whether every layer was found to add the outputs of its heads to its input."""
+    """Return whether every layer adds the outputs of its heads to its input, as far as can be seen."""
     return len(_norms_after(observation)) == len(attending(cast(nn.Module, observation.network)))
 
 
@@ -233,7 +233,7 @@ def _of_sum_1(rows: Tensor) -> Tensor:
 @cached_per_batch
 @torch.no_grad()
 def readers_of(observation: Observation) -> dict[str, nn.Module]:
-    """Return, by layer, the linear module that reads the outputs of all heads side by side.
+    """Return for each layer the linear module whose input is the joined outputs of all heads.
 
     A layer without such a module, or with heads whose outputs are not weights times values, is left out.
     """

@@ -86,7 +86,7 @@ class ConditionedClassifier(PoolsByAttention):
         return torch.cat([passage[:, : -beside.shape[1]], beside], dim=1)
 
     def _noted(self, tokens: Tensor, mask: Tensor, question: Tensor) -> Tensor:
-        """Return K extra columns of hidden states, ``(B, K, H)``; the first C numbers are 1 for possible answers, others 0."""
+        """Return K extra columns of hidden states, ``(B, K, H)``, that mark which of the C answers are possible."""
         size = question.shape[-1]
         noted = question.new_zeros(len(tokens), self._columns * size)
         if self._columns:

@@ -36,7 +36,7 @@ class BiLSTM(nn.Module):
         return torch.cat(self._read(tokens, mask), dim=-1)[:, 1:-1]
 
     def summary(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the final hidden states, ``(B, 2 * hidden_size)``: forward after ``<EOS>``, then backward after ``<SOS>``."""
+        """Return the last hidden state of each direction, ``(B, 2 * hidden_size)``, the forward direction first."""
         onward_BSH, backward_BSH = self._read(tokens, mask)
         row_B = torch.arange(len(mask), device=mask.device)
         return torch.cat([onward_BSH[row_B, mask.sum(dim=-1) + 1], backward_BSH[:, 0]], dim=-1)

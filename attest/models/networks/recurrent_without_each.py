@@ -39,7 +39,7 @@ class Cell:
         raise NotImplementedError
 
     def step(self, state: State, inputs: Tensor) -> None:
-        """Update the states ``(V, B, H)`` of V variants in place by one token, given as ``inputs (B, G)`` to the gates."""
+        """Read one token, given as gate ``inputs (B, G)``, and update the states ``(V, B, H)`` of V variants in place."""
         raise NotImplementedError
 
 
@@ -151,7 +151,7 @@ class _Path:
         return self.before[0][1:].transpose(0, 1)
 
     def read_variants(self, other_BTA: Tensor, weight: Tensor, readout: Readout) -> Tensor:
-        """Remove each token in turn and apply ``readout`` at tokens that this direction reads after it: ``(B, T, T, F)``.
+        """Remove each token in turn and apply ``readout`` to the states of all tokens read later: ``(B, T, T, F)``.
 
         Args:
             other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.

@@ -121,7 +121,7 @@ class _Scale(nn.Module):
 
 
 class KeyPerturbation(nn.Module):
-    """A network by which an adversary changes attention keys; its input is the keys or noise of the same shape.
+    """A network that maps attention keys, or noise of their shape, to the changed keys of an adversary.
 
     Args:
         size: H, of the keys of all heads side by side.
@@ -212,7 +212,7 @@ class TransformerClassifier(UniformPooling, _TransformerNetwork):
         return decided(self, self.encoder.resume(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return the logits that the network would give if one token had all the weight, for each token, ``(B, T, C)``."""
+        """Return, for each token, the network's logits if this token had all the weight, ``(B, T, C)``."""
         return self.decoder(hidden)
 
 

@@ -23,7 +23,7 @@ INSIDE = "base_model.model."
 
 
 def model_inside(adapted: Any) -> nn.Module:
-    """Return the model inside a ``PeftModel``, with its adapters unchanged: active, disabled or merged."""
+    """Return the model inside a ``PeftModel``, and leave its adapters as they are."""
     named = getattr(adapted, "active_adapters", None) or list(adapted.peft_config)
     for name in named:
         _require_in_layers(type(adapted).__name__, adapted.peft_config[name])
@@ -108,7 +108,7 @@ class Adapter:
             raise AttestError(f"{name} names no model that it adapts; expected base_model_name_or_path in {SETTINGS}.")
 
     def configured(self, config: Any, kind: Any) -> Any:
-        """Return a copy of a configuration for the model class that ``kind`` selects, with the adapter's number of classes."""
+        """Copy a model configuration, and set the model class from ``kind`` and the adapter's number of classes."""
         config = copy.deepcopy(config)
         config.architectures = [kind._model_mapping[type(config)].__name__]
         shapes = []
@@ -130,7 +130,7 @@ class Adapter:
             return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
 
     def applied_to(self, model: PreTrainedModel, missing: list[str]) -> tuple[PreTrainedModel, list[str]]:
-        """Return the base model with the adapter in its layers, and the names of the weights that neither of the two has."""
+        """Apply the adapter to its base model; return the model, and the names of weights that neither of them has."""
         from peft import PeftModel, get_peft_model_state_dict
 
         own = self._shapes().keys()

@@ -118,7 +118,7 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
 
 
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
-    """Return whether a token's last state depends on another token even if attention is fixed to each token itself."""
+    """Return whether a token's last state depends on another token if each token attends only to itself."""
     mask, middle = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
     itself = Intervention("weights", lambda weights, _mask: torch.eye(weights.shape[-1]).to(weights).expand_as(weights))
     states: list[torch.Tensor] = []
@@ -135,7 +135,7 @@ def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
 
 
 class _States(TorchFunctionMode):
-    """A mode that records each tensor of a forward pass that has the shape of one text's hidden states, as ``(T, H)``."""
+    """A torch mode that records all tensors with the shape of one text's hidden states, as ``(T, H)``."""
 
     def __init__(self, tokens: int, found: list[torch.Tensor]) -> None:
         super().__init__()

@@ -69,12 +69,12 @@ class Answer:
 
     @torch.no_grad()
     def log_probability(self, kept: Tensor | None = None) -> float:
-        """Return the log-probability of the answer to the ``kept`` tokens of the prompt, bool ``(T,)``, from a full pass."""
+        """Return the answer's log-probability after the ``kept`` tokens of the prompt, bool ``(T,)``, from a full pass."""
         prompt = self.prompt if kept is None else self.prompt[kept]
         return float(self._of_last_rows(torch.cat([prompt, self.answer[:-1]])))
 
     def without_each(self, parts: Sequence[Span]) -> Tensor:
-        """Return the log-probability of the answer after the prompt with each part removed in turn, float64 ``(U,)``.
+        """Return the answer's log-probability without one part of the prompt, for each part, float64 ``(U,)``.
 
         A whole pass checks the result for the part with the most reuse. If the two differ, whole passes compute all parts.
         """
@@ -118,7 +118,7 @@ class Answer:
         return log_probabilities.gather(-1, self.answer.unsqueeze(-1)).sum()
 
     def rows(self) -> Rows:
-        """Return the attention weights in the rows from which the model predicts the tokens of the answer.
+        """Return the attention weights of the tokens at which the model predicts the answer.
 
         Raises:
             AttestError: attention is not reached through transformers' ``AttentionInterface``.
@@ -160,7 +160,7 @@ class Answer:
 
     @torch.no_grad()
     def rollout(self) -> Tensor | None:
-        """Return attention rollout (Abnar & Zuidema 2020) for the prompt from the rows of the answer, float ``(T,)``.
+        """Return attention rollout (Abnar & Zuidema 2020) from the answer to the prompt's tokens, float ``(T,)``.
 
         Keys and queries are kept, and weights are computed again from them, in chunks of rows. None if keys and queries do not
         fit the memory budget.

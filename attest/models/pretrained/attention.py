@@ -26,7 +26,7 @@ _RUNNING: ContextVar[Any] = ContextVar("running", default=None)
 
 @contextmanager
 def attending_through(model: PreTrainedModel, caller: Any) -> Iterator[None]:
-    """Send every attention computation of a model through the hook points of ``caller`` inside the ``with`` block.
+    """Let ``caller`` handle every attention computation of a model inside the ``with`` block.
 
     Args:
         caller: has ``next_call()``, which returns the ``AttentionCall`` that handles the next computation of attention in the
@@ -48,7 +48,7 @@ def attending_through(model: PreTrainedModel, caller: Any) -> Iterator[None]:
 def _attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor]:
-    """Compute attention for one layer of a model whose attention implementation is set to ``NAME``."""
+    """Compute the attention of one layer; inside ``attending_through`` it has hook points."""
     eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
     if eager is None:
         raise AttestError(

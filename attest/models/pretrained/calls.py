@@ -27,7 +27,7 @@ Attend = Callable[[slice], tuple[Tensor, Tensor]]
 
 
 class Look:
-    """A record of the weights of every attention computation in one pass, without hook points."""
+    """A record of all attention weights in one forward pass; it adds no hook points."""
 
     real = torch.ones(1, 1, dtype=torch.bool)
 
@@ -54,7 +54,7 @@ class Look:
 
 
 class AttentionCall(HookedModule):
-    """The nth computation of attention in a forward pass; a module that is used in many layers has many calls.
+    """The nth attention computation of every forward pass, with its hook points.
 
     Places: keys ``(B, G, T, D)``; values and outputs ``(B, N, T, D)``; edges, who may attend to whom, bool ``(B, 1, T, T)`` or
     ``(B, N, T, T)``; scores and weights ``(B, N, T, T)``, the last dimension being attended to. A removed edge is masked
@@ -81,7 +81,7 @@ class AttentionCall(HookedModule):
         """Whether outputs as we write them out have been held against the model's own."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
-        """Apply interventions at a hook point; they see values of W windows, ``(B W, N, …)``, as ``(B, W N, …)``."""
+        """Apply interventions at a hook point; the N heads of W windows are first merged to ``(B, W N, …)``."""
         if self.windows == 1 or point == "projection" or all(where != point for where, _ in self.replacements):
             return super().hook(point, value, mask)
         whole = super().hook(point, value.unflatten(0, (-1, self.windows)).flatten(1, 2), mask)
@@ -121,7 +121,7 @@ class AttentionCall(HookedModule):
         return self.hook("outputs", by_heads, real).transpose(1, 2).flatten(2)
 
     def attend_by_softmax(self, softmax: Callable[[Tensor], Tensor], scores: Tensor, real: Tensor) -> Tensor:
-        """Compute attention weights ``(B, N, T, T)`` by a softmax; without interventions they are bit for bit the model's own.
+        """Compute attention weights ``(B, N, T, T)``; without interventions they equal the model's own bit for bit.
 
         An intervention on keys gets unit vectors in place of keys; the columns of the scores move as these vectors move.
 
@@ -175,7 +175,7 @@ class AttentionCall(HookedModule):
         self._written_out = True
 
     def _look(self, weights: Tensor, support: Tensor | None, real: Tensor) -> None:
-        """Record the number of heads, whether each token may attend to all others, and whether to none of the later ones."""
+        """Record the number of heads, and whether tokens may attend to all tokens or only to earlier ones."""
         longest = int(last_real(real).max()) + 1
         if self.heads is None or (self.everywhere and longest > self._seen):
             self.heads, self._seen = weights.shape[1], longest
@@ -203,7 +203,7 @@ class AttentionCall(HookedModule):
 
 
 def last_real(mask: Tensor) -> Tensor:
-    """Return the place of the last real token of each text: bool ``(B, T)`` -> int64 ``(B,)``."""
+    """Return the index of each text's last token that is no padding: bool ``(B, T)`` -> int64 ``(B,)``."""
     return mask.shape[-1] - 1 - mask.flip(-1).to(torch.uint8).argmax(dim=-1)
 
 
@@ -213,12 +213,12 @@ def allowed_by(support: Tensor) -> Tensor:
 
 
 def real_rows(real: Tensor) -> Tensor:
-    """Return which rows belong to real tokens, ``(B, T)`` -> ``(B, 1, T, 1)``."""
+    """Reshape a mask of real tokens so that it selects rows of attention, ``(B, T)`` -> ``(B, 1, T, 1)``."""
     return real[:, None, :, None]
 
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
-    """Return weights by a projection of scores; a learned sink is added to the scores as a column and then removed."""
+    """Compute attention weights from scores by a projection, such as softmax; a learned sink takes its share."""
     allowed = allowed | ~allowed.any(dim=-1, keepdim=True)  # padding whose window holds nothing but padding
     sink = 1 - weights.sum(dim=-1, keepdim=True)
     if sink.max() <= within:

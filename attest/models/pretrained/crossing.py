@@ -28,7 +28,7 @@ EXPECTED = "expected a model whose decoder attends to its encoder through transf
 
 
 class CrossCall(AttentionCall):
-    """The nth cross-attention of a forward pass; interventions change only the row of the decoder step that decides.
+    """The nth cross-attention of a forward pass; interventions change only the decoder step that decides.
 
     Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, 1, T)``.
     """
@@ -130,15 +130,15 @@ class CrossingNetwork(PretrainedNetwork):
         return last_real(self.real)
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return 1 at the last token of a text, where a classifier decides, else 0, ``(B, T)``; for a language model all 0."""
+        """Return 1 at each text's last token, else 0, ``(B, T)``; for a language model return 0 everywhere."""
         return torch.zeros(mask.shape, device=mask.device) if self._answers else super().deciding(mask)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return which rows of attention count (all), bool ``(B, 1, 1)``, and which tokens are real, bool ``(B, 1, T)``."""
+        """Return masks of attention rows, bool ``(B, 1, 1)``, all True, and of real tokens, bool ``(B, 1, T)``."""
         return torch.ones_like(mask[:, :1]).unsqueeze(1), mask.unsqueeze(1)
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
-        """Return the cross-attention of the deciding step, ``(B, T)``: a mean over heads and layers."""
+        """Return the cross-attention ``(B, T)`` of the step that decides, averaged over heads and layers."""
         return torch.stack([each.mean(dim=1).squeeze(1) for each in attention.values()]).mean(dim=0)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:

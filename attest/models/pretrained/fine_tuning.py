@@ -17,7 +17,7 @@ NAME_IT = 'make train DATA=sst MODEL=pretrained ARGS="--model.init_args.pretrain
 
 
 class FineTunedClassifier(PretrainedNetwork):
-    """A fine-tuned classifier of texts; it reads token ids as DataModules number them, and trains in bfloat16 on a GPU.
+    """A text classifier fine-tuned from a pretrained model; on a GPU it trains in bfloat16.
 
     Args:
         vocab_size: number of token ids of the data, which are cut into the model's own subwords.
@@ -75,7 +75,7 @@ class FineTunedClassifier(PretrainedNetwork):
         return self.decided(super().itself(self._own(tokens), mask, **given))
 
     def decided(self, logits: Tensor) -> Tensor:
-        """Return the logits that training uses, from those of the model."""
+        """Return the model's logits as training uses them: for two classes of texts only their difference."""
         return logits if self.tagging or self.outputs > 1 else logits[:, 1:] - logits[:, :1]
 
     def _own(self, tokens: Tensor) -> Tensor:

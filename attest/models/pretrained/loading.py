@@ -98,7 +98,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
 
 
 def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
-    """Load a pretrained model with a new head, which has random values unless the model has a head of this size."""
+    """Load a pretrained model with a head for classification; the head is random if the model has none of this size."""
     quieten_transformers()
     config = config_of(name)
     config.num_labels, config.problem_type = classes, None
@@ -125,7 +125,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def config_tried(name: str) -> Any:
-    """Return the configuration of a whole model, or of the model that an adapter and its base form together."""
+    """Return the configuration of a model; for an adapter, of its base model together with the adapter."""
     adapter = adapter_of(name)
     if adapter is None:
         return config_of(name)

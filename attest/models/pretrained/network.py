@@ -110,7 +110,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         """The rows of the last layer that influence the decision: the ``first``, the ``last``, or ``all``."""
 
     def next_call(self) -> AttentionCall:
-        """Return the object that handles the next computation of attention; the very first pass counts the computations."""
+        """Return the object that handles the next attention computation of the current forward pass."""
         if self.made == len(self.calls) and self._exploring:
             self.calls.append(AttentionCall())
         if self.made == len(self.calls):
@@ -165,13 +165,13 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``, or for each token ``(B, T, K)``, arbitrary at padding."""
+        """Map token ids and mask ``(B, T)`` to logits: ``(B, C)`` for texts, or ``(B, T, K)`` for tokens."""
         if padding_of(self.model) is None:  # it takes no token for padding, also not ours
             return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype))
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits of the model with its own attention and all inputs from its tokenizer, as its owner runs it.
+        """Return the logits of the unchanged model for token ids and for all other inputs from its tokenizer.
 
         Args:
             tokens, mask: ``(B, T)``.
@@ -206,7 +206,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.segments > 1 or self.labels > 0
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logit of a requested label ``(B, 1)``, of each class or choice ``(B, C)``, or a number ``(B, 1)``."""
+        """Return the logits of a prediction: one label or number ``(B, 1)``, or all classes or choices ``(B, C)``."""
         if not self.labels:
             return logits.sigmoid() if self._squashed else logits
         asked = (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True)
@@ -233,12 +233,12 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @property
     def shows_values(self) -> bool:
-        """Return whether hook points reach the value vectors of attention, and not only its softmaxes."""
+        """Return whether interventions can change the value vectors of attention, not only its weights."""
         return self.attends_at is None or all(call.shows_values for call in self.calls)
 
     @cached_property
     def shows_outputs(self) -> bool:
-        """Return whether hook points reach the output of each single head."""
+        """Return whether interventions can change the output of each head separately."""
         tokens = self.some_tokens()
         mask = torch.ones_like(tokens, dtype=torch.bool)
 
@@ -270,7 +270,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.decides_by == "last" and all(call.causal for call in self.calls)
 
     def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Run all tokens but the last of each text once, and prepare repeated passes of the last token; see ``resuming.py``.
+        """Run each text once, and return a function that runs only the last token again; None if impossible.
 
         Args:
             tokens, mask: int64 and bool ``(B, T)``.
@@ -282,15 +282,15 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @cached_property
     def blocks(self) -> Mapping[str, nn.Module]:
-        """Return the layers at which a pass can start, by name, in order; empty if such a pass would change the logits."""
+        """Return by name the layers at which a forward pass can start; empty if this would change the logits."""
         return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
-        """Start every pass inside the ``with`` block at a layer, counted from 0, whose input is ``hidden (B, T, H)``."""
+        """Start every forward pass inside the ``with`` block at one layer, with the input ``hidden (B, T, H)``."""
         return beginning_at(self, list(self.blocks.values()), layer, hidden)
 
     def through(self, layer: int, hidden: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Compute the output of one layer of ``blocks``, counted from 0, for its input ``hidden (B, T, H)``."""
+        """Compute the output of layer number ``layer``, counted from 0, for its input ``hidden (B, T, H)``."""
         blocks, found = list(self.blocks.values()), []
         looking = blocks[layer].register_forward_hook(lambda _block, _inputs, output: found.append(output))
         with looking, beginning_at(self, blocks, layer, hidden, alone=True):
@@ -313,7 +313,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @torch.no_grad()
     def going_on(self, memory: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits ``(N, C)`` of variants ``(N, T)`` whose first ``begin`` tokens are cached in ``memory``."""
+        """Return the logits ``(N, C)`` of changed texts ``(N, T)``, whose first ``begin`` tokens are in ``memory``."""
         from transformers.cache_utils import DynamicCache
 
         before: Any = DynamicCache([(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in memory.layers])
@@ -331,7 +331,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             self._untouched = before
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return the logits for inputs under the model's own names, such as ``input_ids``, and their mask, bool ``(B, T)``."""
+        """Return the logits for keyword inputs, such as ``input_ids``, and for their mask, bool ``(B, T)``."""
         self.real, self.made = mask, 0
         tokens = inputs["input_ids"]
         inputs["input_ids"] = self._plain(tokens)
@@ -430,7 +430,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
 
     def _where_it_decides(self) -> str:
-        """Return which tokens decide, ``first``, ``last`` or ``all``, from gradients of the last layer's attention weights."""
+        """Return at which tokens the model decides, found by gradients: ``first``, ``last`` or ``all``."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
         with in_evaluation_mode(self), _in_graph(self.embeddings), recorded(self, "weights") as weights:

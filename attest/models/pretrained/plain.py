@@ -22,7 +22,7 @@ MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask:
 
 
 class PlainNetwork(PretrainedNetwork):
-    """A wrapper of any module that takes token ids and a mask, or takes only token ids and finds padding by its id.
+    """A wrapper of any module that maps token ids, and a mask if it takes one, to logits.
 
     Args:
         model: maps token ids int64 ``(B, T)`` and, if one of its parameters has ``mask`` in its name, a mask ``(B, T)`` to
@@ -79,7 +79,7 @@ class PlainNetwork(PretrainedNetwork):
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}. {GUIDE}.")
 
     def _find_out_mask(self, tokens: Tensor) -> None:
-        """Find the form of mask, True at real tokens or True at padding, for which padding does not change the decision."""
+        """Find out which mask the module expects: True at real tokens, 1 at real tokens, or True at padding."""
         length = tokens.shape[-1] - 2
         mask = (torch.arange(tokens.shape[-1], device=tokens.device) < length).unsqueeze(0)
         alone, apart = tokens[:, :length], []
@@ -122,7 +122,7 @@ def _device(model: nn.Module) -> torch.device:
 
 
 def _half(tokens: Tensor) -> Tensor:
-    """Return a mask ``(B, T)``, True in the first half, so that some tokens are real for either meaning of True."""
+    """Return a mask ``(B, T)`` that is True in the first half of each text."""
     return (torch.arange(tokens.shape[-1], device=tokens.device) < tokens.shape[-1] // 2).expand(tokens.shape)
 
 

@@ -74,7 +74,7 @@ def prompt_typed(template: str, labels: str | None) -> Prompt:
 
 
 def answers_typed(typed: str) -> dict[str, str]:
-    """Parse answers from a text such as ``positive= good,negative= bad``; blanks belong to the answers."""
+    """Parse answers typed as ``positive= good,negative= bad``; a space after ``=`` is part of the answer."""
     pairs = [each.partition("=") for each in typed.split(",")]
     if bare := [label for label, equals, answer in pairs if not (label and equals and answer)]:
         raise AttestError(
@@ -134,7 +134,7 @@ class PromptEncoder(Encoder):
 
 
 class PromptedNetwork(PretrainedNetwork):
-    """A causal language model that decides by the logits of its answers' first tokens, after the prompt.
+    """A causal language model that decides by the logits of the first token of each answer to a prompt.
 
     Args:
         model: logits ``(B, T, V)`` of the next token.
@@ -160,7 +160,7 @@ class PromptedNetwork(PretrainedNetwork):
             )
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return the logits of the answers' first tokens, ``(B, C)``."""
+        """Return the logits ``(B, C)`` of the first token of each of C answers."""
         begin = mask.shape[-1] - inputs["input_ids"].shape[-1]
         with self._asked_at(last_real(mask) - begin):
             return super().logits_of(mask, **inputs)[:, 0, self._answers]
@@ -171,7 +171,7 @@ class PromptedNetwork(PretrainedNetwork):
 
     @contextmanager
     def _asked_at(self, place: Tensor) -> Iterator[None]:
-        """Compute the logits after one token of each text only, at ``place (B,)``, to save memory."""
+        """Compute logits only at one token of each text, at the position ``place (B,)``, to save memory."""
         head: nn.Module = self.model.get_output_embeddings()
         rows = torch.arange(len(place), device=place.device)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
-    """Return the layers of a model in calling order; empty if a pass over ``tokens (1, T)`` cannot start at every layer."""
+    """Return the layers of a model in order; empty if a forward pass cannot start at each of them."""
     lists = (list(each) for each in network.model.modules() if isinstance(each, nn.ModuleList))
     with in_evaluation_mode(network.model):
         return next((each for each in lists if len(each) == len(network.calls) and _exact(network, each, tokens)), [])
@@ -38,7 +38,7 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
 def beginning_at(
     network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
 ) -> Iterator[None]:
-    """Start each pass in the ``with`` block at a layer with input ``hidden (B, T, H)``; ``alone`` also skips later layers."""
+    """Start each pass at one layer with input ``hidden (B, T, H)``; with ``alone``, also skip later layers."""
     others = [*blocks[:layer], *(blocks[layer + 1 :] if alone else ())]
 
     def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -65,7 +65,7 @@ def beginning_at(
 
 @torch.no_grad()
 def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Tensor) -> bool:
-    """Return whether passes that start at each layer give unchanged logits; record what else the layers return."""
+    """Return whether a forward pass that starts at any layer gives the same logits as a whole pass."""
     mask = torch.ones_like(tokens, dtype=torch.bool)
     seen: list[tuple[nn.Module, int, Tensor]] = []
 
@@ -93,7 +93,7 @@ def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Te
 
 
 class Kept:
-    """A memory that stores the keys, values and mask of one attention computation in a pass without interventions."""
+    """A store of the keys, the values and the mask of one attention computation without interventions."""
 
     keys: Tensor
     values: Tensor
@@ -105,7 +105,7 @@ class Kept:
 
 
 def _recalling(kept: Kept, rows: Tensor, places: Tensor) -> Memory:
-    """Return a memory of stored keys and values ``(R, G, T, D)``, but new ones at the last token, with its row of the mask.
+    """Return a function that puts the last token's new key and value among the stored ones, ``(R, G, T, D)``.
 
     ``rows`` and ``places``, int64 ``(R,)``, say which texts of the batch, and where their last token is.
     """
@@ -124,7 +124,7 @@ def _recalling(kept: Kept, rows: Tensor, places: Tensor) -> Memory:
 
 @torch.no_grad()
 def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-    """Prepare repeated passes of each text's last token; see ``PretrainedNetwork.from_the_last``."""
+    """Return a function that runs only the last token of each text; see ``PretrainedNetwork.from_the_last``."""
     if "position_ids" not in inspect.signature(network.model.forward).parameters:
         return None
     kept, places = [Kept() for _ in network.calls], last_real(mask)

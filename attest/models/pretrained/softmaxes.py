@@ -26,7 +26,7 @@ SOFTMAXES = (functional.softmax, torch.softmax, Tensor.softmax)
 
 
 class Softmaxes(TorchFunctionMode):
-    """A mode that intercepts every softmax in a forward pass and adds hook points to those that compute attention.
+    """A PyTorch function mode that adds hook points to each softmax that computes attention.
 
     While a function is handled here, the functions that it calls are not seen. Therefore ``scaled_dot_product_attention`` and
     ``multi_head_attention_forward``, which call softmax inside, are written out.
@@ -89,7 +89,7 @@ class Softmaxes(TorchFunctionMode):
         return scores.unflatten(0, (texts, -1)) if len(scores) % texts == 0 else None
 
     def _is_attention(self, fits: bool) -> bool:
-        """Return whether the softmax that is computed now is attention, and count it."""
+        """Count the current softmax, and return whether it computes attention."""
         places = self.network.attends_at or ()
         if places and self.network.made != self._taken:  # the pass began at a later layer
             self.found = [False] * places[self.network.made]
@@ -153,7 +153,7 @@ class Softmaxes(TorchFunctionMode):
 
 
 def _joined(mask: Tensor | None, padding: Tensor | None, tokens: int, heads: int, like: Tensor) -> Tensor | None:
-    """Combine the two masks of ``nn.MultiheadAttention``, True at excluded tokens, into one additive 4-dimensional mask."""
+    """Combine both masks of ``nn.MultiheadAttention`` into one additive mask with four dimensions."""
     added = []
     for each in (mask, None if padding is None else padding[:, None, None]):
         if each is not None:

@@ -31,7 +31,7 @@ class Span(NamedTuple):
 
 
 class SpanNetwork(PretrainedNetwork):
-    """A Transformer that answers questions by marking a span of a passage.
+    """A Transformer that answers a question by selecting a span of a passage.
 
     The role of a token in the answer is part of its id, so that it moves with the token. An answer whose first or last token
     is erased cannot be given. While ``knows_answers`` is False, logits are those of the model, ``(B, T, 2)``.
@@ -49,20 +49,20 @@ class SpanNetwork(PretrainedNetwork):
         return torch.stack([output.start_logits, output.end_logits], dim=-1)
 
     def marked(self, tokens: Tensor, passage: Tensor, answer: Span) -> Tensor:
-        """Encode a passage, bool ``(B, T)``, and the span of its answer as marks in token ids ``(B, T)``; return the ids."""
+        """Return token ids ``(B, T)`` in which the passage, bool ``(B, T)``, and the answer's span are encoded."""
         places = torch.arange(tokens.shape[-1], device=tokens.device)
         begins, ends = (places == each.unsqueeze(-1) for each in answer)
         marks = passage.long().masked_fill(begins, BEGINS).masked_fill(ends, ENDS).masked_fill(begins & ends, WHOLE)
         return tokens + self.rows * self.segments * marks
 
     def answered(self, tokens: Tensor, mask: Tensor, passage: Tensor) -> Span:
-        """Return the span of each passage with the largest sum of start and end logits, bool ``(B, T)``."""
+        """Find in each passage, bool ``(B, T)``, the span with the largest sum of start and end logits."""
         found = _sums(self(tokens, mask), passage)
         best = found.flatten(1).argmax(dim=-1)
         return Span(best // tokens.shape[-1], best % tokens.shape[-1])
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logits of the best other answer and of the marked answer, ``(B, 2)``."""
+        """Return the logits ``(B, 2)`` of the best answer that is not marked, and of the marked answer."""
         marks = tokens // (self.rows * self.segments)
         if not self.knows_answers:
             return logits
@@ -76,7 +76,7 @@ class SpanNetwork(PretrainedNetwork):
 
 
 def _sums(logits: Tensor, passage: Tensor) -> Tensor:
-    """Return the logit of each span of a passage, by its first and last token, ``(B, T, T)``."""
+    """Return the logits ``(B, T, T)`` of all spans of a passage, indexed by their first and last token."""
     found = logits[..., 0].unsqueeze(-1) + logits[..., 1].unsqueeze(-2)
     spans = torch.ones_like(found[0], dtype=torch.bool).triu().tril(LONGEST_ANSWER - 1)
     return found.masked_fill(~(spans & passage.unsqueeze(-1) & passage.unsqueeze(-2)), NO_SPAN)

@@ -16,7 +16,7 @@ OURS = 2
 
 
 class Cut(NamedTuple):
-    """A list of texts that were cut into the subwords of a model."""
+    """A list of texts that were split into the subwords of a model."""
 
     ids: list[list[int]]
     """The model's own token ids of each text, including special tokens."""
@@ -27,7 +27,7 @@ class Cut(NamedTuple):
 
 
 class Subwords:
-    """A cutter of words into the subwords of a pretrained model.
+    """An object that splits texts, given as lists of words, into the subwords of a pretrained model.
 
     Args:
         pretrained: folder or Hub id of the model; nothing but its configuration and its tokenizer is read.
@@ -51,13 +51,13 @@ class Subwords:
         self.vocabulary = vocabulary_of(self.tokenizer)
 
     def __call__(self, texts: Sequence[Sequence[str]]) -> tuple[list[list[str]], Cut]:
-        """Cut texts that are given as words; return the names of their subwords, and the ``Cut``."""
+        """Split texts, given as lists of words; return the names of the subwords, and the ``Cut``."""
         found = cut(self.tokenizer, texts, self.longest)
         return [[self.vocabulary[id] for id in ids] for ids in found.ids], found
 
 
 def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], longest: int) -> Cut:
-    """Cut texts that are given as words into subwords; the ends of texts that are too long are left out."""
+    """Split texts, given as lists of words, into subwords; a text that is too long loses its end."""
     words = [list(text) for text in texts]
     with taking_words(tokenizer):
         read = tokenizer(words, is_split_into_words=True, truncation=True, max_length=longest, verbose=False)
@@ -66,7 +66,7 @@ def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], long
 
 
 def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
-    """Return the subword of each id of a tokenizer; an unused id gets a name that no subword has."""
+    """Return the subword of each token id; an unused id gets a placeholder that is no subword."""
     known = {id: token for token, id in tokenizer.get_vocab().items()}
     return tuple(known.get(id, f"<no token {id}>") for id in range(max(known) + 1))
 
@@ -74,7 +74,7 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
 def tags_of_subwords(
     tags: Sequence[Sequence[int]], words: Sequence[Sequence[int | None]], label_names: Sequence[str]
 ) -> list[list[int]]:
-    """Return the tag of each subword: the first subword of a word has its tag, all others are ``UNLABELLED``.
+    """Return the tag of each subword: a word's tag for its first subword, ``UNLABELLED`` for all others.
 
     Some words, a soft hyphen for example, have no subword. If such a word begins a chunk, the next word begins the chunk.
     """
@@ -92,7 +92,7 @@ def tags_of_subwords(
 
 
 def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int, int]) -> list[int]:
-    """Return the tags of words, with B- instead of I- at a word if no earlier word of its chunk has a subword."""
+    """Return the tags of words, corrected to ``B-`` where the first words of a chunk have no subword."""
     found, has_begun = list(tags), False
     for place, tag in enumerate(tags):
         goes_on = place > 0 and tag in begins and tags[place - 1] in (tag, begins[tag])

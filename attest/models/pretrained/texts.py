@@ -59,14 +59,14 @@ def taking_words(tokenizer: Any) -> Iterator[None]:
 
 
 def words_in(encoding: Any) -> list[int]:
-    """Return the word index of each token in an encoded text; a second text continues the count; -1 for special tokens."""
+    """Return the word index of each token of an encoded text or pair of texts; -1 for special tokens."""
     words, texts = encoding.word_ids, encoding.sequence_ids
     first = 1 + max((word for word, text in zip(words, texts, strict=True) if text == 0 and word is not None), default=-1)
     return [-1 if word is None else word + first * (text or 0) for word, text in zip(words, texts, strict=True)]
 
 
 def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]:
-    """Return the index of the word of each token, -1 for special tokens; words are separated by spaces.
+    """Return the index of each token's word, where spaces separate words; -1 for special tokens.
 
     A second text continues the count. A single text may begin at the character ``begins`` of the encoded string.
     """
@@ -90,7 +90,7 @@ def texts_in(encoding: Any) -> list[int]:
 
 
 class Encoder:
-    """An encoder that maps texts, pairs of texts or lists of words to token ids, cut to the length that the model reads."""
+    """An encoder that maps texts, pairs of texts or lists of words to token ids; it cuts texts that are too long."""
 
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
         require_fast(tokenizer)
@@ -106,7 +106,7 @@ class Encoder:
         self.cut = 0
 
     def __call__(self, text: Any) -> list[int]:
-        """Return the token ids of a text, including special tokens and, if the model takes them, token types."""
+        """Return the token ids of a text with special tokens; if the model takes token types, ids contain them."""
         read = self._read(text, truncation=True, max_length=self.longest)
         ids = read["input_ids"]
         self.cut += len(ids) == self.longest and len(self._read(text)["input_ids"]) > self.longest
@@ -139,12 +139,12 @@ class Encoder:
         return texts_in(self._read(text, truncation=True, max_length=self.longest)[0])
 
     def places_of(self, text: Any) -> list[tuple[int, int]]:
-        """Return the place of each token's first character and the place after its last one."""
+        """Return for each token the index of its first character and the index after its last character."""
         return list(self._read(text, truncation=True, max_length=self.longest)[0].offsets)
 
     @property
     def words(self) -> Sequence[str]:
-        """Return the displayed text of each token id, which does not depend on token types."""
+        """Return the text that is displayed for each token id."""
         known = self.tokenizer.convert_ids_to_tokens(list(range(self.rows or len(self.tokenizer))))
         return [token or "" for token in known] * self.segments if self.rows else known
 

@@ -191,7 +191,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return self._together(mask, self._reading(tokens, self.network))
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Return the logits ``(B, C)`` from windows that the model reads without hook points."""
+        """Return the logits ``(B, C)`` of the model without hook points; it reads each text in windows."""
 
         def of_windows(places: Places) -> Tensor:
             told = {name: self._in_windows(each, places) for name, each in given.items()}
@@ -214,7 +214,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return real, places.real
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
-        """Return attention rollout of each token, ``(B, T)``: the sum over windows, weighted by their shares in the decision.
+        """Return the attention rollout ``(B, T)``: a sum over windows, weighted by their share in the decision.
 
         If ``pooled`` is a mean, the windows of a text have equal shares; for ``max``, the window with the largest logit of the
         predicted class has the share 1.

@@ -76,7 +76,7 @@ ROUNDING = 1e-12
 
 
 def can_be_tested(ours: OverSeeds) -> bool:
-    """Return whether a t-test can use the seeds: there are enough of them, and they differ by more than rounding."""
+    """Return whether a t-test over seeds is possible: there are enough seeds, and their values differ."""
     return ours.seeds >= ENOUGH_SEEDS and ours.std > ROUNDING
 
 
@@ -86,7 +86,7 @@ def interval_90(ours: OverSeeds) -> tuple[float, float]:
 
 
 def p_above(ours: OverSeeds, value: float) -> float:
-    """Return the p-value of a one-sided t-test of whether the mean over seeds lies above the value; NaN without a test."""
+    """Return the p-value of a one-sided t-test: is the mean over seeds above a value? NaN without a test."""
     if not can_be_tested(ours):
         return math.nan
     return float(special.stdtr(ours.seeds - 1, (value - ours.mean) / (ours.std / math.sqrt(ours.seeds))))
@@ -104,7 +104,7 @@ def margin(published: float, column: PublishedColumn) -> float:
 
 
 def judge_number(ours: OverSeeds, published: float, column: PublishedColumn) -> str:
-    """Judge our number, of at least one seed, against the published number by ``RULES.numbers``.
+    """Return the verdict of ``RULES.numbers`` on our number, compared with the published number.
 
     Example:
         >>> judge_number(OverSeeds.of((0.30, 0.31, 0.32)), 0.35, PublishedColumn("τ", "key", margin=0.1))
@@ -114,7 +114,7 @@ def judge_number(ours: OverSeeds, published: float, column: PublishedColumn) -> 
 
 
 def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float) -> str:
-    """Return the verdict that ``RULES.claims`` gives on a claim, from the difference over seeds and the p-values over texts.
+    """Return the verdict of ``RULES.claims`` on a claim, from differences over seeds and p-values over texts.
 
     Args:
         p_values: the one-sided p over texts of each seed with evidence; empty if texts cannot be paired.

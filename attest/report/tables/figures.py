@@ -24,7 +24,7 @@ Figures = Iterator[tuple[str, Figure]]
 
 
 def table_figures(table: PublishedTable, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
-    """Draw all figures of a table from its numbers and from the folders of its finished runs, by file name."""
+    """Draw all figures of a table of published numbers, and return them by file name."""
     measured = numbers[numbers["seeds"] > 0]
     judged = measured[measured["verdict"] != ""]
     figures = {"ours-and-published": ours_and_published(judged, table.title)} if len(judged) else {}
@@ -80,7 +80,7 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
 
 
 def against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Yield one figure of quantities against the values of a sweep, with one panel for each corpus and row of the table."""
+    """Yield one figure of quantities along a sweep, with one panel for each corpus and table row."""
     label = next(row.sweep.label for row in table.rows.values() if row.sweep is not None)
     panels = list(numbers.dropna(subset="at").groupby(["data", "row"], sort=False))
     figure = Figure(figsize=(max(5.0, 4.2 * len(panels)), 3.2), layout="constrained")
@@ -99,7 +99,7 @@ def against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders
 
 
 def one_against_another(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Yield a figure of one quantity against another, with one panel for each corpus and one point for each run setting.
+    """Yield a figure of one quantity against another, with one panel for each corpus.
 
     The option ``gained`` is the axis that is gained at the cost of the other; if given, the knee of each sweep is circled.
     """
@@ -117,7 +117,7 @@ def one_against_another(table: PublishedTable, numbers: pd.DataFrame, folders: F
 
 
 def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: str, gained: str | None) -> None:
-    """Draw the points of a row, joined in the order of its sweep and labelled with its values."""
+    """Draw the points of a table row as a line, in the order of the sweep, each labelled with its value."""
     points = of_row.assign(at=of_row["at"].fillna(0)).pivot_table(
         index="at", columns="column", values=["ours", "std"], dropna=False
     )

@@ -23,7 +23,7 @@ from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publicatio
 
 
 def stamp(table: PublishedTable) -> str:
-    """Return an HTML comment with the date of the rules and a hash of all that decides a table's verdicts, except its runs."""
+    """Return an HTML comment with a hash of all that decides a table's verdicts, except its runs."""
     decides = [asdict(RULES), LEVEL, SHARE, asdict(table)]
     digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
     return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
@@ -153,7 +153,7 @@ def between(low: float, high: float) -> str:
 
 
 def _form(size: float) -> str:
-    """Return the format for a number of this size: three decimals, or an exponent if three decimals would show only zeros."""
+    """Return a format with three decimals, or with an exponent if three decimals would show only zeros."""
     return ".1e" if 0 < abs(size) < LEAST else "z.3f"
 
 
@@ -200,7 +200,7 @@ def _setting(source: Publication, table: PublishedTable) -> str:
 
 
 def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the origin of a table: its command, its runs with their hours, and the versions of the software.
+    """Return the origin of a table: its command, its runs, and the versions of the software.
 
     Returns:
         ``command``; ``settings``; ``runs``, how many; ``hours`` of the runs that were never stopped; ``untimed``, how many
@@ -228,7 +228,7 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
 
 
 def run_seconds(run: RunFolder) -> float | None:
-    """Return the process-seconds of a finished run: the seconds of each part times its processes, summed; None if unknown.
+    """Return the process-seconds of a finished run, summed over its parts; None if unknown.
 
     A run that was stopped and resumed has only the seconds since its last stop, so its seconds are not known.
     """

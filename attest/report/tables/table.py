@@ -30,7 +30,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class KeptNumbers:
-    """The numbers and the tests of claims of a table, stored by key so that they outlive the evidence of the runs.
+    """Stored numbers and tests of a table, which remain when the runs' own tables are deleted.
 
     An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
     of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, the result of
@@ -68,13 +68,13 @@ def _over_seeds_of(entry: Entry) -> OverSeeds:
 
 
 def read_kept(folder: Path) -> KeptNumbers:
-    """Return the entries stored in the file beside a table; empty if there is no file."""
+    """Read the stored numbers of a table from the file beside it; empty if there is no file."""
     file = folder / FILE
     return KeptNumbers({tuple(each["of"]): each for each in read_json(file)["entries"]} if file.is_file() else {})
 
 
 def write_kept(folder: Path, entries: Mapping[Key, Entry]) -> None:
-    """Write the entries into a file beside a table, if there are any."""
+    """Store entries, which are numbers and tests of a table, in a file beside the table."""
     if entries:
         content = [{"of": list(key)} | each for key, each in entries.items()]
         write_json(folder / FILE, {"rules": RULES.fixed, "entries": content})
@@ -86,7 +86,7 @@ SEEDS = "E5"
 
 
 def measured(folder: Path, column: PublishedColumn) -> float | None:
-    """Return the number of a finished run for a column of a table; None if evidence is missing or the number is undefined."""
+    """Return a run's number for one column of a table; None if it is missing or undefined."""
     if column.key:
         value = summary_of(folder).get(column.key)
         return None if value is None else float(value)
@@ -96,7 +96,7 @@ def measured(folder: Path, column: PublishedColumn) -> float | None:
 
 
 def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
-    """Return the values, by instance id, whose mean is the number of a column; None if the number is no mean over instances.
+    """Return the values, by instance id, that a column averages; None if the column is no mean over instances.
 
     The result is empty if the table of evidence is missing, as in a folder that was kept without evidence.
     """
@@ -108,7 +108,7 @@ def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
 
 
 def _as_average(column: PublishedColumn) -> PublishedColumn | None:
-    """Return a column rewritten as the mean over a table of evidence; None if its number is no mean over instances."""
+    """Return a column rewritten as a mean over the instances of a table; None if it is no such mean."""
     if column.table:
         return column if column.statistic == "mean" else None
     if column.key == "test/accuracy":
@@ -134,7 +134,7 @@ def summary_of(folder: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=16)
 def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
-    """Return the evidence table with this id; None if the run has no such table."""
+    """Return the table of a run with this id, such as an experiment's; None if there is no such table."""
     run, first = RunFolder(folder), RunFolder(folder.with_name("seed0"))
     if identity == SEEDS:
         there = all(each.evidence(INSTANCES).is_file() for each in (run, first))
@@ -176,7 +176,7 @@ NOTHING_PUBLISHED = {"published": "", "source": "", "setting": None, "difference
 
 @dataclass(frozen=True)
 class NumberOverSeeds:
-    """The values of one cell of a table, one for each seed, read from evidence or stored earlier.
+    """The value of one table cell for each seed, read from the runs' own tables or stored earlier.
 
     Args:
         absent: the reason why there is no number; empty if there is one.
@@ -190,7 +190,7 @@ class NumberOverSeeds:
 
 
 def table_numbers(table: PublishedTable, folders: Folders, kept: KeptNumbers = NOTHING_KEPT) -> pd.DataFrame:
-    """Return every number of a table.
+    """Return our numbers of a table with the published ones, one row for each number and source.
 
     Args:
         folders: the folders of every place of the table; a place without finished runs has no seeds.
@@ -238,20 +238,20 @@ def _number(runs: Mapping[int, Path], column: PublishedColumn, kept: KeptNumbers
 def _with_kept(
     runs: Mapping[int, Path], values: Mapping[int, float], column: PublishedColumn, kept: Mapping[str, float]
 ) -> dict[int, float]:
-    """Return the value of each seed, read from evidence, or the stored value if the evidence of the run is deleted."""
+    """Return a cell's value for each seed, read from the run's table, or stored if that table is deleted."""
     known = {seed: kept[run_name(folder)] for seed, folder in runs.items() if run_name(folder) in kept}
     gone = {seed: value for seed, value in known.items() if evidence_rows(runs[seed], column.table) is None}
     return dict(sorted((gone | dict(values)).items()))
 
 
 def over_seeds(runs: Mapping[int, Path], column: PublishedColumn) -> dict[int, float]:
-    """Return the value of a column by seed, without seeds that have no value."""
+    """Return the value of a column for each seed that has one."""
     values = {seed: measured(folder, column) for seed, folder in runs.items()}
     return {seed: value for seed, value in values.items() if value is not None}
 
 
 def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: PublishedColumn) -> dict[int, float]:
-    """Return the correlation of a quantity with the values of a sweep, for every seed with a run at each value."""
+    """Return for each seed the correlation of a quantity with the values of a sweep."""
     from scipy.stats import kendalltau, pearsonr  # slow, and only sweeps need it
 
     by_value = {at: over_seeds(by_seed, column) for at, by_seed in runs.items()}
@@ -364,7 +364,7 @@ def _compared(
 
 
 def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.DataFrame | None:
-    """Return, for each text of one seed, the two values that a claim compares; None if one column is no mean over texts."""
+    """Return both values that a claim compares, for each text of one seed; None if one is no mean over texts."""
     left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
     return None if left is None or right is None else in_pairs(left, right)
 

@@ -26,7 +26,7 @@ UNSET = "."
 
 
 def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
-    """Fill in, in place, the folder of each logger and the name of the W&B run, unless the user has set them.
+    """Set the folder of each logger and the name of the W&B run, in place, unless the user has set them.
 
     Args:
         grouping: ``group``, ``job_type`` and ``tags`` of the run in W&B, used if the user has set none.
@@ -64,7 +64,7 @@ def without_deprecated(loggers: Iterable[Logger]) -> None:
 
 
 def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Send numbers, figures, report, model and evidence from the run folder to W&B."""
+    """Copy the results in a run folder (numbers, figures, report, model, tables) to W&B."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             from attest.report.tracking.wandb_report import send_report  # imports W&B, which other loggers do not need
@@ -73,7 +73,7 @@ def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[I
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
-    """Write into a run's W&B configuration which checkpoint it reads; ``log_artifacts`` links artifacts by this entry."""
+    """Write into the W&B configuration of a run which checkpoint of its base run it reads."""
     facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
     for logger in loggers:
         if isinstance(logger, WandbLogger):
@@ -81,7 +81,7 @@ def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | Non
 
 
 class CSVLog(CSVLogger):
-    """A CSV logger that writes into the same file when a run is resumed; its arguments are those of ``CSVLogger``."""
+    """A ``CSVLogger`` that continues the same file when a run is resumed; the arguments are unchanged."""
 
     def __init__(
         self,
@@ -97,19 +97,19 @@ class CSVLog(CSVLogger):
     @property
     @rank_zero_experiment
     def experiment(self) -> "ContinuedWriter":
-        """Return the writer that continues the file, or begins it."""
+        """Return the writer of the CSV file; it continues an existing file or begins a new one."""
         if self._writer is None:
             self._experiment = self._writer = ContinuedWriter(self.log_dir)
         return self._writer
 
     @rank_zero_only
     def forget_from(self, step: int) -> None:
-        """Delete the rows of this step and of later steps from the file, because a resumed run writes these rows again."""
+        """Delete from the CSV file all rows from ``step`` on, because a resumed run writes them again."""
         self.experiment.forget_from(step)
 
 
 class ContinuedWriter(ExperimentWriter):
-    """A writer that adds rows to an existing file, which Lightning's own writer would delete."""
+    """A CSV writer that adds rows to an existing file; Lightning's own writer would delete this file."""
 
     def __init__(self, log_dir: str) -> None:
         super().__init__(log_dir)
@@ -117,7 +117,7 @@ class ContinuedWriter(ExperimentWriter):
             self.metrics_keys = list(rows[0])
 
     def forget_from(self, step: int) -> None:
-        """Write the CSV file again without the rows of this step and of later steps."""
+        """Delete all rows with this step or a later step from the CSV file."""
         if rows := self._rows():
             with Path(self.metrics_file_path).open("w", encoding="utf-8", newline="") as file:
                 writer = csv.DictWriter(file, fieldnames=self.metrics_keys)
@@ -125,7 +125,7 @@ class ContinuedWriter(ExperimentWriter):
                 writer.writerows(row for row in rows if int(row["step"]) < step)
 
     def _rows(self) -> list[dict[str, str]]:
-        """Return the rows of the file, without a last row that was cut off."""
+        """Return the rows of the CSV file; an incomplete last row is left out."""
         file = Path(self.metrics_file_path)
         if not file.is_file():
             return []
@@ -133,7 +133,7 @@ class ContinuedWriter(ExperimentWriter):
             return [row for row in csv.DictReader(lines) if (row.get("step") or "").isdigit()]
 
     def _check_log_dir_exists(self) -> None:
-        """Accept an existing folder; Lightning's own method warns about it and deletes its file."""
+        """Accept an existing log folder; Lightning's own method would delete the log file in this folder."""
 
 
 BASE, ADVERSARY, GUIDE, CONTROL = "base", "adversary", "guide", "control"
@@ -174,7 +174,7 @@ def is_headline(name: str) -> bool:
 
 
 class HeadlineWandbLogger(WandbLogger):
-    """A W&B logger whose history has only headline numbers; its arguments are those of ``WandbLogger``.
+    """A ``WandbLogger`` that draws only the most important numbers as curves (see ``is_headline``).
 
     Scores that are no headline go to W&B's summary. Other evidence on validation stands in ``curves.json``, which
     ``log_report`` logs as a table.
@@ -182,7 +182,7 @@ class HeadlineWandbLogger(WandbLogger):
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Log headline numbers, tables and pictures into the history of the W&B run, and other numbers into its summary."""
+        """Log headline numbers (those drawn as curves) to the W&B history, and other numbers to the summary."""
         from wandb.sdk.data_types.base_types.wb_value import WBValue  # this class is also imported without W&B
 
         metrics = {name: each for name, each in metrics.items() if isinstance(each, WBValue) or not isnan(each)}
@@ -197,13 +197,13 @@ class HeadlineWandbLogger(WandbLogger):
 
 
 class EpochAxes(Callback):
-    """A callback that tells W&B, once for each run, to use epochs as the x axis of headline validation numbers."""
+    """A callback that makes W&B plot the main validation numbers against epochs instead of steps."""
 
     def __init__(self) -> None:
         self._told = False
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Tell W&B which validation numbers have epochs as their x axis, after the first epoch has logged these numbers."""
+        """Tell W&B, after the first epoch, which validation numbers it should plot against epochs."""
         if self._told or not trainer.is_global_zero:
             return
         for logger in trainer.loggers:
@@ -216,7 +216,7 @@ class EpochAxes(Callback):
 
 
 class ContinuedLog(Callback):
-    """A callback that deletes from CSV logs the steps that a resumed run will repeat."""
+    """A callback that deletes from CSV logs the rows that a resumed run will write again."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Delete from the CSV logs the rows after the checkpoint from which a run is resumed."""

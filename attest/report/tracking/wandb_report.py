@@ -17,7 +17,7 @@ from attest.runs.folder import RunFolder, read_json
 
 
 def log_artifacts(run: Run, folder: RunFolder) -> None:
-    """Log the model (best checkpoint and configuration) and the evidence (tables, summary, figures, report) of a run.
+    """Log two W&B artifacts of a run: its model, and its results (tables, summary, figures, report).
 
     Both are outputs of the run; the model of the run that it depends on, if any, is an input. W&B draws inputs only of runs
     that are online, so the metadata name the inputs too.
@@ -51,7 +51,7 @@ def _artifact(name: str, kind: str, files: list[Path], folder: RunFolder, metada
 
 
 def figure_table(folder: RunFolder, captions: Mapping[str, str]) -> wandb.Table:
-    """Return one row for each PNG file of a run's figures: its key, its caption (empty if it has none), and the picture."""
+    """Return a W&B table of a run's PNG figures, with the columns ``figure``, ``caption`` and ``picture``."""
     pictures = {path.stem.replace("-", "/", 1): wandb.Image(str(path)) for path in sorted(folder.figures.glob("*.png"))}
     return wandb.Table(
         ["figure", "caption", "picture"], [[key, captions.get(key, ""), each] for key, each in pictures.items()]
@@ -59,7 +59,7 @@ def figure_table(folder: RunFolder, captions: Mapping[str, str]) -> wandb.Table:
 
 
 def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Send numbers, figures, report, model and evidence from the run folder to a W&B run."""
+    """Copy the results in a run folder (numbers, figures, report, model, tables) into a W&B run."""
     pictures = {"figures": figure_table(folder, {each.key: each.caption for each in figures})}
     page = {"report": wandb.Html(str(folder.report), inject=False)}
     summary = read_json(folder.summary)
@@ -78,7 +78,7 @@ PROJECT = "attest"
 
 
 def started(job: str, name: str, folder: Path, **options: Any) -> Any:
-    """Start a W&B run whose files lie in a folder; offline unless the user is logged in."""
+    """Start a W&B run that stores its files in ``folder``; it is offline unless the user is logged in."""
     online = os.environ.get("WANDB_MODE", "online") == "online"
     settings = wandb.Settings(mode="offline") if online and not logged_in() else None
     return wandb.init(project=PROJECT, job_type=job, name=name, dir=str(folder), settings=settings, **options)
@@ -95,7 +95,7 @@ def logged_in() -> bool:
 
 
 def log_trial(folder: RunFolder, model: str) -> Path:
-    """Log a trial as a W&B run of its own, offline unless the user is logged in, and return the folder of that run."""
+    """Log the results of ``attest trial`` to a new W&B run, and return the folder of this W&B run."""
     tables = {path.stem: pd.read_parquet(path) for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))}
     plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
     with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:

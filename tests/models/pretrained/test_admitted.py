@@ -121,7 +121,9 @@ def test_a_model_that_is_another_one_is_refused_in_a_sentence(tokenizer, name, s
 def test_a_text_that_quotes_the_padding_is_named_where_the_model_counts_it_out(tokenizer):
     """RoBERTa counts positions by ids other than padding; BERT does not."""
     texts = [*TEXTS, "a [PAD] fine film"]
-    with pytest.raises(AttestError, match=r"with the ids \[5\]; expected a difference of at most 1e-05. The padding token 0 occurs"):
+    with pytest.raises(
+        AttestError, match=r"with the ids \[5\]; expected a difference of at most 1e-05. The padding token 0 occurs"
+    ):
         tried(tiny("roberta", vocab_size=len(WORDS)), tokenizer, texts)
     require_own(tiny("bert", vocab_size=len(WORDS)), tokenizer, texts)
 
