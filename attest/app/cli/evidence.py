@@ -64,14 +64,18 @@ def _parser() -> CommandParser:
         "Choices and options of attest fit may follow."
     )
     parser.add_argument("--run", type=Path, help="a run folder; the experiments run on its best checkpoint")
-    parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, add the choices of its run or --config")
+    parser.add_argument(
+        "--ckpt", type=Path, help="a checkpoint file; if it is outside a run folder, add DATA=… MODEL=… or --config"
+    )
     parser.add_argument(
         "--out", type=Path, help="the folder for tables; by default the folder of the run or of the checkpoint"
     )
     parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
     parser.add_argument("--reading", help="test this explanation instead of attention: norm, rollout, integrated-gradients, …")
     parser.add_argument(
-        "--until", type=float, help="stop an experiment when its means are known to ± this number at 95 %%, such as 0.01"
+        "--until",
+        type=float,
+        help="stop an experiment when its means are known to ± this number (95 %% confidence), such as 0.01",
     )
     return parser
 

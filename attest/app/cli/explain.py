@@ -69,14 +69,16 @@ def _explained(folder: RunFolder, ids: list[int], texts: list[str], trusted: lis
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest explain", __doc__)
-    parser.add_argument("--run", type=Path, required=True, help="a run folder; the command explains its best checkpoint")
+    parser.add_argument(
+        "--run", type=Path, required=True, help="a run folder; the command explains the decisions of its best checkpoint"
+    )
     parser.add_argument("--text", action="append", default=[], help="a text to explain; may be given several times")
     parser.add_argument(
-        "--id", type=int, action="append", default=[], help="the id of a tested text; may be given several times"
+        "--id", type=int, action="append", default=[], help="the id of a text that the run tested; may be given several times"
     )
     parser.add_argument("--file", type=Path, help="a UTF-8 file with one text on each line")
     parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
-    parser.add_argument("--out", type=Path, help=f"the file of the page; by default {PAGE} in the run folder")
+    parser.add_argument("--out", type=Path, help=f"write the page to this file; by default {PAGE} in the run folder")
     return parser
 
 

@@ -145,7 +145,7 @@ def overview() -> str:
     )
 
 
-TRUST = "a module that defines classes of the run; Attest runs its code, so be sure to trust it; may be given several times"
+TRUST = "a Python module with classes that the run uses; Attest runs its code, so trust it first; may be given several times"
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -22,7 +22,7 @@ PAGE = "comparison.html"
 def main(arguments: list[str]) -> int:
     parser = CommandParser("attest report", __doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that contain run folders")
-    out = f"the file of the page, *.html; for several runs by default {PAGE} in the folder that contains them"
+    out = f"write the page to this .html file; for several runs, the default is {PAGE} in their common folder"
     parser.add_argument("--out", type=Path, help=out)
     typed = parser.parse_args(arguments)
     if typed.out is not None:

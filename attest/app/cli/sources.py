@@ -50,12 +50,12 @@ def _parser() -> CommandParser:
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
     parser.add_argument("--context", type=Path, nargs="+", required=True, help="text files in UTF-8, one for each document")
     parser.add_argument("--question", default="", help="the question about the context")
-    parser.add_argument("--answer", help="the answer to explain; by default the model writes one")
+    parser.add_argument("--answer", help="the answer whose sources you want; by default the model writes an answer")
     parser.add_argument(
         "--units",
         choices=("sentences", "documents"),
         default="sentences",
-        help="the sources: sentences (the default) or documents",
+        help="what one source of the answer is: a sentence (sentences, the default) or a file (documents)",
     )
     parser.add_argument("--prompt", help=r"the whole prompt, with {context} and {question}; \n is a new line")
     parser.add_argument("--new-tokens", type=int, default=20, help="the model writes at most this many tokens; by default 20")
@@ -63,14 +63,14 @@ def _parser() -> CommandParser:
         "--ablations",
         type=int,
         default=32,
-        help="the number of random sets of sources, for the linear model; by default 32, and 0 leaves it out",
+        help="how many random sets of sources to leave out, to fit the linear model; by default 32; 0 for no linear model",
     )
     parser.add_argument(
         "--leave-out", choices=("each", "groups"), default="each",
-        help="leave out each source alone (the default), or groups first and then parts of the best: an approximation",
+        help="leave out every source alone (each, the default), or groups of sources (groups: faster, approximate)",
     )  # fmt: skip
     parser.add_argument("--device", help="the device of the model: cpu (the default), cuda or cuda:1")
-    parser.add_argument("--seed", type=int, default=0, help="the seed of random sets; by default 0")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the random sets of sources; by default 0")
     parser.add_argument(
         "--out", type=Path, default=Path("sources.html"), help="write the page to this file; by default sources.html"
     )

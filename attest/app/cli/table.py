@@ -62,10 +62,10 @@ def _parser() -> CommandParser:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="keys in summary.json, with * for any characters; by default the first three measures of each experiment",
+        help="numbers to show: keys of summary.json, with * for any characters; by default the first three of each experiment",
     )
     parser.add_argument(
-        "--width", type=int, help=f"characters on a line; by default the width of the terminal, and {PAGE} in a file"
+        "--width", type=int, help=f"the most characters on a line; by default the width of the terminal, or {PAGE} with --out"
     )
     parser.add_argument("--out", type=Path, help="write a file; its suffix gives the format: .md, .tex or .csv")
     return parser

@@ -43,8 +43,8 @@ LABELS = (
     'each label: positive=" good",negative=" bad"'
 )
 POOLED = (
-    "how the windows of a text decide together, as in your own code: by the mean of their logits (mean, the default), the "
-    "largest logit of each class (max), or the mean of their probabilities (mean-of-probabilities)"
+    "how the windows of a text give one decision: by the mean of their logits (mean, the default), the largest logit of each "
+    "class (max), or the mean of their probabilities (mean-of-probabilities)"
 )
 EXPLANATION = (
     "a parquet file with explanations of your own: a column of texts and, for each explanation, a column of lists with one "
@@ -214,7 +214,7 @@ def _parser() -> CommandParser:
         "--on-bad-rows",
         choices=("refuse", "skip"),
         default="refuse",
-        help="refuse a file with bad rows, the default, or skip bad rows",
+        help="if the file has bad rows, refuse the file (the default) or skip these rows",
     )
     parser.add_argument(
         "--window",
@@ -228,11 +228,11 @@ def _parser() -> CommandParser:
     parser.add_argument("--labels", help=LABELS)
     parser.add_argument("--explanation", help=EXPLANATION)
     parser.add_argument(
-        "--rationales", help="a parquet file of words that people marked: a column of texts and a column called rationales"
+        "--rationales", help="a parquet file with words that people marked: a column of texts and a column called rationales"
     )
     parser.add_argument("--reading", help="the explanation that E1, E11, E12 and E14 test instead of attention")
     parser.add_argument(
-        "--readings", help="the explanations that E15 compares with attention, separated by commas; by default all that suit"
+        "--readings", help="explanations that E15 compares with attention, with commas between; by default all that suit"
     )
     parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument(
@@ -242,7 +242,9 @@ def _parser() -> CommandParser:
     parser.add_argument("--device", help="the device of the model: cpu (the default), cuda or cuda:1; a GPU uses one process")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random draws; by default 0")
     parser.add_argument(
-        "--until", type=float, help="stop an experiment when its means are known to ± this number at 95 %%, such as 0.01"
+        "--until",
+        type=float,
+        help="stop an experiment when its means are known to ± this number (95 %% confidence), such as 0.01",
     )
     parser.add_argument("--processes", type=int, help="the number of processes; by default one for each core")
     parser.add_argument(
