@@ -90,13 +90,13 @@ def test_a_guide_that_is_none_is_refused_before_anything_is_trained(tmp_path, ca
 def test_seeds_are_a_number():
     assert take_controls(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (5, "base", ["DATA=sst"])
     assert take_controls([]) == (3, None, [])
-    with pytest.raises(AttestError, match="SEEDS=0 is not a count"):
+    with pytest.raises(AttestError, match="SEEDS=0 is not a valid number"):
         take_controls(["SEEDS=0"])
 
 
 def test_controls_have_no_controls():
     run = {"model": "bilstm", "projection": "uniform"}
-    with pytest.raises(AttestError, match="is a control itself"):
+    with pytest.raises(AttestError, match="is itself a control"):
         require_controls({"model": {"class_path": "attest.lightning_modules.Classifier"}, "run": run})
 
 

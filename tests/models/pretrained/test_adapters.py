@@ -211,7 +211,7 @@ def test_what_a_stranger_may_write_into_an_adapter(tokenizer, tmp_path):
         ({"peft_type": "NONE"}, "cannot be read"),
         ({"base_model_name_or_path": None}, "names no model that it adapts"),
         ({"base_model_name_or_path": "nobody/nothing", "revision": "a1"}, "adapts the revision a1 of nobody/nothing"),
-        ({"base_model_name_or_path": str(folder)}, "contains an adapter"),
+        ({"base_model_name_or_path": str(folder)}, "contains only an adapter"),
         ({"target_modules": ["query", "key"]}, "exists in only one of the two"),
         ({"r": 3}, "does not fit its base"),
     ]:
@@ -221,7 +221,7 @@ def test_what_a_stranger_may_write_into_an_adapter(tokenizer, tmp_path):
         (folder / "adapter_config.json").write_text(before)
     configuration = (base / "config.json").read_text()
     (base / "config.json").write_text(json.dumps(json.loads(configuration) | {"auto_map": {"AutoConfig": "evil.Evil"}}))
-    with pytest.raises(AttestError, match="Python code of its own"):
+    with pytest.raises(AttestError, match="needs Python code from its own folder"):
         load(str(folder))
     (base / "config.json").write_text(configuration)
     (folder / "adapter_model.safetensors").rename(folder / "adapter_model.bin")
