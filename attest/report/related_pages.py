@@ -252,12 +252,12 @@ def sweep_conclusions(
         else:
             where = f"at λ = {', '.join(compress(lambdas, beyond))}"
         farther = f"farther from the base's than any other seed's {where}" if any(beyond) else "no farther than another seed's"
-        farthest = f"The farthest of {len(seeds)} seeds lies at {_with_unit(gained, max(seeds))}."
+        farthest = f"Of {len(seeds)} other seeds, the farthest differs from the base by {_with_unit(gained, max(seeds))}."
         found.append(Conclusion(f"Their attention lies {farther}.", farthest))
     if not rows["knee"].any():
         return [*found, Conclusion("No λ stands out.", "The curve of cost against gain has no knee.")]
     at = rows[rows["knee"]].iloc[0]
-    stands = f"There an adversary has {_with_unit(gained, at[gained])} for {_with_unit(cost, at[cost])}."
+    stands = f"At this λ, an adversary reaches {_with_unit(gained, at[gained])} for {_with_unit(cost, at[cost])}."
     return [*found, Conclusion(f"The curve of cost against gain bends most at λ = {plain(at['lambda'])}.", stands)]
 
 
@@ -266,8 +266,8 @@ def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], col
     found = [each for summary in summaries if (each := over_texts(summary, f"E7/{column}")) is not None]
     if len(found) < len(summaries):
         first, last = rows[column].iloc[[0, -1]]
-        return f"{column.upper()} goes from {rounded(first)} to {rounded(last)}{_unit(column)}", 0
-    said = f"{column.upper()} goes from {found[0]} to {found[-1]}{_unit(column)}"
+        return f"{column.upper()} changes from {rounded(first)} to {rounded(last)}{_unit(column)}", 0
+    said = f"{column.upper()} changes from {found[0]} to {found[-1]}{_unit(column)}"
     between = max(found)
     if between.apart(found[0]) and between.apart(found[-1]):
         said = f"{said}; in between it reaches {between} at λ = {plain(rows['lambda'].iloc[found.index(between)])}"

@@ -32,7 +32,7 @@ def test_columns_have_names_and_numbers_three_decimals(tmp_path):
         ("kl", "KL divergence from the base run's attention, nats"),
         ("nll", "NLL of the base run's tags, nats"),
         ("same", "Decisions as in the base run, share"),
-        ("jsd_matched", "JSD from the base run's attention, heads matched, nats"),
+        ("jsd_matched", "JSD from the base run's attention, best-matching heads, nats"),
     ],
 )
 def test_distances_are_called_as_their_experiment_calls_them(column, heading):
