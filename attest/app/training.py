@@ -171,7 +171,7 @@ def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[s
 
 @contextmanager
 def _interrupting(trainer: Trainer) -> Iterator[None]:
-    """Raise KeyboardInterrupt for Ctrl-C inside the block, in place of Lightning's SystemExit."""
+    """Raise KeyboardInterrupt for Ctrl-C inside the ``with`` block, in place of Lightning's SystemExit."""
     try:
         yield
     except SystemExit as stop:

@@ -149,14 +149,14 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
 
 
 def nearest(found: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """Return the names that are most similar to a typed name, most similar first, ignoring upper and lower case."""
+    """Return the names that are most similar to a mistyped name, most similar first, ignoring upper and lower case."""
     in_small_letters = {name.lower(): name for name in sorted(names)}
     return [in_small_letters[name] for name in difflib.get_close_matches(found.lower(), in_small_letters, n=most, cutoff=0.0)]
 
 
 @contextmanager
 def needing_transformers() -> Iterator[None]:
-    """Raise an ``AttestError`` with a sentence if an import of the library transformers fails inside the block."""
+    """Raise an ``AttestError`` with a sentence if an import of the library transformers fails inside the ``with`` block."""
     try:
         yield
     except ImportError as error:

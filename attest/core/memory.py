@@ -60,7 +60,7 @@ def processes_that_fit() -> int:
 
 @contextmanager
 def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
-    """Let only one of several processes at a time use a large piece of memory inside the block."""
+    """Let only one of several processes at a time use a large piece of memory inside the ``with`` block."""
     global _turn
     before, _turn = _turn, turn
     try:
@@ -117,7 +117,7 @@ def cores(quota: Path = _QUOTA) -> int:
 
 @contextmanager
 def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
-    """Set all parts of a network to evaluation mode inside the block, and restore each part's mode afterwards."""
+    """Set all parts of a network to evaluation mode inside the ``with`` block, and restore each part's mode afterwards."""
     training = [module for module in network.modules() if module.training]
     network.eval()
     try:

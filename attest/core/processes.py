@@ -82,7 +82,7 @@ def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
 
 @contextmanager
 def _group(rank: int, processes: int, folder: Path) -> Iterator[None]:
-    """Make this process a member of the process group inside the block."""
+    """Make this process a member of the process group inside the ``with`` block."""
     store = distributed.FileStore(str(folder / "store"), processes)
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=processes, timeout=_PATIENCE)
     try:

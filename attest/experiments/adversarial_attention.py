@@ -96,7 +96,7 @@ SPEC = Spec(
         Column.nats(
             "jsd_exact", "two classes and a linear decoder only: exact largest JSD if the prediction moves by TVD ≤ 0.01"
         ),
-        Column.nats("jsd_exact_filter", "exact largest JSD if the prediction moves by TVD ≤ 0.05"),
+        Column.nats("jsd_exact_filter", "exact largest JSD from the model's attention if the prediction moves by TVD ≤ 0.05"),
         Column.share("tvd_exact", "how far (TVD) the prediction moves with the attention in `adversary`"),
         Column.share("adversary", "the attention whose JSD is `jsd_exact`", unit="sums to 1", type="list of float"),
         Column.share("max_attention", "the largest weight"),

@@ -214,10 +214,10 @@ SPEC = Spec(
         ),
         Measure(
             "fraction_minimum",
-            "smallest set that flips the decision, on texts that flip",
+            "smallest set of weights that flips, on all texts that have one",
             "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. The number is "
             "a mean over all texts in which some set of weights flips the decision.",
-            "Do not compare this share with that in the order of attention: the two are means over different texts.",
+            "Do not compare this share with the share in the order of attention: the two are means over different texts.",
             replaced_by="fraction_common_minimum",
         ),
     ),

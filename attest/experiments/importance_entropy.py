@@ -96,7 +96,7 @@ def _answer(mean: Means) -> str | None:
 
 ENTROPY_GRADIENT = Measure(
     "entropy_gradient",
-    "normalised entropy of inputs' influence on the prediction",
+    "normalised entropy of the inputs' influence",
     "Normalised entropy of the gradient norms of the inputs; 1: influence is spread evenly over the tokens.",
     "Influence and attention may be concentrated on different tokens: entropy does not say on which tokens.",
     beside=("of the attention itself", "entropy_attention"),

@@ -182,7 +182,7 @@ def require_attention(
         apart = _apart(network(tokens, mask), logits) if offers_forward(network) else 0
     if apart:
         raise AttestError(
-            f"{name}: the logits of forward and of decode(hidden, project(score(hidden))) differ by {apart:.3g}; expected "
+            f"the logits that {name} returns from forward and from its four steps differ by {apart:.3g}; expected "
             "equal logits. Let forward call the four steps."
         )
     _PADDING_SEEN[network] = not bool(mask.all())

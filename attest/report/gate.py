@@ -81,7 +81,7 @@ class Ruling:
 
 
 def requirement(typed: str) -> Answered | Bounded:
-    """Return the requirement that a typed text such as ``E2/flipped<0.1`` states."""
+    """Return the requirement that a text such as ``E2/flipped<0.1`` states."""
     if match := BOUNDED.fullmatch(typed.strip()):
         key, sign, bound = match.groups()
         try:

@@ -133,7 +133,7 @@ def labels() -> dict[str, str]:
 
 
 def label_of(key: str) -> str:
-    """Return the full name of a number; its key if it has no description."""
+    """Return the name of a number for the report, by its key in ``summary.json``; the key if it has no name."""
     return labels().get(key, key)
 
 

@@ -113,7 +113,7 @@ OWN_CLASS = re.compile(r"attest(?:\.\w+)*\.(\w+)")
 
 @dataclass(frozen=True)
 class AskedRun:
-    """The settings of a run that the user asked for, from typed choices, files and options."""
+    """The settings of a run that the user asked for, from choices on the command line, files and options."""
 
     typed: tuple[str, ...]
     arguments: list[str]
@@ -123,7 +123,7 @@ class AskedRun:
 
     @classmethod
     def of(cls, words: Sequence[str]) -> "AskedRun":
-        """Return the run that typed choices, configuration files and options describe."""
+        """Return the run that the user's choices, configuration files and options describe."""
         files, options = merged_files(expand(words))
         configuration = [as_argument(files)] if files else []
         return cls(tuple(words), [*configuration, *options], with_options(files, options))
@@ -181,7 +181,7 @@ def merged(first: Any, second: Any) -> Any:
 
 
 def asked_settings(arguments: Sequence[str]) -> Settings:
-    """Merge the typed configuration files and options into one configuration."""
+    """Merge the user's configuration files and options into one configuration."""
     return with_options(*merged_files(arguments))
 
 
@@ -268,7 +268,7 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
 
 
 def folder_of_words(words: Sequence[str]) -> Path:
-    """Return the run folder that ``attest fit`` uses for the typed choices and options."""
+    """Return the run folder that ``attest fit`` uses for the user's choices and options."""
     settings = AskedRun.of(words).settings
     run = asdict(RunSettings()) | settings.get("run", {})
     return run_path(settings, run, run["root"], settings.get("seed_everything", 0))

@@ -53,12 +53,12 @@ ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")
 
 @dataclass(frozen=True)
 class TypedWords:
-    """The typed words of the form ``NAME=value``, by name; of two equal names the last one counts."""
+    """The words of the command line of the form ``NAME=value``, by name; of two equal names the last one counts."""
 
     typed: Mapping[str, str]
 
     def text(self, name: str, otherwise: str = "") -> str:
-        """Return the value of a typed word, or ``otherwise`` if the word was not typed."""
+        """Return the value of a word of the command line, or ``otherwise`` if the word was not typed."""
         return self.typed.get(name, otherwise)
 
     def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class TypedWords:
         return value == "1"
 
     def count(self, name: str, otherwise: int, least: int = 1) -> int:
-        """Return the value of a typed word as a whole number; refuse a number below ``least``."""
+        """Return the value of a word of the command line as a whole number; refuse a number below ``least``."""
         value = self.text(name, str(otherwise))
         if not value.isdecimal() or not least <= int(value) <= MOST:
             example = f"{name}={max(otherwise, least)}"
@@ -116,7 +116,7 @@ def stray_word(argument: str) -> AttestError:
 
 
 def expand(arguments: Sequence[str]) -> list[str]:
-    """Replace typed choices such as ``DATA=sst`` by the options for which they stand; other arguments follow.
+    """Replace the user's choices such as ``DATA=sst`` by the options for which they stand; other arguments follow.
 
     Without any ``--config``, choices that are not typed take their defaults; the default of ``RECIPE`` is named by the model.
     """
@@ -164,7 +164,7 @@ def choice_arguments(typed: dict[str, str]) -> list[str]:
 
 
 def complete(typed: dict[str, str]) -> dict[str, str]:
-    """Return a value for every choice: the typed value, else the model's value, else the default."""
+    """Return a value for every choice: the user's value, else the model's value, else the default."""
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text(encoding="utf-8"))
@@ -226,7 +226,7 @@ def _parameter_options(choice: str, value: str, file: Path, parameter: str | Non
 
 
 def names_a_file(value: str) -> bool:
-    """Return whether a typed value is a path, and not one of the shipped names."""
+    """Return whether a user's value is a path, and not one of the shipped names."""
     return "/" in value or Path(value).suffix != "" or Path(value).is_file()
 
 

@@ -25,7 +25,7 @@ SEEDS = 3
 
 @dataclass(frozen=True)
 class AdversaryChoices:
-    """The typed choices that decide which adversaries are trained: values of λ, a variant and a divergence."""
+    """The user's choices that decide which adversaries are trained: values of λ, a variant and a divergence."""
 
     lambdas: tuple[float, ...] | None = None
     variant: str = "unfrozen"
@@ -42,7 +42,7 @@ class AdversaryChoices:
 
 
 def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[str]]:
-    """Parse the typed words LAMBDA, VARIANT and DIVERGENCE; return their values and all other arguments."""
+    """Parse the words LAMBDA, VARIANT and DIVERGENCE; return their values and all other arguments."""
     words, rest = take_words(arguments, ADVERSARY_WORDS)
     for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES)):
         if (typed := words.text(name, known[0])) not in known:

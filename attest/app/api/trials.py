@@ -327,7 +327,7 @@ def _batches(
 
 @contextmanager
 def on_device(model: Any, device: str | torch.device | None) -> Iterator[None]:
-    """Move a model to a device inside the block, and move it back at the end."""
+    """Move a model to a device inside the ``with`` block, and move it back at the end."""
     wanted = None if device is None else device_named(device)
     if wanted is None or not isinstance(model, nn.Module):
         yield
@@ -367,7 +367,7 @@ def network_of(model: Any) -> nn.Module:
 def _asked_for(
     experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module, reading: str | None
 ) -> Experiments:
-    """Return the typed experiments, else all that suit the given reading (explanation), else those for the verdict."""
+    """Return the user's experiments, else all that suit the given reading (explanation), else those for the verdict."""
     if experiments is not None and experiments != ALL:
         return experiments
     inside = not getattr(network, "pools_by_attention", True)

@@ -74,7 +74,7 @@ class Request:
 
     @property
     def settings(self) -> list[str]:
-        """Return the typed options that change the training runs of a table (not ``LOGGER=`` or ``--run.``)."""
+        """Return the user's options that change the training runs of a table (not ``LOGGER=`` or ``--run.``)."""
         return [option for option in self.options if not option.startswith(("LOGGER=", "--run."))]
 
     @property

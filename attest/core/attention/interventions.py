@@ -88,7 +88,7 @@ def attending(network: nn.Module) -> dict[str, HookedModule]:
 
 @contextmanager
 def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None]:
-    """Apply interventions to a network, in the given order, until the block ends.
+    """Apply interventions to a network, in the given order, until the ``with`` block ends.
 
     Raises:
         ValueError: a layer or head that the network does not have, or a projection that is none.
@@ -108,14 +108,14 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
 
 @contextmanager
 def uncompiled() -> Iterator[None]:
-    """Turn off the compilation by ``torch.compile`` inside the block."""
+    """Turn off the compilation by ``torch.compile`` inside the ``with`` block."""
     with torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext():
         yield
 
 
 @contextmanager
 def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]]:
-    """Record the values at a hook point inside the block, by layer; only the last forward pass counts.
+    """Record the values at a hook point inside the ``with`` block, by layer; only the last forward pass counts.
 
     Args:
         point: any but ``projection``.

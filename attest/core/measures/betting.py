@@ -81,7 +81,7 @@ class MeanByBetting:
         self._bet(place, values, stake, count, *before)
 
     def _bet(self, place: int, values: Array, stake: Array, count: Array, sums: Array, missing: Array) -> None:
-        """Compute both gamblers' capital for each candidate mean after every value, and rule out candidate means."""
+        """Bet on each candidate mean, value by value; rule out the candidate means against which a bettor wins enough."""
         candidate = self._candidates[place]
         left = (self.size - count + 1)[:, None]
         expected = ((self.size - missing)[:, None] * candidate - sums[:, None]) / left

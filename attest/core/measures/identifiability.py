@@ -64,7 +64,7 @@ def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, T
 
 
 def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a basis with one unit vector for each real token, and whether the tokens' rows are surely independent."""
+    """Return a basis of unit vectors, one for each real token, and whether the tokens' vectors are linearly independent."""
     width = min(real.shape[1:])
     first = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
     rows = real.gather(1, first.unsqueeze(-1).expand(-1, -1, real.shape[-1]))

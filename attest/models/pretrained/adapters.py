@@ -108,7 +108,7 @@ class Adapter:
             raise AttestError(f"{name} names no model that it adapts; expected base_model_name_or_path in {SETTINGS}.")
 
     def configured(self, config: Any, kind: Any) -> Any:
-        """Copy a model configuration, and set the model class from ``kind`` and the adapter's number of classes."""
+        """Return a copy of a model configuration with the architecture of ``kind`` and the adapter's number of classes."""
         config = copy.deepcopy(config)
         config.architectures = [kind._model_mapping[type(config)].__name__]
         shapes = []

@@ -108,7 +108,7 @@ def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
 
 
 def _as_average(column: PublishedColumn) -> PublishedColumn | None:
-    """Return a column rewritten as a mean over the instances of a table; None if it is no such mean."""
+    """Return a published column defined as a mean over the rows of a table; None if it is another statistic."""
     if column.table:
         return column if column.statistic == "mean" else None
     if column.key == "test/accuracy":
