@@ -345,8 +345,8 @@ def require_work(trainer: Namespace, subcommand: str) -> None:
         value = trainer.get(name)
         if value is not None and not re.search("[1-9]", str(value)):
             raise AttestError(
-                f"trainer.{name} is {value}, which leaves nothing to do; expected a number above 0. Leave the option out, or "
-                f"type --trainer.{name}=<number>"
+                f"trainer.{name} is {value}, which leaves nothing to do; expected a value above 0. Leave the option out, or "
+                f"type --trainer.{name}=<value above 0>"
             )
     if trainer.get("fast_dev_run"):
         raise AttestError(

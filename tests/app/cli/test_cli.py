@@ -123,7 +123,7 @@ def test_a_truncated_checkpoint_is_named(small_run, tmp_path, capsys):
     copy.last.write_bytes(small_run.last.read_bytes()[:1000])
     assert fit(root) == 2
     said = capsys.readouterr().err
-    assert "last.ckpt is damaged and cannot be read as a checkpoint" in said
+    assert "last.ckpt is damaged and cannot be read" in said
     assert "FORCE=1" in said
 
 

@@ -124,7 +124,7 @@ def test_a_class_of_ones_own_is_built_where_its_module_is_trusted(sent, tmp_path
     whole = yaml.safe_load((sent("seed_everything", 0)).config.read_text())
     run = sent(NETWORK, whole["model"]["init_args"]["network"] | {"class_path": "evil_module.Own"})
     assert main(["explain", "--run", str(run.path), "--text", "good", "--trust", "another"]) == 2
-    assert "names evil_module.Own" in capsys.readouterr().err
+    assert "would run the code of evil_module.Own" in capsys.readouterr().err
     state = torch.load(run.best, weights_only=True)  # of a run that was trained with this class
     with run.best.open("wb") as file:  # as it was written, so that its tensors keep their digest
         torch.save({name: value for name, value in state.items() if name != TRAINED_WITH}, file)

@@ -116,7 +116,7 @@ def test_a_corpus_is_named(folder, corpora, tmp_path, capsys):
 
 
 def test_a_corpus_without_such_a_split_or_of_another_kind(folder, corpora, capsys):
-    assert "sst has no dev split in its source; expected one of train, validation, test" in refused(
+    assert "sst has no dev split in its source; expected one of: train, validation, test" in refused(
         capsys, "--model", folder, "--data", "sst", "--split", "dev"
     )
     assert "conll2000 has a tag a word, but the model needs a label a text; expected one of: sst, imdb, 20news" in refused(
@@ -169,7 +169,7 @@ def test_weights_that_are_not_fine_tuned_or_no_safetensors(folder, reviews, tmp_
     tiny("bert", vocab_size=len(WORDS), num_labels=2).bert.save_pretrained(base)
     assert "has no weights for classifier.bias" in refused(capsys, "--model", base, "--data", reviews)
     (base / "model.safetensors").unlink()
-    assert "expected model.safetensors" in refused(capsys, "--model", base, "--data", reviews)
+    assert "expected the file model.safetensors" in refused(capsys, "--model", base, "--data", reviews)
 
 
 def test_a_tokenizer_that_is_not_there(folder, reviews, tmp_path, capsys, snapshot):
@@ -351,7 +351,7 @@ def test_pairs_of_texts_are_found_by_the_names_of_their_columns(folder, tmp_path
     named = ("--text-column", "a", "--second-column", "b")
     assert tried("--model", folder, "--data", file, *named, "--out", tmp_path / "named", "E2") == 0
     assert len(attest.open_run(tmp_path / "named").table()["tokens"][0]) == len(table["tokens"][0])
-    assert "There is no column c" in refused(
+    assert "There is no column 'c'" in refused(
         capsys, "--model", folder, "--data", file, "--text-column", "a", "--second-column", "c"
     )
 
