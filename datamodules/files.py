@@ -44,7 +44,7 @@ class FilesDataModule(StoredDataModule):
         validation: likewise; None to cut one from ``train``.
         text_column: texts, or words in tagging; None to guess.
         label_column: labels, or tags in tagging; None to guess.
-        tagging: one tag a word instead of one label a text; None to guess.
+        tagging: one tag for each word instead of one label for each text; None to guess.
         on_bad_rows: ``refuse`` the data, or ``skip`` bad rows.
         validation_share: share of the training texts that becomes validation, in (0, 1).
         split_seed: the seed that chooses these texts.

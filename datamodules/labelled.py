@@ -76,7 +76,11 @@ def labelled(
     if source in CORPORA and not Path(source).exists():
         texts, labels = CORPORA[source]().originals(split)
         if isinstance(labels[0], list) is not tagging:
-            there, expected = ("a tag a word", "a label a text") if not tagging else ("a label a text", "a tag a word")
+            there, expected = (
+                ("a tag for each word", "a label for each text")
+                if not tagging
+                else ("a label for each text", "a tag for each word")
+            )
             others = ", ".join(name for name in CORPORA if (name == "conll2000") is tagging)
             raise AttestError(f"{source} has {there}, but the model needs {expected}; expected one of: {others}, or a file.")
         return _drawn(texts, labels, most, f"the {split} split of {source}", numbers)

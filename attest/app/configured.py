@@ -362,7 +362,11 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
     if learns is None or known is None or known.train.has(learns):
         return
     tagged = learns == "label"
-    there, taught = ("one tag a word", "one label a text") if tagged else ("one label a text", "one tag a word")
+    there, taught = (
+        ("one tag for each word", "one label for each text")
+        if tagged
+        else ("one label for each text", "one tag for each word")
+    )
     raise AttestError(
         f"the data have {there}, but {type(model).__name__} learns {taught}; expected a model for these data. Add "
         f"MODEL={'tagger' if tagged else 'bilstm'} to the command."

@@ -32,7 +32,7 @@ def test_the_page_runs(model, tokenizer, tmp_path, monkeypatch, capsys):
     for kind, block in re.findall(r"```(python|bash)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL):
         if kind == "bash":
             assert main([*shlex.split(block)[1:], "--processes=1"]) == 0
-            assert "Explanation shap: one number a word" in capsys.readouterr().out
+            assert "Explanation shap: one number for each word" in capsys.readouterr().out
         else:
             exec(compile(block, str(PAGE), "exec"), names)
             trials += [names["trial"]] if "attest.trial(" in block else []

@@ -66,7 +66,7 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
 
 
 def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
-    """Return the numbers of each text's tokens, float64 ``(T,)``, and a phrase such as ``one number a word``."""
+    """Return the numbers of each text's tokens, float64 ``(T,)``, and a phrase such as ``one number for each word``."""
     units = [units[text] for text in texts]
     values = [_row(f"{what} of text {text}", each) for text, each in zip(texts, numbers, strict=True)]
     fits = {
@@ -94,7 +94,7 @@ def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Se
     places = [text.places[unit] for text in units]
     read = [len(where[where >= 0].unique()) for where, _ in places]
     lost = sum(count for _, count in places) - sum(read)
-    said = f"one number a {unit}"
+    said = f"one number for each {unit}"
     if unit == "word" and any(int((where >= 0).sum()) > words for (where, _), words in zip(places, read, strict=True)):
         said += ", in equal shares to its subwords"
     if lost:

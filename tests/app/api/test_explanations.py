@@ -21,7 +21,7 @@ from tests.app.api import test_trials
 from tests.experiments.networks import Sentences
 from tests.models.pretrained.tiny import TEXTS, tiny
 
-OF_WORDS = "one number a word, in equal shares to its subwords"
+OF_WORDS = "one number for each word, in equal shares to its subwords"
 WORDS = [[1.0, 2, 3], [1, 2, 3, 4], [5, 0, 0, 0, 1], [1, 4, 2], [1, 2, 3, 4, 5, 6]]
 """One number a word of ``TEXTS``; ``dully`` is read in two subwords."""
 PLAIN = [[1.0, 2, 3], [1, 2, 3, 4], [5, 0, 0, 0, 1], [1, 2, 2, 2], [1, 2, 3, 4, 5, 6]]
@@ -41,7 +41,7 @@ def held(encode, texts, explanations):
     ("explanations", "said"),
     [
         ({"shap": WORDS}, OF_WORDS),
-        ({"shap": [np.array(each) for each in PLAIN]}, "one number a token without special ones"),
+        ({"shap": [np.array(each) for each in PLAIN]}, "one number for each token without special ones"),
         ({"shap": lambda texts: [WORDS[TEXTS.index(text)] for text in texts]}, OF_WORDS),
         (FRAME.sample(frac=1.0, random_state=1), OF_WORDS),
     ],
@@ -57,7 +57,7 @@ def test_every_token_gets_its_number(explanations, said, model, tokenizer):
 def test_special_tokens_may_have_numbers(model, tokenizer):
     found, told = held(Encoder(model, tokenizer), TEXTS, {"shap": TOKENS})
     assert [row[: len(tokens)] for row, tokens in zip(found, TOKENS, strict=True)] == TOKENS
-    assert told == "one number a token"
+    assert told == "one number for each token"
 
 
 def test_words_of_pairs_lists_and_prompts(model, tokenizer):
@@ -74,7 +74,9 @@ def test_words_of_pairs_lists_and_prompts(model, tokenizer):
 def test_words_that_are_not_read_are_counted(tokenizer):
     model = tiny("bert", vocab_size=13, max_position_embeddings=5, num_labels=2)
     _, told = held(Encoder(model, tokenizer), ["a fine film", "a dully film ."], {"shap": [[1, 2, 3], [1, 2, 3, 4]]})
-    assert told == "one number a word, in equal shares to its subwords; 2 words that the model does not read are left out"
+    assert (
+        told == "one number for each word, in equal shares to its subwords; 2 words that the model does not read are left out"
+    )
 
 
 WRONG = {
@@ -201,6 +203,6 @@ def test_from_the_command_line(model, tokenizer, tmp_path, capsys):
     typed += [f"--explanation={tmp_path / 'shap.parquet'}", "--readings=gradient-input", "--processes=1", "E15"]
     assert main(typed) == 0
     said = capsys.readouterr().out
-    assert "Explanation shap: one number a word, in equal shares to its subwords." in said
+    assert "Explanation shap: one number for each word, in equal shares to its subwords." in said
     assert "shap" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "E15/win_comprehensiveness_shap/mean" in attest.open_run(tmp_path / "out").summary

@@ -116,6 +116,7 @@ def test_wandb_has_the_evidence(tokenizer, tmp_path, monkeypatch):
     """Offline, in the file of the run that the Trainer began."""
     import wandb
 
+    wandb.teardown()  # else the library keeps the folder of an earlier test of this process
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     trained(tokenizer, tmp_path / "run", "epoch", report_to="wandb")
     assert wandb.run.summary["eval/E2/tvd_median/mean"] >= 0

@@ -56,7 +56,7 @@ def test_what_training_sets_is_set_back(small_run):
     ("choices", "sentence"),
     [
         ({"data": "plantd"}, "DATA=plantd is not known; expected one of"),
-        ({"colour": "blue"}, "COLOUR=blue is not a choice"),
+        ({"colour": "blue"}, "COLOUR=blue begins with an unknown name"),
         ({"arguments": ["--trainer.max_epochs=many"]}, "max_epochs"),
     ],
 )

@@ -102,12 +102,12 @@ def test_a_command_tries_words_with_a_tag_each(model, tokenizer, corpora, tmp_pa
     assert "Texts:      all 4 in data.jsonl" in said
     assert RunFolder(tmp_path / "out").evidence("tagged").is_file()
     assert main([*command[:-3], "other", "E1"]) == 2
-    assert "the model decides each token" in capsys.readouterr().err
+    assert "this model decides about each token" in capsys.readouterr().err
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["doctor", "--model", "model"]) == 0
     assert "E1, E10: they ask what a whole text's decision rests on" in " ".join(capsys.readouterr().out.split())
     assert main(["trial", "--model", "model", "--data", "sst", "--out", "other"]) == 2
-    assert "expected conll2000, or a file" in capsys.readouterr().err
+    assert "expected one of: conll2000, or a file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -119,8 +119,9 @@ def test_a_corpus_without_such_a_split_or_of_another_kind(folder, corpora, capsy
     assert "sst has no dev split in its source; expected one of: train, validation, test" in refused(
         capsys, "--model", folder, "--data", "sst", "--split", "dev"
     )
-    assert "conll2000 has a tag a word, but the model needs a label a text; expected one of: sst, imdb, 20news" in refused(
-        capsys, "--model", folder, "--data", "conll2000"
+    assert (
+        "conll2000 has a tag for each word, but the model needs a label for each text; expected one of: sst, imdb, 20news"
+        in refused(capsys, "--model", folder, "--data", "conll2000")
     )
 
 
