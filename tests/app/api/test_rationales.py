@@ -48,7 +48,7 @@ def test_every_shape_comes_to_the_same_marks(shape, model, tokenizer):
 
 def test_annotators_and_texts_that_nobody_read(model, tokenizer, capsys):
     found = held(Encoder(model, tokenizer), TEXTS, [[MARKED[0], [1, 0, 0]], None, [], MARKED[3], [MARKED[4]]])
-    assert capsys.readouterr().out == "Rationales: one mark a word, of 2 annotators. 2 of 5 texts have none.\n"
+    assert capsys.readouterr().out == "Rationales: one mark for each word, of 2 annotators. 2 of 5 texts have none.\n"
     assert found[0][:5].tolist() == [[0, 0], [0, 1], [1, 0], [0, 0], [0, 0]]
     assert found[1].isnan().all()
     assert found[3][:, 1].isnan().all()
