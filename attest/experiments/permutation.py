@@ -87,7 +87,9 @@ PERMUTED = (
     Column.share("tvd_median", "median TVD of the prediction over random permutations of attention"),
     Column.share("tvd_max", "largest TVD of the prediction over random permutations of attention"),
     Column.share("flipped", "share of permutations of attention that change the decision"),
-    Column.share("correct_permuted", "Transformers only: share of permutations under which the decision is right"),
+    Column.share(
+        "correct_permuted", "Transformers only: share of permutations of attention after which the decision is correct"
+    ),
 )
 DECIDING = (
     Column.share(

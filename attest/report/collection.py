@@ -209,7 +209,7 @@ def other_texts(settings: Sequence[Setting]) -> str | None:
 
 
 def _differ(first: dict[int, TextsOfRun], second: dict[int, TextsOfRun]) -> bool:
-    """Return whether two settings were tested on different texts, compared seed by seed if they share seeds."""
+    """Return whether two settings were tested on different texts; if they share seeds, the texts of each seed are compared."""
     shared = first.keys() & second.keys()
     pairs = [(first[seed], second[seed]) for seed in shared] or list(product(first.values(), second.values()))
     differing = [one.same_as(other) is False for one, other in pairs]

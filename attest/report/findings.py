@@ -237,7 +237,7 @@ def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:
 
 
 def pools(settings: dict[str, Any]) -> bool:
-    """Return whether the tested attention pools tokens; if not, an explanation such as rollout is tested."""
+    """Return whether attention that pools tokens is tested, and not an explanation such as rollout."""
     if TRIAL in settings:
         return "explanation" not in settings[TRIAL]
     evidence = (settings.get("experiments") or {}).get(INSTANCES) or {}

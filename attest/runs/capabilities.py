@@ -34,7 +34,7 @@ def declared(part: Settings, attribute: str, otherwise: Any = True) -> Any:
 
 
 def attends_within(network: Any) -> bool:
-    """Return whether a network has self-attention, because the network or a part of it declares ``attends_within``."""
+    """Return whether a network, or a part of it, declares by ``attends_within`` that it has self-attention."""
     if isinstance(network, list):
         return any(map(attends_within, network))
     if not isinstance(network, dict):

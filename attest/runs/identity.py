@@ -47,7 +47,7 @@ class RunIdentity:
         return cls(portable(settings["run"]["data"]), name, settings["seed_everything"], variant)
 
     def with_dependent(self, kind: str, name: str) -> "RunIdentity":
-        """Return the identity of a run that depends on this run."""
+        """Return the identity, the name and settings in its folder, of a run that depends on this run."""
         return replace(self, kind=kind, dependent=name)
 
     @property

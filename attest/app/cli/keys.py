@@ -49,6 +49,6 @@ def _require_self_attention(settings: dict[str, Any]) -> None:
         return
     lack = {"label": "has no self-attention", "tags": "tags words"}.get(str(kind), "is not a classifier that can be attacked")
     raise AttestError(
-        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies texts, whose network or encoder "
-        "declares attends_within. Type MODEL=transformer-dr"
+        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies texts, with attends_within "
+        "in its network or encoder. Type MODEL=transformer-dr"
     )

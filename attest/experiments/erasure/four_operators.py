@@ -246,7 +246,7 @@ SPEC = Spec(
             "NAOPC, comprehensiveness",
             "Effect of erasing the tokens that attention ranks first, on a scale from the least (0) to the greatest effect "
             "(1) that any tokens have. To erase a token means here that nothing attends to it.",
-            "The limits of AOPC differ with the number of erased tokens, so perhaps no single ranking of tokens reaches 1. "
+            "Each number of erased tokens has its own limits of AOPC, so a single ranking may not be able to reach 1. "
             "The limits of AOPC are exact only for two classes and a linear decoder.",
             about="states",
         ),
@@ -255,7 +255,7 @@ SPEC = Spec(
             "NAOPC, sufficiency",
             "Fall of the prediction with only the tokens that attention ranks first, on a scale from the least (0) to the "
             "greatest fall (1) with any tokens. A low value is good.",
-            "The limits of AOPC differ with the number of erased tokens, so perhaps no single ranking of tokens reaches 0.",
+            "Each number of erased tokens has its own limits of AOPC, so a single ranking may not be able to reach 0.",
             about="states",
         ),
         Measure.high(

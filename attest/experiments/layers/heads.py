@@ -152,10 +152,9 @@ def _answer_of_chosen(mean: Means) -> str | None:
         return None
     carry = "carry more" if low > 0.5 else "carry less" if high < 0.5 else "are not shown to carry more"
     return (
-        f"Without the chosen heads the logit difference falls by {number(drop)}, without random heads of the same layers by "
-        f"{number(random)}; {percent(flipped)} of decisions change. The chosen heads {carry} of the decision than random "
-        f"heads: {percent(won)} of random sets of heads have a smaller effect (95 % interval: {percent(low)} to "
-        f"{percent(high)})."
+        f"Without the chosen heads, the logit difference falls by {number(drop)} and {percent(flipped)} of decisions change. "
+        f"Without random heads of the same layers, it falls by {number(random)}. The chosen heads {carry} of the decision: "
+        f"{percent(won)} of random sets of heads have a smaller effect (95 % interval: {percent(low)} to {percent(high)})."
     )
 
 

@@ -104,7 +104,7 @@ def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int
 
 
 def told_of_unread(texts: Sequence[Sequence[str]], cut: Cut, longest: int) -> str | None:
-    """Return a sentence that counts the words without a subword; None if all have one."""
+    """Return a sentence with the number of words that have no subword; None if every word has one."""
     unread = 0
     for words, ids, read in zip(texts, cut.ids, cut.words, strict=True):
         known = {word for word in read if word is not None} or {0}
