@@ -61,7 +61,7 @@ def decisions(settings: Sequence[Setting]) -> list[Decision]:
 
 CHOICES = {"data": "corpus", "recipe": "recipe", "model": "model", "scoring": "scoring", "projection": "projection"}
 """The names of choices in the configuration, and their names in the page."""
-DEPENDS = "trained against the base"
+DEPENDS = "dependence on a base run"
 NOT_SET = "not set"
 MEASURED = "experiments."
 """The options of an experiment are compared only if all settings ran it; an experiment that is missing is no difference."""
@@ -100,7 +100,7 @@ def settings_apart(settings: Sequence[Setting]) -> Differing:
 def _choices(setting: Setting) -> dict[str, str]:
     run = setting.any_run.settings().get("run") or {}
     depends = identity_of(setting.any_run).dependent
-    return {word: str(run.get(name, NOT_SET)) for name, word in CHOICES.items()} | {DEPENDS: depends or "no"}
+    return {word: str(run.get(name, NOT_SET)) for name, word in CHOICES.items()} | {DEPENDS: depends or "none"}
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -59,4 +59,4 @@ def test_runs_that_depend_on_another_are_told_by_name(tmp_path):
     made(tmp_path, "a")
     base = tmp_path / "mine" / "a" / "seed0"
     made_run(base / "adversarial" / "unfrozen-kl-1", {"test/accuracy": 0.5})
-    assert found(tmp_path)[0] == {"trained against the base": ["unfrozen-kl-1", "no"]}
+    assert found(tmp_path)[0] == {"dependence on a base run": ["unfrozen-kl-1", "none"]}
