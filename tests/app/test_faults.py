@@ -47,7 +47,9 @@ def refused(result: subprocess.CompletedProcess, *reasons: str) -> bool:
 @pytest.mark.slow
 def test_a_checkpoint_that_does_not_fit_is_named_and_the_run_goes_on_later(small_run, tmp_path):
     result = fit(tmp_path, most=30_000)
-    assert refused(result, "last.ckpt cannot be written: File too large; expected a writable folder with free space."), result.stderr
+    assert refused(result, "last.ckpt cannot be written: File too large; expected a writable folder with free space."), (
+        result.stderr
+    )
     stopped = only_folder(tmp_path)
     assert list(stopped.last.parent.iterdir()) == [], "neither a checkpoint nor half of one"
     assert fit(tmp_path).returncode == 0
