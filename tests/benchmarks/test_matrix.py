@@ -23,7 +23,7 @@ from benchmarks.matrix import ARCHITECTURES, AXES, PAGE, Cell, alone, outcome, p
         (Cell("BERT", "multi-label", form="wrapped"), "refused", "expected the inner model itself"),
         (Cell("BERT", "one number", form="wrapped"), "refused", "expected the inner model itself"),
         (Cell("Longformer"), "refused", "no softmax in it"),
-        (Cell("nn.TransformerEncoder", form="LoRA"), "refused", "a fast path"),
+        (Cell("nn.TransformerEncoder", form="LoRA"), "refused", "the fast path"),
         (Cell("MPNet", attention="SDPA"), "impossible", "has no SDPA"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, Cell) else "",
