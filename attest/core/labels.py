@@ -22,7 +22,7 @@ UNLABELLED = -100
 SHOWN = 5
 MOST_CLASSES = 2**31
 """More than any model has; what is larger is no class number."""
-IN_PYTHON = "Give class numbers from 0, or names that are in label_names, in class order."
+IN_PYTHON = "Give class numbers from 0, or name the classes in their order with label_names=."
 
 
 def class_numbers(

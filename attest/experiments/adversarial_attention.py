@@ -120,7 +120,7 @@ SPEC = Spec(
             "jsd_search_filter",
             "ε-max JSD, found by search with ε = 0.05",
             "The largest divergence that the search finds if the prediction may move by 0.05, as in the published code.",
-            "The exact JSD is for predictions that move by at most 0.01, not 0.05, so the JSD found here may be larger.",
+            "Here the prediction may move by 0.05, but for the exact JSD only by 0.01, so this JSD may be larger.",
         ),
     ),
     answer=_answer,

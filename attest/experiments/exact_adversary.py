@@ -80,7 +80,7 @@ def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: 
 
 
 def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:
-    r"""Return the JSD between ``attention`` and an attention on the tokens i and j only, ``(B, T, T)``.
+    r"""Return, for each pair of tokens, the JSD between ``attention`` and an attention on this pair only, ``(B, T, T)``.
 
     With p the weights on the two tokens and q the attention on them, and because both distributions sum to 1, it is
     :math:`\ln 2 + \frac12 \sum [p \ln p + q \ln q - (p + q) \ln (p + q)]`.

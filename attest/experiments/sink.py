@@ -93,7 +93,7 @@ def left_out(measure: Measure) -> Measure:
 
 
 def spared(measure: Measure) -> Measure:
-    """Return a copy of a measure for decoders, in which sinks keep their weight."""
+    """Return the variant of a measure for decoders, for which attention sinks keep their weight."""
     return _without(measure, SPARED)
 
 

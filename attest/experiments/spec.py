@@ -196,7 +196,7 @@ def _moved(name: str) -> str:
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """A column with one weight per token: an explanation of the text, or a changed attention.
+    """A column whose cells are lists with one weight for each token, such as an explanation or a permuted attention.
 
     Args:
         title: what it is called beside the text.

@@ -217,7 +217,7 @@ class Findings:
 
     @cached_property
     def answers(self) -> dict[str, str]:
-        """Return for each experiment that ran a sentence with its result, by the id of the experiment."""
+        """Return one sentence with the result of each experiment, by the id of the experiment."""
         twin = self.controls.uniform_run
         pair = None if twin is None else paired(Decided.by(self.folder), Decided.by(twin))
         said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
@@ -247,7 +247,7 @@ def pools(settings: dict[str, Any]) -> bool:
 def answers(
     controls: Controls, instances: int | None, held: Baseline | None = None, pair: Pairing | None = None
 ) -> dict[str, str]:
-    """Return for each experiment that ran a sentence with its result, by the id of the experiment."""
+    """Return one sentence with the result of each experiment, by the id of the experiment."""
     mean = Means(controls.summary, instances)
     sentences: dict[str, str | None] = {"test": sentence(held, controls.summary)}
     if not controls.of_trial:

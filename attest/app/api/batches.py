@@ -148,7 +148,7 @@ def _checked(batch: Any) -> Batch:
 
 
 def _number(batches: list[Batch]) -> None:
-    """Give every text an id, counted from 0, in batches without ids; refuse an id that two texts have."""
+    """Number the texts from 0 if the batches have no ids; refuse batches in which two texts have the same id."""
     start = 0
     for batch in batches:
         batch.setdefault("id", torch.arange(start, start + len(batch["token_ids"])))

@@ -402,7 +402,7 @@ def _with_readings(
 
 
 def _require_reading(reading: str | None, explanations: Sequence[str], measures: Collection[str], tags: bool) -> None:
-    """Refuse an unknown reading (explanation), and experiments that cannot test a reading in place of attention."""
+    """Refuse an unknown explanation (reading), and experiments that can only test attention itself."""
     if reading is None:
         return
     if reading not in (*READINGS, *explanations) or tags:

@@ -39,8 +39,8 @@ LOGGERS = ("none", "wandb")
 SHOWN_IN_FULL = 10
 HALF = ("bfloat16", "float16")
 LABELS = (
-    "the labels in the order of the model's classes, if the data name them differently, such as negative,positive; with "
-    '--prompt, the answer for each label, such as positive=" good",negative=" bad"'
+    "the data's names of the model's classes, in the order of the classes, such as negative,positive; with --prompt, the "
+    'answer for each label, such as positive=" good",negative=" bad"'
 )
 POOLED = (
     "how the windows of a text give one decision: by the mean of their logits (mean, the default), the largest logit of each "

@@ -73,7 +73,7 @@ class Projection(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must define the method onto_simplex.")
 
     def for_heads(self, heads: int) -> Self:
-        """Return a copy for scores ``(B, heads, T, T)``, in which each head has its own parameters, if there are any."""
+        """Return a copy of this projection for scores ``(B, heads, T, T)``, with separate parameters for each head."""
         return deepcopy(self)
 
 

@@ -58,7 +58,7 @@ def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
 
 
 def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return an orthonormal basis ``(M, T, F)`` of F columns, and whether they are surely independent, ``(M,)``."""
+    """Return an orthonormal basis of the columns of ``real``, and whether these columns are linearly independent."""
     basis, triangle = torch.linalg.qr(real)
     return basis, _invertible(triangle, noise)
 

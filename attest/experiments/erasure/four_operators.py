@@ -202,8 +202,8 @@ FALLS = (
     Column("comprehensiveness_<operator>", FALL, "AOPC: mean fall of the prediction without the top tokens"),
     Column("sufficiency_<operator>", FALL, "AOPC if only the top tokens are left; a low value means that they suffice"),
     Column("random_<either>_<operator>", FALL, "mean comprehensiveness or sufficiency of random sets of tokens"),
-    Column("lowest_<either>", FALL, "least AOPC that sets of equally many tokens reach with the operator `attention`"),
-    Column("highest_<either>", FALL, "greatest AOPC that sets of equally many tokens reach with the operator `attention`"),
+    Column("lowest_<either>", FALL, "smallest AOPC that any choice of erased tokens reaches with the operator `attention`"),
+    Column("highest_<either>", FALL, "largest AOPC that any choice of erased tokens reaches with the operator `attention`"),
 )
 
 SPEC = Spec(

@@ -37,7 +37,7 @@ def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> dict[str, Tens
 
 
 def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:
-    """Return whether the probability falls further without the deciding tokens than without each random set, bool ``(B,)``.
+    """Return whether erasing the deciding tokens lowers the probability more than erasing any random set, bool ``(B,)``.
 
     It must fall by more than rounding, and further than without each of ``sets`` random sets of the same size.
 

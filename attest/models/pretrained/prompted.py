@@ -69,7 +69,7 @@ class Prompt:
 
 
 def prompt_typed(template: str, labels: str | None) -> Prompt:
-    """Return the prompt and answers that were typed in a shell, with ``\\n`` for a new line."""
+    """Return the prompt and the answers of a command line, in which ``\\n`` becomes a new line."""
     return Prompt(template.replace(r"\n", "\n"), answers_typed(labels or ""))
 
 

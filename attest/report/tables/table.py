@@ -108,7 +108,7 @@ def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
 
 
 def _as_average(column: PublishedColumn) -> PublishedColumn | None:
-    """Return a published column defined as a mean over the rows of a table; None if it is another statistic."""
+    """Return the definition of a published number as a mean over rows of evidence; None if it is no mean."""
     if column.table:
         return column if column.statistic == "mean" else None
     if column.key == "test/accuracy":
