@@ -183,14 +183,14 @@ SPEC = Spec(
     measures=(
         Measure(
             "flips_in_every_order",
-            "texts whose decision flips in every order of erasing",
+            "texts that flip in every order of erasing",
             "Share of texts whose decision flips in every order of erasing weights. The next two rows are means over these "
             "texts.",
             "The next two rows leave out the texts whose decision never flips; on these texts the model is most confident.",
         ),
         Measure.high(
             "fraction_common_attention",
-            "weights erased until the decision flips, largest first",
+            "weights erased until the decision flips",
             "Share of the weights that are set to 0, largest first, until the decision flips. The number is a mean over the "
             "texts whose decision flips in every order of erasing.",
             "Setting weights to 0 leaves the hidden states unchanged: they still contain information from the erased tokens.",
@@ -205,7 +205,7 @@ SPEC = Spec(
         ),
         Measure.high(
             "fraction_attention",
-            "weights erased until the decision flips, on texts that flip",
+            "weights erased until the flip, on texts that flip",
             "Share of the weights that are set to 0, largest first, until the decision flips. The number is a mean over the "
             "texts whose decision flips in this order of erasing.",
             "Do not compare this share with that of another order of erasing: the two are means over different texts.",
@@ -214,7 +214,7 @@ SPEC = Spec(
         ),
         Measure(
             "fraction_minimum",
-            "smallest set of weights that flips, on all texts that have one",
+            "smallest flipping set, on texts that have one",
             "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. The number is "
             "a mean over all texts in which some set of weights flips the decision.",
             "Do not compare this share with the share in the order of attention: the two are means over different texts.",

@@ -233,7 +233,7 @@ SPEC = Spec(
         ),
         Measure.low(
             "tau_gradient_norm_hidden",
-            "τ-b of attention and gradient norm of hidden states",
+            "τ-b of attention and gradient norm, hidden states",
             "Do attention and gradient norms rank the hidden states alike? If this τ-b is high and the τ-b for inputs is "
             "low, attention says which states matter, not which words.",
             "A hidden state also contains information from neighbouring tokens: it does not describe its own word alone.",
@@ -242,14 +242,14 @@ SPEC = Spec(
         TAU_LEAVE_ONE_OUT,
         Measure.low(
             "tau_words_leave_one_out_inputs",
-            "τ-b of attention and leave-one-out of whole words",
+            "τ-b of attention and leave-one-out, whole words",
             "Do attention and leave-one-out rank whole words alike? A word's attention is the sum over its subwords; "
             "leave-one-out removes the whole word.",
             "The model was not trained on texts in which a word is missing.",
         ),
         Measure.low(
             "tau_leave_one_out_hidden",
-            "τ-b of attention and leave-one-out of hidden states",
+            "τ-b of attention and leave-one-out, hidden states",
             "Do attention and leave-one-out rank hidden states alike? The model encodes the whole text, and then attention "
             "leaves out one hidden state.",
             "The other hidden states were computed from the whole text: they still contain information from the missing "
@@ -265,7 +265,7 @@ SPEC = Spec(
         ),
         Measure.low(
             "concordant_gradient_inputs",
-            "token pairs ranked alike by attention and gradient × input",
+            "pairs ranked alike by attention and gradient × input",
             "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Tokens "
             "without attention are tied, so few pairs count for sparse attention.",
             "Most pairs contain two unimportant tokens: a high share does not show that the two rankings begin with the same "
@@ -274,7 +274,7 @@ SPEC = Spec(
         ),
         Measure.low(
             "concordant_leave_one_out_inputs",
-            "token pairs ranked alike by attention and leave-one-out",
+            "pairs ranked alike by attention and leave-one-out",
             "Share of token pairs that attention and leave-one-out rank alike, ties left out; 0.5 by chance.",
             "Most pairs contain two unimportant tokens: a high share does not show that the two rankings begin with the same "
             "token.",

@@ -125,7 +125,7 @@ SPEC = Spec(
     measures=(
         Measure.low(
             "trivial_context",
-            "texts whose context vector determines the attention",
+            "texts whose context determines attention",
             "Share of texts for which no other attention weights give the same context vector. In all other texts, many "
             "different attention weights give the same context vector.",
             "The share depends far more on the length of the text and the size of the states than on what the model learned.",

@@ -96,7 +96,7 @@ def _answer(mean: Means) -> str | None:
 
 ENTROPY_GRADIENT = Measure(
     "entropy_gradient",
-    "normalised entropy of the inputs' influence",
+    "entropy of the inputs' influence",
     "Normalised entropy of the gradient norms of the inputs; 1: influence is spread evenly over the tokens.",
     "Influence and attention may be concentrated on different tokens: entropy does not say on which tokens.",
     beside=("of the attention itself", "entropy_attention"),
@@ -124,7 +124,7 @@ SPEC = Spec(
         ENTROPY_GRADIENT,
         Measure.high(
             "entropy_hidden",
-            "normalised entropy of inputs' influence on hidden states",
+            "entropy of inputs' influence on hidden states",
             "Normalised entropy of the inputs' influence on single hidden states, on a sample of texts. Near 1: a hidden "
             "state depends on all inputs alike.",
             "Influence is measured by gradients of the norm of the hidden state; other measures exist.",

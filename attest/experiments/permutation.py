@@ -69,7 +69,7 @@ FLIPPED = Measure.low(
 
 TVD_MEDIAN_DECIDING = Measure.low(
     "tvd_median_deciding",
-    "Δŷ if only the last (deciding) token's attention is permuted",
+    "Δŷ if only the last token's attention is permuted",
     "Median total variation distance of a decoder's prediction if, in every layer, only the attention of the last (deciding) "
     "token is shuffled.",
     "Other tokens keep their attention, so they may still bring the information to the last token, at which the decoder "
@@ -79,7 +79,7 @@ TVD_MEDIAN_DECIDING = Measure.low(
 FLIPPED_DECIDING = replace(
     FLIPPED,
     column="flipped_deciding",
-    title="decisions flipped if only the deciding token's attention is permuted",
+    title="flips if only the last token's attention is permuted",
     means="Share of permutations of the deciding token's attention that change the decision.",
 )
 

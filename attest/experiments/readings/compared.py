@@ -303,7 +303,7 @@ SPEC = Spec(
     measures=(
         Measure.low(
             "win_comprehensiveness_attention",
-            "random sets of tokens beaten by attention",
+            "random sets beaten by attention",
             "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens that "
             "attention ranks first. Nothing attends to erased tokens. The share is measured on a sample of the texts.",
             "All explanations (readings) of a text are compared with the same random sets of tokens; other sets give other "
@@ -311,7 +311,7 @@ SPEC = Spec(
         ),
         Measure(
             "win_comprehensiveness_integrated_gradients_signed",
-            "random sets of tokens beaten by integrated gradients",
+            "random sets beaten by integrated gradients",
             "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens with the "
             "largest integrated gradients.",
             "Integrated gradients and erasure both measure effects on the predicted probability, so a good result is no "
