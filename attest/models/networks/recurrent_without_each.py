@@ -11,6 +11,7 @@ Legend: B batch, T tokens, V variants (T of them), E embedding, H hidden units a
 A features and F numbers of a ``Readout``.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 
 import torch
@@ -23,7 +24,7 @@ State = tuple[Tensor, ...]
 """Tensors ``(V, B, H)``, the hidden state first."""
 
 
-class Cell:
+class Cell(ABC):
     """One direction of a recurrent network, which reads one token of every text in each step."""
 
     of_token: Callable[[Tensor], Tensor]
@@ -34,13 +35,13 @@ class Cell:
         rows = sequences.transpose(0, 1).flatten(0, 1)
         return self.of_token(rows).add_(self.bias).unflatten(0, (sequences.shape[1], -1))
 
+    @abstractmethod
     def start(self) -> State:
         """Return the state before the first token, each tensor ``(H,)``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self, state: State, inputs: Tensor) -> None:
         """Read one token, given as gate ``inputs (B, G)``, and update the states ``(V, B, H)`` of V variants in place."""
-        raise NotImplementedError
 
 
 class LstmCell(Cell):
