@@ -93,7 +93,7 @@ class BabiDataModule(QuestionDataModule):
         most = max(TASKS) if self.stories == "generated" else 20
         if not 1 <= self.task <= most:
             raise AttestError(
-                f"task is {self.task}; expected a number from 1 to {most} for {self.stories} stories. "
+                f"`task` is {self.task}; expected a number from 1 to {most} for {self.stories} stories. "
                 "Type --data.init_args.task=1"
             )
         return {split: self._table(split) for split in SPLITS}

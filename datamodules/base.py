@@ -131,7 +131,7 @@ class TextDataModule(LightningDataModule):
             value, least = getattr(self, name), 0 if name == "num_workers" else 1
             if value is not None and value < least:
                 command = f"--data.init_args.{name}=<number>"
-                raise AttestError(f"{name} is {value}; expected a whole number from {least}. Type {command}")
+                raise AttestError(f"`{name}` is {value}; expected a whole number from {least}. Type {command}")
         corpus = self.read()
         if self.max_tokens is not None:
             whole, longest = corpus, self.max_tokens

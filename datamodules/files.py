@@ -94,7 +94,7 @@ class FilesDataModule(StoredDataModule):
                 f"{COMMAND}"
             )
         if not 0 < self.validation_share < 1:
-            raise AttestError(f"validation_share is {self.validation_share}; expected a share between 0 and 1, such as 0.1.")
+            raise AttestError(f"`validation_share` is {self.validation_share}; expected a share between 0 and 1, such as 0.1.")
         files = {split: path for split, source in self.sources.items() if (path := Path(source).expanduser()).is_file()}
         for (split, file), (other, same) in combinations(files.items(), 2):
             if file.samefile(same):

@@ -172,8 +172,8 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
             label = label or next(name for name in names if name != text)
     if not text or not label:
         raise AttestError(
-            f"The columns {_listed(names)} of {source} do not show which column contains the texts and which the "
-            f"labels; {_name_them()}.{_without_header(source)}"
+            f"{source} has the columns {_listed(names)}, and no name tells which one contains the texts or the labels; "
+            f"{_name_them()}.{_without_header(source)}"
         )
     if text == label:
         raise AttestError(
@@ -332,7 +332,7 @@ def _tags(cell: Any, words: int) -> list[str]:
     if not isinstance(tags, list):
         raise ValueError("missing label")
     if len(tags) != words:
-        raise ValueError(f"{words} words with a list of {len(tags)} tags")
+        raise ValueError(f"the number of words is {words}, but the number of tags is {len(tags)}")
     return [_label(tag) for tag in tags]
 
 

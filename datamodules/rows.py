@@ -69,9 +69,8 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
     path, suffix = Path(source).expanduser(), Path(source).suffix.lower()
     if path.is_file():
         if suffix not in READERS:
-            raise AttestError(
-                f"the ending of {source} is {path.suffix or 'missing'}; expected {_KINDS}. Rename or convert the file."
-            )
+            ending = f"the ending {path.suffix}" if path.suffix else "no file ending"
+            raise AttestError(f"{source} has {ending}; expected {_KINDS}. Rename or convert the file.")
         try:
             return list(READERS[suffix](path, encoding))
         except UnicodeError as error:  # of encodings that have no way to keep bytes of another
@@ -179,7 +178,7 @@ def _row_of_json(line: str, place: str, encoding: str) -> FileRow:
     try:
         cells = json.loads(line.lstrip("\ufeff"), object_pairs_hook=_once_each)
     except KeyError:
-        return FileRow(place, problem="the same name twice in one object")
+        return FileRow(place, problem="one JSON object has the same key twice")
     except (ValueError, RecursionError):  # also a number of more digits than Python reads
         return FileRow(place, problem="not JSON")
     return FileRow(place, cells) if isinstance(cells, dict) else FileRow(place, problem="not a JSON object")

@@ -66,7 +66,7 @@ def _vectors_of_lines(path: Path, wanted: Collection[str]) -> Iterator[tuple[str
                     continue
             if fields[0] in first_words:
                 word = b" ".join(fields[:-size]).decode(errors="replace")  # GloVe has words with blanks
-                vector = _numbers(fields[-size:], size, f"{path} line {number}")
+                vector = _numbers(fields[-size:], size, f"line {number} of {path}")
                 if word in wanted:
                     yield word, vector
 
@@ -77,7 +77,7 @@ def _numbers(fields: list[bytes], size: int, where: str) -> np.ndarray:
     except ValueError:
         vector = np.empty(0, dtype=np.float32)
     if len(vector) != size or not size or not np.isfinite(vector).all():
-        raise AttestError(f"{where} is not a word with {size} finite numbers; {NOT_TEXT}. Give another file.")
+        raise AttestError(f"{where} is not a word followed by {size} finite numbers; {NOT_TEXT}. Give another file.")
     return vector
 
 

@@ -25,7 +25,7 @@ POSITIVE = ("memory_gib", "until", "epsilon", "filter_epsilon", "gradient_clip_v
 """Settings that measure something: finite and above 0."""
 
 
-def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = str) -> None:
+def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = "`{}`".format) -> None:
     """Raise an ``AttestError`` if a setting is outside its bounds. None is always allowed."""
     for name, value in settings.items():
         if value is None:
@@ -34,9 +34,9 @@ def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = st
             least, most = WHOLE[name]
             if not isinstance(value, Integral) or not least <= int(value) <= most:
                 to = "" if most == MANY else f" to {most}"
-                raise AttestError(f"{shown(name)} is {value}; expected a whole number from {least}{to}. Give such a number.")
+                raise AttestError(f"{shown(name)} is {value}; expected a whole number from {least}{to}. Give another number.")
         elif name in POSITIVE and not (isinstance(value, Real) and 0 < float(value) < math.inf):
-            raise AttestError(f"{shown(name)} is {value}; expected a finite number above 0. Give such a number.")
+            raise AttestError(f"{shown(name)} is {value}; expected a finite number above 0. Give another number.")
 
 
 def require_finite(settings: Mapping[str, Any], within: str = "") -> None:
@@ -45,4 +45,4 @@ def require_finite(settings: Mapping[str, Any], within: str = "") -> None:
         if isinstance(value, Mapping):
             require_finite(value, f"{within}{name}.")
         elif isinstance(value, float) and not math.isfinite(value):
-            raise AttestError(f"{within}{name} is {value}; expected a finite number. Give such a number.")
+            raise AttestError(f"`{within}{name}` is {value}; expected a finite number. Give another number.")

@@ -15,7 +15,7 @@ def device_named(name: str | torch.device) -> torch.device:
         raise AttestError(f"the device {name!r} is not known; expected {expected}.") from error
     if device.type == "mps":
         raise AttestError(
-            f"the device mps lacks the 64-bit numbers in which evidence is summed; expected {expected}. Give the device cpu."
+            f"the device mps cannot compute with 64-bit numbers, which Attest needs; expected {expected}. Give the device cpu."
         )
     if device.type not in ("cpu", "cuda") or (device.type == "cuda" and (device.index or 0) >= len(there)):
         raise AttestError(f"this machine has no device {name!r}; expected {expected}.")

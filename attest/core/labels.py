@@ -22,7 +22,7 @@ UNLABELLED = -100
 SHOWN = 5
 MOST_CLASSES = 2**31
 """More than any model has; what is larger is no class number."""
-IN_PYTHON = "Give class numbers from 0, or name the classes in their order with label_names=."
+IN_PYTHON = "Give class numbers, or name the classes yourself, in class order: label_names=[…]"
 
 
 def class_numbers(
@@ -81,10 +81,12 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
     numbers = {label: number for label in labels if (number := _whole(label)) is not None and numbered}
     if len(numbers) < len(labels) or not names or set(labels) & {*names} or not set(numbers.values()) <= {*range(len(names))}:
         unknown = sorted(label for label in labels if label not in names)
-        known_names = _some(names) or "class numbers, because the classes have no names"
-        or_numbers = f", or numbers from 0 to {len(names) - 1}" if numbered and names else ""
+        expected = (
+            f"one of the names {_some(names)}" if names else "class numbers from 0, because the model has no class names"
+        )
+        or_numbers = f", or a class number from 0 to {len(names) - 1}" if numbered and names else ""
         raise AttestError(
-            f"the data have labels that the model does not know: {_some(unknown)}; expected {known_names}{or_numbers}. {how}"
+            f"the data have labels that the model does not know: {_some(unknown)}; expected {expected}{or_numbers}. {how}"
         )
     if 0 not in numbers.values():
         label, number = min(numbers.items(), key=lambda each: each[1])

@@ -124,8 +124,8 @@ def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterato
         if killed := [each.exitcode for each in others if each.exitcode]:
             how = f"signal {-killed[0]}" if killed[0] < 0 else f"exit code {killed[0]}"
             raise AttestError(
-                f"one of {len(others) + 1} processes was stopped by {how}; expected all processes to finish. Memory may be "
-                "short: type the same command with --run.processes=1. Finished work is kept."
+                f"one of {len(others) + 1} processes was stopped by {how}; expected all processes to finish. Perhaps the "
+                "memory was too small: type the same command with --run.processes=1. Finished work is kept."
             ) from error
         raise
 

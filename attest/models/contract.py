@@ -45,7 +45,7 @@ def require_steps(network: Any) -> None:
     missing = [step for step in STEPS if not callable(getattr(network, step, None))]
     if missing:
         expected = ", ".join(f"{step}{STEPS[step][0]} -> {STEPS[step][1]}" for step in missing)
-        raise AttestError(f"the network {name} has no method {', '.join(missing)}; expected {expected}. {GUIDE}.")
+        raise AttestError(f"the network {name} lacks methods: {', '.join(missing)}; expected {expected}. {GUIDE}.")
     for step, (arguments, _) in STEPS.items():
         try:
             inspect.signature(getattr(network, step)).bind(None, None)
@@ -109,11 +109,8 @@ def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int
     found = (
         f"a tensor of the shape {tuple(returned.shape)}" if isinstance(returned, Tensor) else f"a {type(returned).__name__}"
     )
-    sizes = ", ".join(map(str, batch))
-    raise AttestError(
-        f"{type(network).__name__}.{step} returned {found}; expected {STEPS[step][1]}; here this shape begins with ({sizes}). "
-        f"{GUIDE}."
-    )
+    sizes = " and ".join(f"{name} = {size}" for name, size in zip("BT", batch, strict=False))
+    raise AttestError(f"{type(network).__name__}.{step} returned {found}; expected {STEPS[step][1]} with {sizes}. {GUIDE}.")
 
 
 def require_gradient(network: nn.Module, hidden: Tensor) -> None:
@@ -145,8 +142,8 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
     if training and (normalises or _apart(again(), logits)):
         part = "" if network.training else f" in its part {type(training[0]).__name__}"
         raise AttestError(
-            f"the network {type(network).__name__} is in training mode{part}, so its logits change from pass to pass; "
-            "expected evaluation mode, without dropout. Call network.eval() first."
+            f"the network {type(network).__name__} is in training mode{part}, so two forward passes on one "
+            "text give different logits; expected evaluation mode, without dropout. Call network.eval() first."
         )
 
 
@@ -182,17 +179,15 @@ def require_attention(
         apart = _apart(network(tokens, mask), logits) if offers_forward(network) else 0
     if apart:
         raise AttestError(
-            f"the logits that {name} returns from forward and from its four steps differ by {apart:.3g}; expected "
-            "equal logits. Let forward call the four steps."
+            f"the logits of {name}.forward differ by {apart:.3g} from those of encode, score, project and decode; "
+            "expected equal logits. Let forward call these four steps."
         )
     _PADDING_SEEN[network] = not bool(mask.all())
 
 
 def _require_distribution(found: str, weights: Tensor, mask: Tensor) -> None:
     if undefined := _rows_where(~weights.isfinite().all(dim=-1)):
-        raise AttestError(
-            f"{found} that is not finite in the rows {undefined}; expected finite numbers from 0. Look at the scores."
-        )
+        raise AttestError(f"{found} that is not finite in the rows {undefined}; expected finite numbers. Look at the scores.")
     if padded := _rows_where((weights.masked_fill(mask, 0) != 0).any(dim=-1)):
         raise AttestError(
             f"{found} to padding in the rows {padded}; expected exactly 0 at padding. Fill scores with -inf where mask is "

@@ -211,8 +211,8 @@ def self_attending(network: nn.Module) -> list[str]:
     layers = [name for name, layer in attending(network).items() if layer.heads is not None]
     if not layers:
         raise AttestError(
-            f"{type(network).__name__} has no layer in which tokens attend to other tokens; expected a Transformer, or "
-            "experiments on attention that pools."
+            f"{type(network).__name__} has no self-attention layer; expected a Transformer. Or leave out the experiments on "
+            "attention inside the layers."
         )
     return layers
 

@@ -53,7 +53,7 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
         )
     if lacking := [each for each in OFFERED if not callable(getattr(made, each, None))]:
         raise AttestError(
-            f"{name} has no {' and no '.join(lacking)}; expected a class with {', '.join(OFFERED)}. "
+            f"the class {name} lacks methods: {', '.join(lacking)}; expected the methods {', '.join(OFFERED)}. "
             f"Write for example: class {name}(attest.experiments.judges.defendants.Defendant)"
         )
     if isinstance(made.rules, str) or not set(made.rules) & set(tried):
@@ -105,5 +105,5 @@ def _defined(typed: str) -> Any:
             f"Try for example: python {path}"
         ) from error
     if not hasattr(module, name):
-        raise AttestError(f"{path} has no {name}; expected a name that it defines. {EXAMPLE}")
+        raise AttestError(f"{path} does not define {name}; expected the name of a class in this file. {EXAMPLE}")
     return getattr(module, name)

@@ -20,7 +20,7 @@ from benchmarks.architectures import main, outcome
         ("t5", "agrees", "from its own probabilities"),
         ("mvp", "refused by name", "no attention is seen that leads from its decoder to its text"),
         ("squeezebert", "agrees", "from its own probabilities"),
-        ("longformer", "refused by name", "no softmax in it gives every token attention weights"),
+        ("longformer", "refused by name", "none of its softmax calls returns, for each token, attention weights"),
         ("fnet", "refused by name", "is not supported"),
     ],
 )

@@ -22,7 +22,7 @@ from benchmarks.matrix import ARCHITECTURES, AXES, PAGE, Cell, alone, outcome, p
         (Cell("ModernBERT", "softmax", form="compiled"), "agrees", "from its own"),
         (Cell("BERT", "multi-label", form="wrapped"), "refused", "expected the inner model itself"),
         (Cell("BERT", "one number", form="wrapped"), "refused", "expected the inner model itself"),
-        (Cell("Longformer"), "refused", "no softmax in it"),
+        (Cell("Longformer"), "refused", "none of its softmax calls"),
         (Cell("nn.TransformerEncoder", form="LoRA"), "refused", "the fast path"),
         (Cell("MPNet", attention="SDPA"), "impossible", "has no SDPA"),
     ],

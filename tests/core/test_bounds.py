@@ -28,7 +28,7 @@ from attest.experiments.registry import chosen
 def test_what_is_out_of_bounds_is_refused(name, value, expected):
     with pytest.raises(AttestError) as refused:
         require_bounds({name: value}, "--{}".format)
-    assert str(refused.value) == f"--{name} is {value}; expected {expected} Give such a number."
+    assert str(refused.value) == f"--{name} is {value}; expected {expected} Give another number."
 
 
 def test_the_ends_of_bounds_and_what_has_none_pass():

@@ -58,7 +58,7 @@ def test_documents_as_sentences_hold_the_same_tokens():
 
 @pytest.mark.parametrize("name", ["batch_size", "min_df", "max_words", "max_tokens"])
 def test_a_number_that_makes_no_sense_is_refused(name):
-    with pytest.raises(AttestError, match=rf"{name} is 0; expected a whole number from 1"):
+    with pytest.raises(AttestError, match=rf"`{name}` is 0; expected a whole number from 1"):
         _ = PlantedDataModule(**SMALL, **{name: 0}).corpus
 
 

@@ -40,7 +40,7 @@ def test_a_recipe_of_ones_own_is_prepared():
 @pytest.mark.usefixtures("sst")
 @pytest.mark.parametrize("name", ["min_df", "max_words", "max_tokens", "texts"])
 def test_a_corpus_refuses_a_number_that_makes_no_sense(name):
-    with pytest.raises(AttestError, match=rf"{name} is 0; expected a whole number from 1"):
+    with pytest.raises(AttestError, match=rf"`{name}` is 0; expected a whole number from 1"):
         _ = SstDataModule(**{name: 0}).corpus
 
 

@@ -98,13 +98,13 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     several = config.problem_type == "multi_label_classification"
     if typed.prompt is None and saved_as(config, ANSWERING):
         raise AttestError(
-            f"{typed.model} marks answers in passages, and this command reads no file with passages; expected questions and "
-            'passages in Python: attest.trial(model, [("a question", "a passage")], labels=["an answer"])'
+            f"the model in {typed.model} marks answers in passages, and this command cannot read passages from a file; "
+            'expected a call in Python: attest.trial(model, [("a question", "a passage")], labels=["an answer"])'
         )
     if typed.prompt is None and saved_as(config, CHOOSING):
         raise AttestError(
-            f"{typed.model} chooses between several texts, and this command reads no file with choices; expected texts and "
-            'their choices in Python: attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])'
+            f"the model in {typed.model} chooses between several texts, and this command cannot read choices from a file; "
+            'expected a call in Python: attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])'
         )
     numbers = typed.prompt is None and gives_number(config)
     if numbers and typed.labels is not None:
@@ -172,8 +172,8 @@ def _loaded(typed: Namespace, data: "Labelled", numbers: bool) -> tuple[Any, Any
             return model, tokenizer, {"labels": data.labels}
         names = _names(typed.labels, model.config)
         ways = [",".join(map(str, range(first, first + len(names)))) for first in (0, 1)]
-        counted = f" Of numbers, {ways[0]} counts from 0 and {ways[1]} from 1." if len(names) <= SHOWN_IN_FULL else ""
-        order = f"Say which label is which class, in the order of the classes: --labels negative,positive.{counted}"
+        counted = f" For numbers type --labels {ways[0]} or --labels {ways[1]}." if len(names) <= SHOWN_IN_FULL else ""
+        order = f"Type the labels of the data in the order of the classes of the model: --labels negative,positive.{counted}"
         return model, tokenizer, {"labels": data.called(names, order), "label_names": names}
     asked = prompt_typed(typed.prompt, typed.labels)
     labels = data.called(list(asked.answers), f"Give an answer for every label: {EXAMPLE}", numbered=False)

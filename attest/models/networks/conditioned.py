@@ -93,8 +93,9 @@ class ConditionedClassifier(PoolsByAttention):
             columns = self._columns + 1
             if mask.shape[1] < columns or mask[:, -columns:].any():
                 raise AttestError(
-                    f"{self.outputs} classes need {columns} columns after each passage, and the rows have fewer; expected "
-                    "longer questions or larger hidden states. Give the encoder a larger hidden_size."
+                    f"the candidates among {self.outputs} classes are stored in {columns} token positions after each passage, "
+                    "and some rows have fewer; expected longer questions or larger hidden states. Give the encoder a larger "
+                    "hidden_size."
                 )
             noted[:, : self.outputs] = candidates_of(tokens, self.vocab_size, self.outputs).to(noted.dtype)
         return noted.view(len(tokens), self._columns, size)
@@ -121,8 +122,8 @@ def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Cut the questions from rows of token ids ``(B, T)``; return them, int64 ``(B, Q)`` padded at the end, and their mask."""
     if mask[:, -1].any():
         raise AttestError(
-            "some texts have no question; expected a question at the end of each row, outside the mask. Give each text a "
-            "question."
+            "some texts have no question; expected a question at the end of each row, where the mask is False. Give each text "
+            "a question."
         )
     lengths = ((tokens != PADDING) & ~mask).sum(dim=-1, keepdim=True)
     position = torch.arange(int(lengths.max()), device=tokens.device)

@@ -32,7 +32,7 @@ def model_inside(adapted: Any) -> nn.Module:
     adapted_parts = [part for layer in fused for part in layer.modules() if type(part).__module__.startswith("peft.")]
     if torch.backends.mha.get_fastpath_enabled() and adapted_parts:
         raise AttestError(
-            "in evaluation mode torch computes nn.TransformerEncoderLayer without its adapter (the fast path); expected the "
+            "in evaluation mode, the fast path of torch computes nn.TransformerEncoderLayer without its adapter; expected the "
             "fast path to be off. Type torch.backends.mha.set_fastpath_enabled(False)"
         )
     if not isinstance(inside, PreTrainedModel):
@@ -53,8 +53,8 @@ def _require_in_layers(name: str, settings: Any) -> None:
     kind = getattr(settings.peft_type, "value", settings.peft_type)
     if settings.is_prompt_learning:
         raise AttestError(
-            f"{name} is a {kind} adapter, which puts virtual tokens before each text, and virtual tokens do not belong to the "
-            "text; expected an adapter inside the layers, such as LoRA."
+            f"{name} is a {kind} adapter, which adds virtual tokens before each text, and no word of the text belongs to "
+            "them; expected an adapter that changes the layers, such as LoRA."
         )
     if getattr(settings, "alora_invocation_tokens", None):
         raise AttestError(

@@ -133,8 +133,8 @@ class AttentionCall(HookedModule):
         hooked = {point for point, _ in self.replacements}
         if "values" in hooked or ("keys" in hooked and not self.everywhere):
             raise AttestError(
-                "Attest sees only the attention softmax of this model, no keys and no values; expected an experiment without "
-                "keys and values. Leave out E13, and for a decoder E9."
+                "Attest can read the attention weights of this model, but not its keys and values; expected an experiment "
+                "that needs neither. Leave out E13. For a decoder, leave out E9 too."
             )
         if "keys" in hooked:
             units = torch.eye(scores.shape[-1]).to(scores).expand(len(scores), 1, -1, -1)
@@ -196,8 +196,8 @@ class AttentionCall(HookedModule):
         replaced = self.hook("weights", weights, real)
         if replaced is not weights and not self.everywhere and (replaced.detach().where(~allowed, 0) * real_rows(real)).any():
             raise AttestError(
-                "a token was made to attend to a token that the attention mask excludes, such as a later token in a decoder "
-                "or a distant token in a sliding window; expected attention within the mask."
+                "the changed attention gives weight to tokens that the attention mask excludes, such as later tokens in a "
+                "decoder or distant tokens in a sliding window; expected the weight 0 at these tokens."
             )
         return replaced
 

@@ -47,8 +47,9 @@ class FineTunedClassifier(PretrainedNetwork):
         tokenizer = tokenizer_of(pretrained)
         if vocab_size != len(vocabulary_of(tokenizer)) + OURS:
             raise AttestError(
-                f"the data have {vocab_size - OURS} different tokens, and {pretrained} knows {len(vocabulary_of(tokenizer))}; "
-                f"expected data that are split into the subwords of this model. Type {NAME_IT}"
+                f"the vocabulary of the data has {vocab_size - OURS} tokens, and that of {pretrained} has "
+                f"{len(vocabulary_of(tokenizer))}; expected data that are split into the subwords of this model. Type "
+                f"{NAME_IT}"
             )
         model = to_fine_tune(pretrained, max(outputs, 2), self.tagging)
         require_one_stack(model)

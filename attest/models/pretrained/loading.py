@@ -66,7 +66,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     if adapter is not None and adapter.decides and (adapter.decides == "next") != prompted:
         kind = "a language model" if adapter.decides == "next" else "a classifier"
         raise AttestError(
-            f"{name} adapts {kind}; expected {'no' if prompted else 'a'} prompt (--prompt, or prompt= in Python)."
+            f"{name} is an adapter for {kind}; expected {'no' if prompted else 'a'} prompt (--prompt, or prompt= in Python)."
         )
     config = config_tried(name)
     tagging = decides_tokens(config) and not prompted

@@ -25,7 +25,7 @@ from attest.models.pretrained.softmaxes import Softmaxes
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-UNREACHED = "no softmax in it gives every token attention weights over all tokens of the text"
+UNREACHED = "none of its softmax calls returns, for each token, attention weights over all tokens of the text"
 DIGIT = 128
 """The base in which token types and labels are written beside embeddings: bfloat16 counts to 256 without gaps."""
 LENGTH = 5

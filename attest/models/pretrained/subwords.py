@@ -44,8 +44,8 @@ class Subwords:
         least = self.tokenizer.num_special_tokens_to_add() + 1
         if longest is not None and not least <= longest <= read:
             raise AttestError(
-                f"max_subwords is {longest}; expected a whole number from {least} to {read}, the most that {pretrained} "
-                f"reads. Type --data.init_args.max_subwords={min(read, 128)}"
+                f"`max_subwords` is {longest}, and {pretrained} reads at most {read} subwords; expected a whole number from "
+                f"{least} to {read}. Type --data.init_args.max_subwords={min(read, 128)}"
             )
         self.longest = longest or read
         self.vocabulary = vocabulary_of(self.tokenizer)

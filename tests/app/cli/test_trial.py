@@ -204,7 +204,7 @@ def test_numbers_are_read_by_the_range_of_the_whole_file(tmp_path, tokenizer, ca
     command = ("--model", tmp_path / "model", "--data", file, "--processes", 1, "--out", tmp_path / "out")
     said = refused(capsys, *command)
     assert "1 has two meanings: '2 stars' if classes count from 0, '1 star' if they count from 1" in said
-    assert "Of numbers, 0,1,2 counts from 0 and 1,2,3 from 1." in said
+    assert "For numbers type --labels 0,1,2 or --labels 1,2,3." in said
     file.write_text(file.read_text() + "a film,0\n")
     assert tried(*command, "--texts", 2, "E13") == 0, "the 0 counts also where it is not chosen"
     assert tried(*command[:-1], tmp_path / "other", "--labels", "0, 1,2", "E13") == 0

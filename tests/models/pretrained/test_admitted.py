@@ -108,7 +108,7 @@ def test_a_language_model_with_convolutions_beside_attention_is_refused(name, se
         ("esm", {"token_dropout": True, "mask_token_id": 4}, "decides differently when it .* up to 0.0"),
         ("mobilebert", {"intra_bottleneck_size": 16, "embedding_size": 16, "true_hidden_size": 16}, "mixes tokens"),
         ("mpnet", {}, "decides differently when it .* up to 0.0"),
-        ("longformer", {"attention_window": [8, 8]}, "no softmax in it gives every token attention weights over all tokens"),
+        ("longformer", {"attention_window": [8, 8]}, "none of its softmax calls returns, for each token, attention weights"),
         ("canine", {}, "is not supported"),
     ],
 )  # fmt: skip

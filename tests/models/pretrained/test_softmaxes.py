@@ -247,7 +247,7 @@ REFUSED = [
     (nn.Linear(3, 3), "forward.tokens, mask."),
     (WordsOfOne(), "needs lengths beside the tokens"),
     (nn.Sequential(nn.Embedding(9, 4), nn.Flatten(1)), "of 24 and 16 classes"),
-    (nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 3)), "no softmax in it gives every token attention"),
+    (nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 3)), "none of its softmax calls returns, for each token, attention"),
 ]
 
 
