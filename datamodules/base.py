@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attest.core.errors import AttestError, needing_transformers
 from attest.datamodules.batching import BatchLoader, batches_by_length, deal, shuffled_batches
-from attest.datamodules.corpus import SPACED, SPLITS, TOKENS, Corpus, Documents, Sampling, missing, told
+from attest.datamodules.corpus import SPLITS, TOKENS, Corpus, Documents, missing, sample, told
 from attest.datamodules.encoded import EncodedDocuments, EncodedQuestions, EncodedSentences, in_subwords, read_erased
 from attest.datamodules.notice import say
 from attest.datamodules.record import EXPECTED, DataRecord, digest_of, fingerprint_of
@@ -61,9 +61,6 @@ class TextDataModule(LightningDataModule):
         unseen: how the vectors of words without a pretrained vector are initialised.
     """
 
-    sampling: Sampling = "keyed"
-    """The rule by which ``texts`` of a split are chosen."""
-
     def __init__(
         self,
         batch_size: int = 32,
@@ -98,8 +95,6 @@ class TextDataModule(LightningDataModule):
         """The ids of the test texts to read, which get their own batches; None for all texts."""
         self.expected = EXPECTED.get()
         """The record that the data must agree with, if a trained model was made from them."""
-        if self.expected is not None:
-            self.sampling = self.expected.record.sampling
 
     def read(self) -> Corpus:
         """Read the corpus, tokenise its texts and split them."""
@@ -164,9 +159,7 @@ class TextDataModule(LightningDataModule):
             return Subwords(str(self.subwords), self.max_subwords)
 
     def _thinned(self, corpus: Corpus, texts: int) -> Corpus:
-        cut = corpus.with_each(lambda documents: documents.take(documents.chosen(texts, self.sampling)))
-        if self.sampling == "spaced":
-            say(SPACED.format(texts=texts))
+        cut = corpus.with_each(lambda documents: documents.take(sample(documents.ids, documents.classes, texts)))
         for split, part in cut.splits.items():
             whole = corpus.splits[split]
             if lacking := missing(whole.classes, part.classes, f"the {split} split", corpus.label_names):
@@ -222,7 +215,6 @@ class TextDataModule(LightningDataModule):
             sources=sources,
             files={split: digest_of(Path(source)) for split, source in sources.items() if Path(source).is_file()},
             copies=corpus.copies,
-            sampling=self.sampling,
         )
 
     def require_expected(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,6 @@ from attest.core.errors import AttestError
 from attest.datamodules.notice import shortened, some
 from attest.datamodules.vocabulary import Vocabulary
 
-Sampling = Literal["keyed", "spaced"]
-"""``spaced`` is what runs of before 2026-11-25 were made with: rows at equal distances. Where labels alternate, all are of one
-class."""
-SPACED = "texts={texts}: rows at equal distances, as this run was made; runs made now take a random sample."
 KEY = 20261125
 
 
@@ -129,12 +125,6 @@ class Documents:
     def take(self, rows: Sequence[int] | np.ndarray) -> "Documents":
         """Return the documents of the given rows, in the given order."""
         return Documents(self.table.take(pa.array(rows, pa.int64())))
-
-    def chosen(self, most: int, sampling: Sampling) -> np.ndarray:
-        """Return the sorted rows of at most ``most`` texts, chosen by the method ``sampling``."""
-        if sampling == "keyed":
-            return sample(self.ids, self.classes, most)
-        return np.linspace(0, len(self) - 1, min(len(self), most)).round().astype(int)
 
     def where(self, keep: np.ndarray) -> "Documents":
         """Return the documents for which ``keep``, bool ``(N,)``, is True; their ids do not change."""

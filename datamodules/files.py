@@ -136,9 +136,8 @@ class FilesDataModule(StoredDataModule):
 
     def _parted(self, documents: Documents, names: tuple[str, ...]) -> tuple[Documents, Documents]:
         """Split texts into training and validation, if possible with all copies of a text in the same split."""
-        if self.sampling == "keyed":
-            with suppress(ValueError):  # scikit-learn refuses: too few different texts
-                return self._cut(documents, documents.as_read.dictionary_encode().indices.to_numpy())
+        with suppress(ValueError):  # scikit-learn refuses: too few different texts
+            return self._cut(documents, documents.as_read.dictionary_encode().indices.to_numpy())
         try:
             return self._cut(documents, np.arange(len(documents)))
         except ValueError as error:  # scikit-learn refuses: too few texts of a class

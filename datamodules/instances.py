@@ -12,7 +12,7 @@ from typing import Any
 
 from attest.core.errors import AttestError
 from attest.datamodules.notice import option, say, shortened, some
-from attest.datamodules.rows import ENCODING_ADVICE, UNDECODED, FileRow, read_rows
+from attest.datamodules.rows import ENCODING_ADVICE, UNDECODED, UTF_8, FileRow, read_rows
 
 TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment", "tweet", "description", "question", "title")
 LABELS = ("label_text", "label_name", "label", "class", "category", "sentiment", "target", "topic", "stars", "rating", "score")
@@ -30,15 +30,15 @@ class FileOptions:
     Args:
         text_column, label_column, tagging, encoding, on_bad_rows: as in ``FilesDataModule``.
         second_column: the second text of a pair; None for single texts, unless it is guessed.
-        pairs: whether a second text is guessed by the name of its column.
+        pairs: whether a second text is guessed by the name of its column, if no ``text_column`` is named.
         several: a list of labels for each text, or labels with commas between, instead of one label.
     """
 
-    text_column: str | None
-    label_column: str | None
-    tagging: bool | None
-    encoding: str
-    on_bad_rows: str
+    text_column: str | None = None
+    label_column: str | None = None
+    tagging: bool | None = None
+    encoding: str = UTF_8
+    on_bad_rows: str = "refuse"
     second_column: str | None = None
     pairs: bool = False
     several: bool = False
@@ -158,7 +158,8 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
         if given is not None and given not in names:
             raise AttestError(f"There is no column {given!r}; expected one of: {_listed(names)}. To choose, {_name_them()}.")
     tagging = _looks_tagged(names, rows, label) if options.tagging is None else options.tagging
-    second = second or (first_of(SECOND, names, other_than=label) if options.pairs else None)
+    if options.pairs and text is None and not tagging:
+        second = second or first_of(SECOND, names, other_than=label)
     names = [name for name in names if name != second]
     guessed = text is None or label is None
     usual = TAGS if tagging else (*LABELS, "labels") if options.several else LABELS

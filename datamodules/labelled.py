@@ -14,7 +14,6 @@ from attest.core.labels import by_name
 from attest.datamodules.corpus import missing, sample
 from attest.datamodules.instances import FileOptions, read_instances
 from attest.datamodules.notice import say, typed_plainly
-from attest.datamodules.rows import UTF_8
 from attest.datamodules.sources import CATALOGUE
 from attest.datamodules.stored import QuestionDataModule
 
@@ -23,6 +22,8 @@ STORED_CORPORA: dict[str, type[Any]] = {name: _OF_FOLDERS[name] for name in CATA
 """The corpora in files, by the value of ``DATA``."""
 CORPORA = {name: module for name, module in STORED_CORPORA.items() if not issubclass(module, QuestionDataModule)}
 """By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
+OF_TEXTS = FileOptions(tagging=False, pairs=True)
+"""How a file with a label for each text, or for each pair of texts, is read."""
 
 
 @dataclass(frozen=True)
@@ -51,44 +52,26 @@ class Labelled:
         ]
 
 
-def labelled(
-    source: str,
-    split: str,
-    most: int,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    tagging: bool = False,
-    encoding: str = UTF_8,
-    on_bad_rows: str = "refuse",
-    second_column: str | None = None,
-    pairs: bool = True,
-    several: bool = False,
-    numbers: bool = False,
-) -> Labelled:
+def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS, numbers: bool = False) -> Labelled:
     """Return at most ``most`` random texts with their labels, from a file or from a split of a corpus.
 
     Args:
         source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.
-        text_column, label_column: the columns of a file; None to guess them.
-        second_column: the column of the second text of a pair; None for single texts, or to guess it.
-        several: whether a text has several labels or none: a list, or labels with commas between.
+        options: how a file is read; of a corpus only whether each word has a tag.
+        numbers: whether the labels are numbers and no classes.
     """
     if source in CORPORA and not Path(source).exists():
         texts, labels = CORPORA[source]().originals(split)
-        if isinstance(labels[0], list) is not tagging:
-            there, expected = (
-                ("a tag for each word", "a label for each text")
-                if not tagging
-                else ("a label for each text", "a tag for each word")
-            )
-            others = ", ".join(name for name in CORPORA if (name == "conll2000") is tagging)
+        if isinstance(labels[0], list) is not bool(options.tagging):
+            there, expected = "a tag for each word", "a label for each text"
+            if options.tagging:
+                there, expected = expected, there
+            others = ", ".join(name for name in CORPORA if (name == "conll2000") is bool(options.tagging))
             raise AttestError(f"{source} has {there}, but the model needs {expected}; expected one of: {others}, or a file.")
         return _drawn(texts, labels, most, f"the {split} split of {source}", numbers)
     with typed_plainly():
-        pairs = pairs and text_column is None and not tagging
-        how = FileOptions(text_column, label_column, tagging, encoding, on_bad_rows, second_column, pairs, several)
-        instances, columns = read_instances({split: source}, how, classes=False)
-    together = tagging or not columns.words
+        instances, columns = read_instances({split: source}, options, classes=False)
+    together = options.tagging or not columns.words
     texts = [each.text if together else " ".join(each.text) for each in instances[split]]
     return _drawn(texts, [each.label for each in instances[split]], most, source, numbers)
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
-from attest.datamodules.corpus import SPLITS, Documents, Sampling
+from attest.datamodules.corpus import SPLITS, Documents
 from attest.datamodules.vocabulary import Vocabulary
 
 PREPROCESSING = 1
@@ -40,7 +40,8 @@ class DataRecord:
         preprocessing: the version of the code that made tokens of texts.
         copies: number of texts of a split that an earlier split contains, too, by keys such as ``test in train``; records
             from before 2026-11-25 do not have this field.
-        sampling: how texts were drawn, for ``texts`` and for validation; missing in records from before 2026-11-25.
+        sampling: how texts were drawn for ``texts`` and for validation: by a hash of their ids (``keyed``). Records from
+            before 2026-11-25, whose texts were at equal distances, do not have this field.
     """
 
     words: tuple[str, ...]
@@ -53,7 +54,7 @@ class DataRecord:
     files: dict[str, str] = field(default_factory=dict)
     preprocessing: int = PREPROCESSING
     copies: dict[str, int] = field(default_factory=dict)
-    sampling: Sampling = "spaced"
+    sampling: str = "keyed"
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> "DataRecord":

@@ -10,7 +10,7 @@ import pandas as pd
 import yaml
 from matplotlib.figure import Figure
 
-from attest.datamodules.corpus import SPACED, told
+from attest.datamodules.corpus import told
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
 from attest.report import evidence_figures, readings
@@ -182,8 +182,8 @@ def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
         return list((settings.get(TRIAL) or {}).get("remarks", ()))
     record = read_json(folder.data)
     cut = ((settings.get("data") or {}).get("init_args") or {}).get("texts")
-    old = [SPACED.format(texts=cut)] if cut and record.get("sampling", "spaced") == "spaced" else []
-    return told(record.get("copies", {}), record.get("counts", {})) + old
+    spaced = f"texts={cut}: rows at equal distances, as this run was made; runs made now take a random sample."
+    return told(record.get("copies", {}), record.get("counts", {})) + [spaced] * bool(cut and "sampling" not in record)
 
 
 def _sentences(path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import csv
 import json
 import unicodedata
+from dataclasses import replace
 
 import pandas as pd
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 
 from attest.core.errors import AttestError
 from attest.datamodules import FilesDataModule
-from attest.datamodules.labelled import labelled
+from attest.datamodules.labelled import OF_TEXTS, labelled
 
 TEXTS = [f"film {number}" for number in range(20)]
 LABELS = ["pos", "neg"] * 10
@@ -27,7 +28,7 @@ def table(texts=TEXTS, labels=LABELS, between=",", end="\n"):
 
 
 def read(path, **options):
-    return labelled(str(path), "test", 10_000, **options)
+    return labelled(str(path), "test", 10_000, replace(OF_TEXTS, **options))
 
 
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC, csv.QUOTE_ALL])

@@ -7,7 +7,6 @@ import pytest
 from attest.datamodules import FilesDataModule
 from attest.datamodules.corpus import missing, sample
 from attest.datamodules.labelled import labelled
-from attest.datamodules.record import DataRecord, expecting
 
 
 def write(path, labels):
@@ -79,21 +78,3 @@ def test_a_sample_with_less_room_than_classes_says_which_are_missing(tmp_path, c
 def test_nothing_is_missing_from_a_sample_with_all_classes():
     labels = pa.array(["a", "b", "b"])
     assert missing(labels, labels.take([0, 1]), "x") is None
-
-
-def test_a_run_of_before_reads_the_texts_that_it_was_made_with(tmp_path, capsys):
-    labels = ["neg", "pos", "pos"] * 67
-    files = {split: write(tmp_path / f"{split}.csv", labels) for split in ("train", "validation", "test")}
-    made = FilesDataModule(**files, texts=11).record
-    assert (made.sampling, made.plain()["sampling"]) == ("keyed", "keyed")
-    before = FilesDataModule(**files, texts=11)
-    before.sampling = "spaced"
-    old = {name: value for name, value in before.record.plain().items() if name != "sampling"}
-    capsys.readouterr()
-    with expecting(DataRecord.from_plain(old), "the run"):
-        again = FilesDataModule(**files, texts=11)
-    again.require_expected()
-    assert again.corpus.test.ids.tolist() == list(range(0, 201, 20))
-    assert "texts=11: rows at equal distances, as this run was made" in capsys.readouterr().out
-    assert "sampling" not in old
-    assert again.found.sampling == "spaced", "so that what is written anew says it too"

@@ -23,7 +23,6 @@ NO_CLASS = -1
 """In the label column of a data set of the Hub: there is no label, as in test splits."""
 LABEL_KEYS = ("labels", "label")
 """Of what a tokenizer gives, once labels were added for a Trainer."""
-ASSEMBLED = "attest.trial(model, {}, {}, tokenizer=tokenizer)"
 
 
 @dataclass(frozen=True)

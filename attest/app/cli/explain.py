@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from attest.app.cli.main import TRUST, CommandParser, kind_of, require_own
+from attest.app.cli.main import TRUST, CommandParser, require_own
 from attest.core.errors import AttestError
 from attest.runs.folder import RunFolder
 from attest.runs.identity import require_no_trial
@@ -38,8 +38,7 @@ def main(arguments: list[str]) -> int:
     from attest.report.templating import OURS
 
     page = typed.out or folder.path / PAGE
-    kind_of(page, {".html": "page"})
-    require_own(page, OURS)
+    require_own(page, {".html": OURS})
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
     if not texts and not typed.id:
         raise AttestError(

@@ -176,21 +176,20 @@ class CommandParser(argparse.ArgumentParser):
         raise AttestError(f"{message}; expected: {usage}")
 
 
-def kind_of(path: Path, kinds: Mapping[str, str]) -> str:
-    """Return the kind of a file by the suffix of its name."""
-    if path.suffix.lower() not in kinds:
+def require_own(path: Path, ours: Mapping[str, re.Pattern[str]]) -> None:
+    """Refuse a file of another kind, and a file that Attest has not written.
+
+    Args:
+        ours: the beginning of a file of Attest, by the suffix of its name.
+    """
+    if path.suffix.lower() not in ours:
         raise AttestError(
-            f"--out {path} ends in {path.suffix or 'no suffix'}; expected {' or '.join(kinds)}. "
-            f"Type for example: --out {path.with_suffix(next(iter(kinds)))}"
+            f"--out {path} ends in {path.suffix or 'no suffix'}; expected {' or '.join(ours)}. "
+            f"Type for example: --out {path.with_suffix(next(iter(ours)))}"
         )
-    return kinds[path.suffix.lower()]
-
-
-def require_own(path: Path, ours: re.Pattern[str]) -> None:
-    """Refuse to overwrite a file that Attest has not written."""
     if path.is_dir():
         raise AttestError(f"--out {path} is a folder; expected a file. Type for example: --out {path / 'out'}")
-    if path.is_file() and not ours.match(path.read_bytes()[:2000].decode("utf-8", errors="replace")):
+    if path.is_file() and not ours[path.suffix.lower()].match(path.read_bytes()[:2000].decode("utf-8", errors="replace")):
         raise AttestError(
             f"--out {path} already exists and was not written by this command; expected a new file, or a file that this "
             "command wrote. Choose another name."

@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from attest.app.cli.main import CommandParser, kind_of, require_own
+from attest.app.cli.main import CommandParser, require_own
 from attest.core.errors import AttestError
 from attest.report.collection import leading, notes, settings_of, shared_keys
 from attest.report.run_tables import BEGINNINGS, FORMATS, PAGE, SUFFIXES
@@ -42,13 +42,13 @@ def main(arguments: list[str]) -> int:
 def _format(typed: str | None, out: Path | None) -> str:
     if out is None:
         return typed or "markdown"
-    by_suffix = kind_of(out, SUFFIXES)
+    require_own(out, {suffix: BEGINNINGS[name] for suffix, name in SUFFIXES.items()})
+    by_suffix = SUFFIXES[out.suffix.lower()]
     if typed not in (None, by_suffix):
         raise AttestError(
             f"--format {typed} and --out {out} contradict one another; expected a file name with the suffix of the format. "
             f"Type --format {by_suffix}, or leave --format out."
         )
-    require_own(out, BEGINNINGS[by_suffix])
     return by_suffix
 
 

@@ -88,6 +88,7 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     with needing_transformers():
         from attest.models.pretrained.admitted import ANSWERING, CHOOSING, gives_number
         from attest.models.pretrained.loading import config_tried, decides_tokens, saved_as
+    from attest.datamodules.instances import FileOptions
     from attest.datamodules.labelled import labelled
     from attest.datamodules.notice import say
 
@@ -109,20 +110,10 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     numbers = typed.prompt is None and gives_number(config)
     if numbers and typed.labels is not None:
         raise AttestError(f"{typed.model} gives one number for each text, and --labels names classes; leave --labels out.")
-    data = labelled(
-        typed.data,
-        typed.split,
-        typed.texts,
-        typed.text_column,
-        typed.label_column,
-        tagging,
-        typed.encoding,
-        typed.on_bad_rows,
-        typed.second_column,
-        pairs=typed.prompt is None,
-        several=several,
-        numbers=numbers,
-    )
+    of_files = ("text_column", "label_column", "encoding", "on_bad_rows", "second_column")
+    named = {option: getattr(typed, option) for option in of_files}
+    how = FileOptions(**named, tagging=tagging, pairs=typed.prompt is None, several=several)
+    data = labelled(typed.data, typed.split, typed.texts, how, numbers)
     import torch
 
     from attest.app.api.trials import trial
