@@ -33,9 +33,9 @@ class OfTransformers:
         chooses = name.endswith(DECIDING) and not (gives_number(model.config) or labels_decided(model))
         if not chooses or model.config.is_encoder_decoder:
             raise AttestError(
-                f"{name} does not choose one class for each text or token, or it has both an encoder and a decoder; expected "
-                "a classifier with only an encoder or only a decoder. After training use attest.trial, which accepts more "
-                "kinds of models."
+                f"{name} cannot be tested during training; expected a model that chooses one class for each text or token, "
+                "and that has only an encoder or only a decoder. After training, use attest.trial, which accepts more kinds "
+                "of models."
             )
         types = getattr(model.config, "type_vocab_size", 1) or 1
         self.network = PretrainedNetwork(model, padding_of(model) or 0, segments=types)

@@ -75,7 +75,7 @@ class KeyAdversary(Classifier):
         if attack == "opposite" and num_classes != 2:
             raise AttestError(
                 f"ATTACK=opposite needs two classes, and the corpus has {num_classes}; expected a corpus with two classes. "
-                "Type ATTACK=adversarial"
+                "For three or more classes, type ATTACK=adversarial"
             )
         self.attack, self.distance, self.weight = attack, distance, weight
         self.network.requires_grad_(False).eval()

@@ -88,8 +88,8 @@ def require_attention_parameters(network: nn.Module) -> None:
     if not hasattr(network, "attention_parameters"):
         raise AttestError(
             f"{type(network).__name__} has no method attention_parameters(), so attention cannot be trained alone or with its "
-            "own learning rate; expected a method that returns the parameters of score and project. Define this method, or "
-            "type --model.init_args.attention_learning_rate_scale=1 and VARIANT=unfrozen"
+            "own learning rate; expected a method that returns the parameters of `score` and `project`. Define this method, "
+            "or type --model.init_args.attention_learning_rate_scale=1 and VARIANT=unfrozen"
         )
 
 

@@ -48,14 +48,15 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
             continue
         if not declared(projection, "reads_scores"):
             raise AttestError(
-                "PROJECTION=uniform has no learned attention, which an adversary needs; expected another projection. Type "
-                "PROJECTION=softmax, or make controls, which compares with uniform attention."
+                "PROJECTION=uniform gives every token the same attention, so an adversary has nothing to change; expected "
+                "another projection. Type PROJECTION=softmax. To compare with uniform attention, type: make controls"
             )
         if is_sparse(projection) and choices.divergence == "kl":
             name = projection["class_path"].rsplit(".", 1)[-1]
             raise AttestError(
-                f"DIVERGENCE=kl is infinite wherever the adversary attends to a token to which the {name} of the base model "
-                "gives exactly 0; expected a divergence that is always finite. Type DIVERGENCE=jsd or DIVERGENCE=smoothed-kl."
+                f"the base model uses {name}, which gives some tokens an attention weight of exactly 0. DIVERGENCE=kl is "
+                "infinite if the adversary attends to such a token; expected a divergence that is always finite. Type "
+                "DIVERGENCE=jsd or DIVERGENCE=smoothed-kl."
             )
 
 
@@ -64,8 +65,8 @@ def _predicts(base: Settings) -> str:
     kind = predicts(base)
     if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
         raise AttestError(
-            f"{base['model']['class_path']} cannot have an adversary; expected a LightningModule whose network declares "
-            'predicts = "label" or "tags", and that is not an adversary itself. Type MODEL=bilstm for example.'
+            f"no adversary can be trained against {base['model']['class_path']}; expected a LightningModule that is no "
+            'adversary itself, and a network with the attribute predicts = "label" or "tags". Type for example: MODEL=bilstm'
         )
     return kind
 

@@ -119,7 +119,7 @@ def _flips(mean: Means) -> str:
     known = [f"{count:,} {how}" for how, count in counts.items() if count is not None]
     return (
         (
-            f"Of {mean.instances:,} decisions, this number flips when attention weights are erased one after another: "
+            f"Attention weights are erased one after another. This many of {mean.instances:,} decisions flip: "
             f"{', '.join(known)}."
         )
         if known
@@ -135,10 +135,13 @@ def _needed(mean: Means) -> str:
     shares = {how: mean(f"E12/fraction_common_{order}") for how, order in (ORDERS | LEAST).items()}
     said = [f"{percent(share)} {how}" for how, share in shares.items() if share is not None]
     if not said:
-        return "No decision flips in every order, so orders cannot be compared."
+        return "No decision flips in every order, so the orders cannot be compared."
     count = mean.defined("E12/fraction_common_attention")
     texts = "texts" if count is None else f"{count:,} texts"
-    return f"In the {texts} that flip in every order, the share of weights that must be erased is {', '.join(said)}."
+    return (
+        f"In the {texts} whose decisions flip in every order, they flip after this share of weights is erased: "
+        f"{', '.join(said)}."
+    )
 
 
 def _excess(mean: Means) -> str:

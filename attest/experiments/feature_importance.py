@@ -129,13 +129,11 @@ def _answer(mean: Means) -> str | None:
     shares = {name: share for name, kind in RANKED.items() if (share := mean(f"E1/concordant_{kind}")) is not None}
     if not shares:
         return _correlated(mean)
-    said = " and ".join(
-        f"as {name} {'do' if name == 'gradients' else 'does'} in {percent(share)}" for name, share in shares.items()
-    )
+    said = " and ".join(f"with {name} in {percent(share)} of cases" for name, share in shares.items())
     between = mean("E1/concordant_gradient_and_leave_one_out")
     both = "" if between is None else f" Gradients and leave-one-out agree with each other in {percent(between)}."
     return (
-        f"Attention orders two tokens of a text {said} of cases, ties left out (mean over texts; chance: "
+        f"Which of two tokens is more important? Attention agrees {said} (mean over texts, without ties; chance: "
         f"{percent(0.5)}).{both}"
     )
 

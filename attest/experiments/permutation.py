@@ -43,7 +43,7 @@ def median(values: Tensor) -> Tensor:
 
 def _answer(mean: Means) -> str | None:
     moves, flipped, of_number = mean("E2/tvd_median"), mean("E2/flipped"), mean("E2/moved_median")
-    shuffling = "Shuffling attention over the tokens moves the prediction by"
+    shuffling = "Shuffling the attention weights among the tokens moves the prediction by"
     if of_number is not None:
         return f"{shuffling} {number(of_number)}{mean.unit} in the average text."
     if moves is None or flipped is None:

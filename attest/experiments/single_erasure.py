@@ -70,8 +70,8 @@ def _answer(mean: Means) -> str | None:
     if top is None or other is None:
         return None
     return (
-        f"{percent(top)} of decisions change only if the most attended token is erased, {percent(other)} only if a random "
-        "other token is erased."
+        f"Erasing one token at a time: {percent(top)} of decisions change only without the most attended token, and "
+        f"{percent(other)} change only without another token, chosen at random."
     )
 
 

@@ -51,7 +51,7 @@ def _why(found: Verdict, labelled: bool) -> str:
         return f"An answer is more likely with {_experiments(found.lacking)}, on at least {FEWEST} texts."
     if not labelled:
         return "Without the labels of the texts, nobody knows whether the model has learned its task: give the labels."
-    return "Such evidence came from models with right attention, and also from models with wrong attention."
+    return "Models with right attention and models with wrong attention can both give such evidence."
 
 
 def _experiments(names: Sequence[str]) -> str:
@@ -63,7 +63,7 @@ NOT_BETTER = (
     "No answer. The model is not shown to be better than a constant answer: train it longer, or test it on more texts."
 )
 OTHER_DECISIONS = {
-    "tagged": "tags words",
+    "tagged": "gives a tag to each word",
     "prediction": "gives one number for each text",
     "answer": "marks an answer in each text",
 }
@@ -83,7 +83,7 @@ def unanswerable(there: Collection[str], explanation: str | None, learned: bool 
     if found := [does for column, does in OTHER_DECISIONS.items() if column in there]:
         return f"No answer. The rule that gives answers was made for models that classify texts, and this model {found[0]}."
     if explanation is not None:
-        return f"No answer. The rule that gives answers was made for attention, and {explanation} is on trial here."
+        return f"No answer. The rule that gives answers was not made for {explanation}, which is tested here."
     return None
 
 
@@ -102,7 +102,8 @@ def error(wrong: Sequence[float] | None) -> str:
         return ""
     rate, _, high = wrong
     return (
-        f"On networks whose truth is known, {percent(rate)} of such answers were wrong (at most {percent(high)}, 95 % bound)."
+        f"On networks for which the right answer is known, {percent(rate)} of such answers were wrong (95 % upper bound: "
+        f"{percent(high)})."
     )
 
 
@@ -111,8 +112,9 @@ def error_and_estimate(found: Verdict) -> str | None:
     if found.wrong is None:
         return None
     return (
-        f"{error(found.wrong)} The rule had not seen the {found.tried_on} mechanisms of these networks before. Nine in ten "
-        f"estimates of the share were within {100 * (found.within or 0.0):.0f} percentage points of the truth."
+        f"{error(found.wrong)} These networks have {found.tried_on} mechanisms, and the rule had seen none of them before. "
+        f"Nine in ten estimated shares of texts differed from the true share by at most {100 * (found.within or 0.0):.0f} "
+        "percentage points."
     )
 
 

@@ -46,7 +46,7 @@ def put_into(card: str, folder: RunFolder) -> str:
     if (begins, ends) not in ((0, 0), (1, 1)) or card.find(BEGIN) > card.find(END):
         raise AttestError(
             f"in the card, the lines {BEGIN} (found: {begins}) and {END} (found: {ends}) do not enclose one section; expected "
-            "each line once, in this order, or neither. Remove these lines and the text between them."
+            "each line once, in this order, or no such line. Remove these lines and the text between them."
         )
     ending = "\r\n" if "\r\n" in card else "\n"
     written = section(folder).replace("\n", ending)

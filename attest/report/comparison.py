@@ -212,7 +212,7 @@ def _on_verdicts(settings: Sequence[Setting]) -> Iterator[Conclusion]:
         for answer, seeds in by_answer.items():
             which = f" ({'seeds' if len(seeds) > 1 else 'seed'} {', '.join(seeds)})" if len(by_answer) > 1 else ""
             found.setdefault(answer, []).append(f"{setting.name}{which}")
-    said = "Verdicts differ" if len(found) > 1 else f"All settings have the verdict: {next(iter(found))}"
+    said = "Verdicts differ" if len(found) > 1 else f"All settings have the same verdict: “{next(iter(found))}”"
     told = "; ".join(f"{answer}: {', '.join(names)}" for answer, names in found.items())
     yield Conclusion(f"{said}.", f"{told[:1].upper()}{told[1:]}.")
 
@@ -221,7 +221,7 @@ def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
     known = sum(len(_intervals(settings, key)) > 1 for key in keys)
     if not known:
         why = "No number has a confidence interval, which needs a second seed or evidence."
-        return Conclusion("No test can tell which numbers differ.", why)
+        return Conclusion("It is not known which numbers differ by more than chance.", why)
     several = sum(len(setting.summaries) > 1 for setting in settings)
     over = "the texts of one seed, and say nothing about another seed"
     if several:
@@ -232,10 +232,10 @@ def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
         which = (
             f"The confidence intervals of all {known} numbers overlap"
             if known > 1
-            else "The confidence intervals of the number overlap"
+            else "The confidence intervals of the settings overlap"
         )
         return Conclusion(f"{which}.", how)
-    said = f"For {len(found)} of {known} numbers the confidence intervals do not overlap."
+    said = f"For {len(found)} of {known} numbers, the confidence intervals of some settings do not overlap."
     return Conclusion(said, f"{'; '.join(map(str, found[:SHOWN]))}. {how}")
 
 
@@ -255,7 +255,7 @@ def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
     if len(tested) > 1:
         said = f"{differing} of {len(tested)} pairs of runs differ in their decisions by more than chance"
     elif differing:
-        said = f"{surest.names[0 if test.favours > 0 else 1]!r} decides better than the other run, by more than chance"
+        said = f"{surest.names[0 if test.favours > 0 else 1]!r} is right significantly more often than the other run"
     else:
         said = "Neither run is shown to decide better"
     yield Conclusion(f"{said}.", figures)

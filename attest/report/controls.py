@@ -147,8 +147,8 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
         return None
     if held is None:
         return (
-            f"Not known: the model decides {percent(summary['test/accuracy'], 1)} rightly, but this folder has no table of "
-            "the test texts, so the accuracy of a constant answer is not known."
+            f"Not known: the model decides {percent(summary['test/accuracy'], 1)} rightly. This folder has no table of the "
+            "test texts, so the accuracy of always giving the same answer is not known."
         )
     majority, units = held.majority, "tokens" if held.tagging else "test texts"
     of = f"the tokens of {held.instances:,} test sentences" if held.tagging else f"{held.instances:,} test texts"

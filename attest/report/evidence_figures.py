@@ -398,7 +398,8 @@ def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
         square = Rectangle((head.head - 0.5, head.layer - 0.5), 1, 1, color=colours.to_rgba(head.drop))
         said = f"without head {head.head} of layer {head.layer}, the logit difference falls by {number(head.drop)}"
         said += f" and {percent(head.flipped)} of decisions change"
-        on_hover(square, f"{said}; look of the head: {percent(head.look)}, write of the head: {number(head.write)}")
+        wrote = f"; a gradient estimates this fall as {number(head.write)} (write)"
+        on_hover(square, f"{said}; {percent(head.look)} of its attention is on important tokens (look)" + wrote)
         axes.add_patch(square)
     axes.set_xlim(0.5, width + 0.5)
     axes.set_ylim(layers + 0.5, 0.5)

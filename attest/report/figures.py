@@ -59,7 +59,7 @@ def legend(names: Sequence[str]) -> str:
     """Return sentences that tell which classes have no panel and which names were replaced; empty if neither occurs."""
     others = [f"{own} is {name}" for own, name in zip(drawable(names), names, strict=True) if own != name]
     few = f"The figures show only the {PANELS} most predicted of {len(names):,} classes."
-    unsigned = f"The font of the figures lacks some class names: {'; '.join(others)}."
+    unsigned = f"The font of the figures cannot show some class names: {'; '.join(others)}."
     return " ".join([*([few] if len(names) > PANELS else []), *([unsigned] if others else [])])
 
 

@@ -258,7 +258,7 @@ def answers(
 
 def _uniform(controls: Controls, pair: Pairing | None) -> str:
     if controls.is_uniform:
-        return "This run is itself the control: every token gets the same attention."
+        return "This run is the control run: its attention is uniform, so every token gets the same weight."
     if controls.uniform is None:
         return (
             "Not known: the same model with uniform attention was not trained. Train it before you draw conclusions from the "
@@ -276,7 +276,7 @@ def _paired(pair: Pairing | None) -> str:
     if pair is not None and pair.same is False:
         return "But the two runs were tested on different texts, so these numbers cannot be compared."
     if pair is None or pair.test is None:
-        return "The difference is not tested against chance, because these runs have no decisions on single texts."
+        return "It is not tested whether the difference is due to chance, because the decisions on single texts are not saved."
     found, units = pair.test, "sentences" if pair.tagging else "texts"
     test = "McNemar's exact test"
     if pair.tagging:

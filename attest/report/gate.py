@@ -127,8 +127,8 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
         raise AttestError(no_verdict_on(found.explanation))
     if not verdict:
         raise AttestError(
-            f"{folder.summary} contains no verdict; new evidence writes a verdict. For a run type: attest evidence --run "
-            f"{folder.path}. For a trial, run attest trial again."
+            f"{folder.summary} contains no verdict; expected a file with a verdict. To write one for a run, type: attest "
+            f"evidence --run {folder.path}. To write one for a trial, run attest trial again."
         )
     if question not in verdict:
         raise AttestError(
@@ -227,8 +227,8 @@ def _accuracy(folder: RunFolder) -> Sample:
     columns = columns_in(path) if path.is_file() else []
     if not {"label", "predicted"} <= {*columns} or "asked" in columns:
         raise AttestError(
-            f"{folder.path} does not say for each text whether the model was right; expected texts with labels, and a model "
-            "that chooses one class for each text. Leave test/accuracy out."
+            f"the tables in {folder.path} do not show for which texts the model was right; expected texts with labels, and a "
+            "model that chooses one class for each text. Leave test/accuracy out."
         )
     rows = _in_order(folder, read_table(path, ["id", "label", "predicted"]))
     right = (rows["label"] == rows["predicted"]).to_numpy(float)
@@ -249,8 +249,9 @@ def _measured(folder: RunFolder, key: str) -> Sample:
         )
     if not path.is_file():
         raise AttestError(
-            f"{folder.path} has no table of the experiment {experiment}, which {key} needs. For a run type: attest evidence "
-            f"--run {folder.path} {experiment}. For a trial, run attest trial again with {experiment}."
+            f"{folder.path} has no table of the experiment {experiment}, and {key} is read from this table. To compute it "
+            f"for a run, type: attest evidence --run {folder.path} {experiment}. For a trial, run attest trial again with "
+            f"{experiment}."
         )
     columns = columns_in(path)
     if name not in columns:
@@ -284,10 +285,10 @@ def _range(key: str, values: pd.Series) -> tuple[float, float]:
     if pd.api.types.is_bool_dtype(values) or (column is not None and column.type == "bool"):
         return 0.0, 1.0
     if column is None or column.range is None or not pd.api.types.is_numeric_dtype(values):
-        raise AttestError(f"{key} is not a number for each text; expected a number for each text, such as E2/tvd_median.")
+        raise AttestError(f"{key} has no number for each text; expected a measure with one, such as E2/tvd_median.")
     if not np.isfinite(column.range).all():
         raise AttestError(
-            f"{key} has no smallest or no largest possible value, so no confidence interval of its mean can be computed; "
+            f"the values of {key} have no lower or no upper limit, so no confidence interval of their mean can be computed; "
             "expected a measure with both limits, such as E2/tvd_median."
         )
     return column.range

@@ -119,7 +119,9 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
     if seeds:
         ends = dict.fromkeys([rounded(min(seeds)), rounded(max(seeds))])
         count = (
-            f"{len(seeds)} other seeds differ from the base by" if len(seeds) > 1 else "Another seed differs from the base by"
+            f"The attention of {len(seeds)} runs with other seeds differs from the base run by"
+            if len(seeds) > 1
+            else "The attention of a run with another seed differs from the base run by"
         )
         floor = f"{count} {' to '.join(ends)} nats (JSD); {MOST}."
     if adversaries:
@@ -129,7 +131,7 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
         farther = "farther" if exceeds(distance, max(seeds, default=0.0)) else "no farther"
         yield Conclusion(f"{lies}, {farther} than another seed's." if seeds else f"{lies}.", floor)
     elif seeds:
-        yield Conclusion(f"With only another seed, attention differs by {rounded(fmean(seeds))} nats.", floor)
+        yield Conclusion(f"If only the seed changes, attention changes by {rounded(fmean(seeds))} nats.", floor)
 
 
 def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, model: str, base: str) -> Iterator[Conclusion]:
@@ -252,13 +254,16 @@ def sweep_conclusions(
         else:
             where = f"at λ = {', '.join(compress(lambdas, beyond))}"
         farther = f"farther from the base's than any other seed's {where}" if any(beyond) else "no farther than another seed's"
-        farthest = f"Of {len(seeds)} other seeds, the farthest differs from the base by {_with_unit(gained, max(seeds))}."
+        most = _with_unit(gained, max(seeds))
+        farthest = f"The attention of {len(seeds)} runs with other seeds differs from the base run by at most {most}."
         found.append(Conclusion(f"Their attention lies {farther}.", farthest))
     if not rows["knee"].any():
-        return [*found, Conclusion("No λ stands out.", "The curve of cost against gain has no knee.")]
+        return [*found, Conclusion("No λ stands out.", f"The curve of {cost.upper()} against {gained.upper()} has no knee.")]
     at = rows[rows["knee"]].iloc[0]
-    stands = f"At this λ, an adversary reaches {_with_unit(gained, at[gained])} for {_with_unit(cost, at[cost])}."
-    return [*found, Conclusion(f"The curve of cost against gain bends most at λ = {plain(at['lambda'])}.", stands)]
+    differ = f"{_with_unit(gained, at[gained])} and {_with_unit(cost, at[cost])}"
+    stands = f"At this λ, the adversary differs from the base run by {differ}."
+    curve = f"The curve of {cost.upper()} against {gained.upper()} bends most at λ = {plain(at['lambda'])}."
+    return [*found, Conclusion(curve, stands)]
 
 
 def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], column: str) -> tuple[str, int]:

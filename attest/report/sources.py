@@ -61,8 +61,8 @@ class Sources:
         """
         if not others or any(other.by_head.shape[1] != self.by_head.shape[1] for other in others):
             raise AttestError(
-                f"the weights of {self.by_head.shape[1]} heads cannot be learned from {len(others)} answers; expected at "
-                "least one answer of the same model."
+                f"the weights of {self.by_head.shape[1]} heads cannot be learned from these {len(others)} answers; expected "
+                "one or more answers of a model with the same number of heads."
             )
         if any((other.answer, [*other.table["text"]]) == (self.answer, [*self.table["text"]]) for other in others):
             raise AttestError(

@@ -36,8 +36,8 @@ def require_comparable(settings: dict[str, Any]) -> None:
     """Refuse to train a run if its experiments do not write the table for comparisons with other runs."""
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
-            f"the experiments of this run lack {INSTANCES} (for taggers: {TAGGED}), the predictions and attention of each "
-            "text; other runs are compared with these tables. Leave EXPERIMENTS out."
+            "the run does not save the predictions and attention of each text, which comparisons with other runs need; "
+            f"expected the experiment `{INSTANCES}`, or for taggers `{TAGGED}`. Leave EXPERIMENTS out."
         )
 
 

@@ -57,7 +57,9 @@ def test_heads_are_matched_before_taggers_are_told_apart():
 
 def test_seeds_alone_say_how_far_attention_moves_anyhow(snapshot):
     assert said(SEEDS)[0].said == snapshot
-    assert said(SEEDS[:1])[0].figures.startswith("Another seed differs from the base by 0.050 nats (JSD)")
+    assert said(SEEDS[:1])[0].figures.startswith(
+        "The attention of a run with another seed differs from the base run by 0.050 nats (JSD)"
+    )
 
 
 def test_without_seeds_no_distance_is_called_far(snapshot):

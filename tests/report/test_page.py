@@ -104,7 +104,7 @@ def test_only_the_answers_stand_open_and_each_opens_its_numbers(small_run):
         assert f'id="{identity}"' in closed
     asked = page.split('<ul class="asked">')[1].split('<details class="missing">')[0]
     summaries = [html.unescape(re.sub("<.*?>", "", each)) for each in re.findall(r"<summary>(.*?)</summary>", asked)]
-    assert [each for each in summaries if "Shuffling attention over the tokens moves the prediction" in each]
+    assert [each for each in summaries if "Shuffling the attention weights among the tokens moves the prediction" in each]
 
 
 def test_identifiers_are_unique_and_links_lead_somewhere(outline):

@@ -281,8 +281,9 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
     for row, (ids, real) in enumerate(zip(rows["input_ids"], rows["attention_mask"], strict=True)):
         places = [place for place, there in enumerate(real) if there]
         if not places or places[-1] - places[0] >= len(places):
+            where = "everywhere" if not places else "between two tokens"
             raise AttestError(
-                f"the attention_mask of text {first + row} is 0 {'everywhere' if not places else 'between tokens'}; expected "
+                f"the attention_mask of text {first + row} is 0 {where}; expected "
                 "1 at each token of the text, and 0 only at padding."
             )
         told = {"token_ids": ids}

@@ -60,8 +60,8 @@ class AttentionTrial(TrainerCallback):
         if getattr(trainer, "is_fsdp_enabled", False) or getattr(trainer, "is_deepspeed_enabled", False):
             raise AttestError(
                 "the Trainer spreads the parameters of the model over its processes (FSDP or DeepSpeed), so no process has "
-                "the whole model; expected a Trainer that keeps the whole model in each process. Put the saved model on "
-                "trial: attest trial --model <folder>"
+                "the whole model; expected a Trainer that keeps the whole model in each process. Save the model and "
+                "test it afterwards: attest trial --model <folder>"
             )
         self._trainer = trainer
         self.tokenizer = self.tokenizer or trainer.processing_class
@@ -71,8 +71,8 @@ class AttentionTrial(TrainerCallback):
     def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Raise an error if this callback is in the ``callbacks=`` of a Trainer, because it could not log there."""
         raise AttestError(
-            "AttentionTrial was given to a Trainer in callbacks=, where it cannot log; expected a call after the Trainer is "
-            "made: AttentionTrial(texts, …).attach(trainer)"
+            "AttentionTrial was given to a Trainer in callbacks=, where it cannot log; expected a Trainer without it. Then "
+            "type: AttentionTrial(texts, …).attach(trainer)"
         )
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -30,8 +30,8 @@ def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, str
         )
     if not isinstance(encode, Encoder) or not all(isinstance(text, str) for text in texts):
         raise AttestError(
-            "windows need texts that are single strings, and a tokenizer of transformers; expected a list of texts and "
-            "tokenizer=tokenizer. Leave window= out for pairs of texts, for batches and with encode=."
+            "window= works only for texts that are single strings, and with a tokenizer of transformers; expected a list of "
+            "strings and tokenizer=tokenizer. For pairs of texts, for batches and with encode=, leave window= out."
         )
     found = windowed(network, encode.tokenizer, encode.longest, window, stride, pooled)
     encode.longest = WHOLE

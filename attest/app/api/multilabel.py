@@ -21,7 +21,7 @@ from attest.datamodules.notice import say
 
 DECISIONS = ("absent", "present")
 """What is decided of a label, in class order."""
-HOW = "Give for each text the list of its labels, by name or number, or a table of 0 and 1 with a column for each label."
+HOW = "Give each text a list of its label names or numbers, or give a table of 0 and 1 with one column for each label."
 
 
 def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
@@ -31,8 +31,9 @@ def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
     given = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else labels
     given = [list(each) if isinstance(each, tuple | set | np.ndarray) else each for each in given]
     if len(given) != texts or not all(isinstance(each, list) for each in given):
+        kind = "lists" if all(isinstance(each, list) for each in given) else "single labels"
         raise AttestError(
-            f"the model decides several labels for each text, and {len(given)} single labels were given for {texts} texts; "
+            f"for this model a text can have several labels, and labels= contains {len(given)} {kind} for {texts} texts; "
             f"expected a list of labels for each text. {HOW}"
         )
     whole = [each for row in given for each in row]

@@ -62,8 +62,8 @@ def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
     if deviation <= rounding(found[0].dtype) * scale.largest:
         texts = "every text, up to rounding" if len(numbers) > 1 else "the only text"
         raise AttestError(
-            f"the model returns {float(numbers.mean()):.6g} for {texts}, but evidence is measured in standard deviations of "
-            "this number; expected texts for which the model returns different numbers."
+            f"the model returns {float(numbers.mean()):.6g} for {texts}, so the standard deviation of its numbers is 0, and "
+            "Attest divides by it; expected texts for which the model returns different numbers."
         )
     return scale
 

@@ -98,7 +98,7 @@ def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
     if not found:
         raise AttestError(
             f"the rationale of text {place} is {str(row)[:40]!r}, but the model decides about each word; expected the place "
-            "of the explained word, counted from 0, and the marks for its tag: {'word': 3, 'marks': [0, 1, 0, 0]}"
+            "of the word whose tag is explained, counted from 0, and a mark for each word: {'word': 3, 'marks': [0, 1, 0, 0]}"
         )
     return found[0], plain(row["marks"])
 
@@ -149,8 +149,8 @@ def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndar
             start, end = start + before, end + before
         if not 0 <= start < end <= count:
             raise AttestError(
-                f"the rationale of text {place} has the span {found}, but the text has {count} words; expected the place of "
-                "the first word, counted from 0, and the place after the last word."
+                f"the rationale of text {place} has the span {found}, but the text has {count} words; expected a span "
+                f"[begin, end) with places from 0 to {count}, where `end` is the place after the last word of the span."
             )
         marks[start:end] = 1
     return marks

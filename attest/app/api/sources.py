@@ -73,7 +73,8 @@ def sources(
     grouped = leave_out == "groups"
     if new_tokens < 1 or ablations < 0:
         raise AttestError(
-            f"new_tokens is {new_tokens} and ablations {ablations}; expected new_tokens from 1 and ablations from 0."
+            f"`new_tokens` is {new_tokens} and `ablations` is {ablations}; expected `new_tokens` of at least 1, and "
+            "`ablations` of at least 0."
         )
     model, tokenizer = bare(model, tokenizer, prompted=True)
     with needing_transformers():
@@ -86,7 +87,7 @@ def sources(
         )
     text, spans = _sources(context, units)
     if wrong := [each for each in truth if not 0 <= each < len(spans)]:
-        raise AttestError(f"truth= names the source {wrong[0]}; expected numbers of sources, from 0 to {len(spans) - 1}.")
+        raise AttestError(f"truth= names the source {wrong[0]}; expected the place of a source, from 0 to {len(spans) - 1}.")
     asked, begins = _asked(prompt, text, question)
     read = tokenizer(asked, return_offsets_mapping=True, verbose=False)
     parts = _in_tokens(spans, begins, read["offset_mapping"])

@@ -344,8 +344,8 @@ def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
     items = given(texts).items
     if encode is None and any(isinstance(text, str) for text in items):
         raise AttestError(
-            "background= contains texts, and encode= was not given; expected encode=, a function that turns a text into token "
-            "ids, or token ids instead of texts."
+            "background= contains texts, and encode= was not given; expected token ids in background=, or encode=, a function "
+            "that turns a text into token ids."
         )
     encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in items)
     return Background.of([torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded])

@@ -47,8 +47,9 @@ def _require_self_attention(settings: dict[str, Any]) -> None:
     kind = predicts(settings)
     if kind == "label" and attends_within(settings["model"]["init_args"].get("network")):
         return
-    lack = {"label": "has no self-attention", "tags": "tags words"}.get(str(kind), "is not a classifier that can be attacked")
+    lacks = {"label": "has no self-attention", "tags": "gives a tag to each word"}
+    lack = lacks.get(str(kind), "is not a classifier that can be attacked")
     raise AttestError(
-        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies texts, with attends_within "
-        "in its network or encoder. Type MODEL=transformer-dr"
+        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies texts, whose network or encoder has "
+        "the attribute `attends_within`. Type MODEL=transformer-dr"
     )

@@ -120,7 +120,7 @@ def parse_request(arguments: list[str]) -> Request:
         raise AttestError(f"TABLE= was not given; expected one of: all, {known}. Type: make reproduce TABLE=jw-2")
     selectors, rest = take_words(rest, SELECTORS)
     if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
-        raise AttestError(f"{seed} names a single seed; expected the number of seeds, which are counted from 0. Type SEEDS=3")
+        raise AttestError(f"{seed} names one seed; expected the number of seeds. Type SEEDS=3 for the seeds 0, 1 and 2")
     if small := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
         raise stray_word(small)
     smoke = words.flag("SMOKE")

@@ -174,13 +174,13 @@ def _answer(mean: Means) -> str | None:
     known = {name: value for name, value in found.items() if value is not None}
     if not known:
         return None
-    shares = ", ".join(f"{name} {percent(value)}" for name, value in known.items())
+    shares = ", ".join(f"{percent(value)} (method “{name}”)" for name, value in known.items())
     agree = len({value > 0.5 for value in known.values()}) == 1
     agreed = "The ways of erasing agree." if agree else "The ways of erasing disagree, so do not trust one of them alone."
     only = "Only one way of erasing was used."
     return (
-        "Erasing the tokens that attention ranks first moves the prediction further than erasing random tokens in this share "
-        f"of comparisons, by way of erasing: {shares}. {agreed if len(known) > 1 else only}"
+        "Erasing the most attended tokens is compared with erasing random tokens. The most attended tokens move the "
+        f"prediction further in this share of comparisons: {shares}. {agreed if len(known) > 1 else only}"
     )
 
 

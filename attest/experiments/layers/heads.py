@@ -113,8 +113,8 @@ def _required(
         raise AttestError(unseen(observation.network, "in every layer"))
     if means is None:
         raise AttestError(
-            "E17 replaces the output of a head by its mean over many texts, and no means were computed; expected the argument "
-            'means=. Or type: attest.trial(model, texts, ["E17"])'
+            "E17 replaces the output of a head by its mean over many texts, and the argument means= was not given; expected "
+            'these means. To compute them and E17, type: attest.trial(model, texts, ["E17"])'
         )
     return means
 
@@ -174,10 +174,11 @@ def by_head(rows: pd.DataFrame) -> pd.DataFrame:
 def _caption(rows: pd.DataFrame) -> str:
     heads = by_head(rows)
     taus = {kind: heads[kind].corr(heads["drop"], method="kendall") for kind in ("look", "write")}
-    said = [f"{number(tau)} for the mean {kind}" for kind, tau in taus.items() if pd.notna(tau)]
+    said = [f"{number(tau)} with the mean “{kind}”" for kind, tau in taus.items() if pd.notna(tau)]
     return (
-        "Mean fall of the logit difference when a head is switched off, by layer and head. Point at a square to see where its "
-        f"head looks and what it writes. The rank correlation τ-b with this fall, over heads, is {' and '.join(said)}."
+        "Mean fall of the logit difference when a head is switched off, by layer and head. Point at a square to see how much "
+        "its head attends to important tokens (“look”) and what fall a gradient estimates (“write”). Rank correlation (τ-b) "
+        f"of the fall over heads: {', '.join(said)}."
     )
 
 

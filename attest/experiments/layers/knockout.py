@@ -25,7 +25,7 @@ from attest.models.prediction import lead, logits_of_classes, rounding_of, says_
 
 WINDOWS = 4
 """Windows that the layers are parted into unless a width is given."""
-NEVER = ": not that of the first token, the deciding one or a special one"
+NEVER = ", without the first token, the token at which the decoder decides, and special tokens"
 
 
 @torch.no_grad()

@@ -69,8 +69,8 @@ def unseen(network: nn.Module, where: str) -> str:
     bare: Any = unwrapped(network)
     kind = shown_class(bare).__name__
     return (
-        f"{kind} hides the outputs of single heads ({where}), so E17 cannot switch off a head; expected a model in which one "
-        "linear layer reads the joined outputs of all heads. Leave E17 out."
+        f"{kind} does not show the outputs of single heads ({where}), so E17 cannot switch off a head; expected a model in "
+        "which one linear layer reads the concatenated outputs of all heads. Leave E17 out."
     )
 
 

@@ -148,7 +148,7 @@ def test_an_erased_token_is_masked_as_the_model_was_taught(model, tokenizer):
 
 def test_the_report_is_written(tried, tmp_path):
     page = tried.report(tmp_path / "page.html").read_text()
-    assert "Shuffling attention over the tokens" in page
+    assert "Shuffling the attention weights among the tokens" in page
     assert "[CLS]" in page
 
 

@@ -46,7 +46,7 @@ def tried(*arguments):
 def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys, snapshot):
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "E2", "e9") == 0
     said = capsys.readouterr().out
-    assert "E2   Shuffling attention over the tokens" in said
+    assert "E2   Shuffling the attention weights among the tokens" in said
     assert f"Report:     {tmp_path / 'out' / 'report.html'}" in said
     run = RunFolder(tmp_path / "out")
     assert sorted(path.stem for path in run.evidence("E2").parent.glob("*.parquet")) == ["E2", "E9", "instances"]

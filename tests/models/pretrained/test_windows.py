@@ -214,7 +214,7 @@ REFUSED = {
     ),
     "pairs": (
         {"window": 12, "data": [("a film", "fine")]},
-        "windows need texts that are single strings, and a",
+        "window= works only for texts that are single strings, and with a",
     ),
 }
 
