@@ -1,4 +1,4 @@
-"""The page on Python says what works: its code runs, in order, and comes to what the page says."""
+"""The pages on Python and on metrics say what works: their code runs, in order, and comes to what the page says."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import attest
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+METRIC = PAGE.with_name("your-own-metric.md")
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
@@ -21,6 +22,14 @@ def test_the_code_of_the_page_runs(small_run, tmp_path, monkeypatch):
         ["dull"] * 2 + ["plot"],
     ]
     assert names["look_at"](small_run.path).experiments == ["E2", "instances"]
+
+
+def test_the_metric_of_its_page_is_judged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", METRIC.read_text(encoding="utf-8"), flags=re.DOTALL):
+        exec(compile(block, str(METRIC), "exec"), names)
+    assert {"metric", "E14"} <= {test.partition(" ")[0] for test in names["judged"].test}
 
 
 def test_the_words_of_its_training_are_choices_and_options():

@@ -1,4 +1,4 @@
-"""The page on SHAP values in a parquet runs as it stands, and comes to an answer."""
+"""The pages on explanations and marked words run as they stand, and come to an answer."""
 
 import re
 import shlex
@@ -12,10 +12,11 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 from attest.app.cli.main import main
 from tests.models.pretrained.tiny import TEXTS
 
-PAGE = Path(__file__).parents[2] / "docs" / "your-own-explanation.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS / "your-own-explanation.md", DOCS / "marked-words.md"]
 
 
-def test_the_page_runs(model, tokenizer, tmp_path, monkeypatch, capsys):
+def test_the_pages_run(model, tokenizer, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     model.save_pretrained("my-model")
     tokenizer.save_pretrained("my-model")
@@ -29,14 +30,15 @@ def test_the_page_runs(model, tokenizer, tmp_path, monkeypatch, capsys):
         "values": [[*map(len, text.split())] for text in TEXTS],
     }
     trials = []
-    for kind, block in re.findall(r"```(python|bash)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL):
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for kind, block in re.findall(r"```(python|bash)\n(.*?)```", text, flags=re.DOTALL):
         if kind == "bash":
             assert main([*shlex.split(block)[1:], "--processes=1"]) == 0
             assert "Explanation shap: one number for each word" in capsys.readouterr().out
         else:
-            exec(compile(block, str(PAGE), "exec"), names)
+            exec(compile(block, "the pages", "exec"), names)
             trials += [names["trial"]] if "attest.trial(" in block else []
-    first, second, marked, third = trials
+    first, second, third, marked = trials
     assert 0 < marked.summary["E15/plausible_auprc_shap/mean"] <= 1
     assert {"win_comprehensiveness_shap", "win_comprehensiveness_rollout"} <= set(first.table("E15"))
     assert "win_comprehensiveness_lrp" not in first.table("E15")
