@@ -74,7 +74,7 @@ class Explaining(Evidence):
         return ("observe",) if self.explanation == "attention" else ("observe_steps", "observe_layers")
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
-        """Return what the model computes on a batch; rollout replaces attention if it is the explanation."""
+        """Return what the model computes on a batch, with attention or, if chosen, attention rollout as explanation."""
         return self.by_rollout(*(self._running.observe(pl_module, method) for method in self.methods))
 
     @staticmethod
@@ -126,7 +126,7 @@ class AdversarialAttention(Evidence):
 
 
 class ActivationSwap(Evidence):
-    """A callback for E8, which replaces the projection of a trained model, such as softmax, by another one."""
+    """A callback for E8, which replaces a trained model's attention projection, such as softmax, by another one."""
 
     id = "E8"
     experiment = _on_batches("E8")

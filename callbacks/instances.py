@@ -115,7 +115,7 @@ class AttentionMaps(TextTable):
 
 
 class KeyAttackMaps(AttentionMaps):
-    """A callback that writes attention maps of a few test texts, without and under attack by a ``KeyAdversary``."""
+    """A callback that writes attention maps of a few test texts, with and without attack by a ``KeyAdversary``."""
 
     methods = ("observe_layers", "attacked")
 

@@ -62,7 +62,7 @@ def terminal() -> bool:
 
 
 def epochs_counted(trainer: Trainer) -> str:
-    """Return the running epoch, counted from 1, and the number of epochs: ``Epoch 8/8``."""
+    """Return a label with the current epoch, counted from 1, and the number of epochs, such as ``Epoch 2/8``."""
     most = trainer.max_epochs
     return f"Epoch {trainer.current_epoch + 1}" + (f"/{most}" if most is not None and most > 0 else "")
 

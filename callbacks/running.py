@@ -104,7 +104,7 @@ class EvaluatedSplit:
         return count if known is None else torch.tensor(known, device=observation.ids.device)
 
     def with_words(self, rows: pd.DataFrame, column: str, method: str) -> pd.DataFrame:
-        """Add a column of words to a table, if the data set has the given method, which returns words by id."""
+        """Add a column of words to a table if the data set has the named method, which returns the words of an id."""
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(**{column: rows["id"].map(read)})
 
@@ -141,7 +141,7 @@ class RunningBatch:
         self._batch, self._observed, self._returned = None, {}, {}
 
     def observe(self, pl_module: LightningModule, method: str) -> Any:
-        """Return the result of the named method of the module on the current batch; it is computed only once."""
+        """Call the named method of the module on the current batch, only once per batch, and return its result."""
         if method not in self._observed:
             found = self._returned.get(method)
             if found is None:

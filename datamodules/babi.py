@@ -138,7 +138,7 @@ def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, boo
 
 
 def questions_in(lines: Iterable[str], where: str) -> pa.Table:
-    """Parse the lines of stories into a table of questions with the columns of ``QUESTIONS``."""
+    """Parse the lines of stories into a table with one row for each question; ``QUESTIONS`` is its schema."""
     return pa.Table.from_pylist(list(_questions(lines, where)), QUESTIONS)
 
 

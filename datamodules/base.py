@@ -171,7 +171,7 @@ class TextDataModule(LightningDataModule):
         return {}
 
     def split_sources(self) -> dict[str, str]:
-        """Return the file or Hub dataset of each split; empty if the corpus does not come from files of the user."""
+        """Return the file or Hub dataset of each split; empty unless the user gave the corpus."""
         return {}
 
     def encode(self, documents: Documents) -> EncodedDocuments:
@@ -238,7 +238,7 @@ class TextDataModule(LightningDataModule):
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """Return the names of the classes, or of the tags, by number."""
+        """Return the names of the classes (or tags), in the order of their numbers."""
         return self.record.label_names
 
     @property

@@ -22,7 +22,7 @@ JITTER = 0.05
 
 
 def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
-    """Return the number of texts in each batch, for ``lengths`` int64 ``(N,)``; short texts come first."""
+    """Return the number of texts in each batch, shortest texts first, for ``lengths`` of all texts, int64 ``(N,)``."""
     ordered = np.sort(lengths)
     for limit in LIMITS:
         sizes = _cut(ordered.tolist(), batch_size, limit)
@@ -32,7 +32,7 @@ def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
 
 
 def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
-    """Return the largest batch sizes that ``batch_size`` and the share ``limit`` of padding allow."""
+    """Return the largest batch sizes with at most ``batch_size`` texts and a share ``limit`` of padding."""
     sizes: list[int] = []
     size, tokens = 0, 0
     for length in ordered:
@@ -123,7 +123,7 @@ class BatchLoader(DataLoader):
         return {"delivered": self._delivered}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Let the next epoch begin after the batches that ``state`` counts as delivered."""
+        """Skip the batches that ``state`` counts as delivered when the next epoch begins."""
         self._delivered = state["delivered"]
 
 

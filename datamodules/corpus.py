@@ -35,7 +35,7 @@ def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
 
 
 def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str] | None = None) -> str | None:
-    """Return a sentence that names the classes without a text in a sample; None if no class is missing."""
+    """Return a sentence that names the classes that a sample lacks; None if it contains every class."""
     lacking = sorted({*flat_labels(labels).unique().to_pylist()} - {*flat_labels(chosen).unique().to_pylist()})
     if not lacking:
         return None
@@ -98,7 +98,7 @@ class Documents:
 
     @property
     def labels(self) -> np.ndarray | None:
-        """Return the classes, int64 ``(N,)``; None in tagging."""
+        """Return the class of each text, int64 ``(N,)``; None if the texts have tags."""
         return self.table["label"].to_numpy() if self.has("label") else None
 
     @property
@@ -119,11 +119,11 @@ class Documents:
         return column in self.table.column_names
 
     def flat(self, column: str) -> pa.Array:
-        """Return the values of a list column of all texts as one flat array."""
+        """Return all values of a list column as one flat array."""
         return pc.list_flatten(self.table[column].combine_chunks())
 
     def take(self, rows: Sequence[int] | np.ndarray) -> "Documents":
-        """Return the documents of the given rows, in the given order."""
+        """Return the texts in the given rows of the table, in the given order."""
         return Documents(self.table.take(pa.array(rows, pa.int64())))
 
     def where(self, keep: np.ndarray) -> "Documents":
@@ -133,7 +133,7 @@ class Documents:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus: its three splits, and the vocabulary of its training texts."""
+    """The three splits of a corpus, and the vocabulary of its training texts."""
 
     train: Documents
     validation: Documents
@@ -148,7 +148,7 @@ class Corpus:
 
     @cached_property
     def copies(self) -> dict[str, int]:
-        """Return how many texts of a split also occur in an earlier split, by keys such as ``test in train``."""
+        """Return, by keys such as ``test in train``, how many texts of a split also occur in an earlier split."""
         texts = {split: documents.as_read for split, documents in self.splits.items()}
         pairs = combinations(SPLITS, 2)
         counts = {f"{later} in {earlier}": pc.sum(pc.is_in(texts[later], texts[earlier])).as_py() for earlier, later in pairs}
@@ -165,7 +165,7 @@ class Corpus:
         return {split: len(documents) for split, documents in self.splits.items()}
 
     def with_each(self, change: Callable[[Documents], Documents]) -> "Corpus":
-        """Return the corpus with a function applied to each split; the vocabulary is unchanged."""
+        """Apply a function to each split and return the new corpus; the vocabulary does not change."""
         return replace(self, train=change(self.train), validation=change(self.validation), test=change(self.test))
 
     def require_texts(self, name: str) -> "Corpus":

@@ -70,7 +70,7 @@ class EncodedDocuments(Dataset):
         return self._per_token["token_ids"][0], self._starts, torch.from_numpy(self.lengths)
 
     def without(self, erased: Mapping[int, np.ndarray]) -> "EncodedDocuments":
-        """Return the data set with some tokens of its texts replaced by the unknown token."""
+        """Return a copy of the data set in which the ``erased`` tokens are replaced by the unknown token."""
         if {*erased} != {*self.ids.tolist()} or any(
             len(erased[identity]) != length for identity, length in zip(self.ids.tolist(), self.lengths, strict=True)
         ):
@@ -154,7 +154,7 @@ class EncodedQuestions(EncodedDocuments):
 
 
 def _largest(lengths: Tensor) -> int:
-    """Return the largest length; 0 for the empty batch of a rank without texts."""
+    """Return the largest length, or 0 if there are no lengths."""
     return int(lengths.max()) if lengths.numel() else 0
 
 
@@ -163,7 +163,7 @@ def _starts(lengths: np.ndarray) -> Tensor:
 
 
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
-    """Read from a table which tokens of each text in a split are erased, bool ``(T,)`` by text id."""
+    """Return, for each text of a split by id, which tokens a table marks as erased, bool ``(T,)``."""
     if not path.is_file():
         raise AttestError(
             f"the file {path} in data.init_args.erased does not exist; expected a table that `attest roar` wrote."

@@ -97,7 +97,7 @@ class DataRecord:
 
 
 def fingerprint_of(documents: Documents) -> str:
-    """Return the SHA-256 of all columns of a split in the order of its texts; it is equal on every machine."""
+    """Return the SHA-256 hash of all columns of a split; the hash is the same on every machine."""
     digest = hashlib.sha256()
     for name in sorted(documents.table.column_names):
         digest.update(f"{name}:{len(documents)}:".encode())

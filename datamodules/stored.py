@@ -82,7 +82,7 @@ class StoredDataModule(TextDataModule):
         return {"spacy": version("spacy")}
 
     def read(self) -> Corpus:
-        """Read the source, print how it differs from the known source, and return the corpus."""
+        """Read the corpus from its source, and print a message if the source differs from the known version."""
         tables = self.tables()
         for split, known in self.known.items():
             if difference := Fingerprint.of(tables[split]).difference(known):
@@ -97,7 +97,7 @@ class StoredDataModule(TextDataModule):
         return self.documents(range(len(texts)), pa.array(texts, pa.string()), None)
 
     def tokenised(self, table: pa.Table, tokeniser: Tokeniser | None = None) -> Documents:
-        """Tokenise the labelled texts of a split by ``tokeniser``, or else by ``tokenise``; return documents."""
+        """Tokenise the texts of a split with ``tokeniser`` or, if it is None, with ``tokenise``; return documents."""
         table = self.labelled(table)
         return self.documents(table["id"], table["text"].combine_chunks(), table["label"], tokeniser)
 
@@ -129,7 +129,7 @@ def split_at_random(
 
 
 def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
-    """Return the texts with more than ``shortest`` and fewer than ``longest`` (default: maximal) tokens."""
+    """Return the texts with more than ``shortest`` and fewer than ``longest`` tokens (default: the largest length)."""
     lengths = documents.lengths
     return documents.where((lengths > shortest) & (lengths < (longest or lengths.max())))
 

@@ -104,7 +104,7 @@ SENTENCE_ENDS = frozenset({".", "!", "?", "…"})
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences; the sentences joined together are the text again.
+    """Split a text into sentences, which give the unchanged text when they are joined.
 
     A sentence ends at a mark that a blank and a capital or a digit follow, unless the mark is the stop of an abbreviation,
     at a line break of a web page and at an empty line.

@@ -24,7 +24,7 @@ class Vocabulary:
 
     @classmethod
     def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":
-        """Build a vocabulary of words in at least ``min_df`` texts, at most the ``max_words`` most frequent ones."""
+        """Build a vocabulary of the words in at least ``min_df`` texts; keep at most the ``max_words`` most frequent."""
         texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
         texts = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.list_(pa.string()))
         encoded = pc.list_flatten(texts).dictionary_encode()
@@ -44,7 +44,7 @@ class Vocabulary:
 
     @property
     def published_size(self) -> int:
-        """Return the size of the vocabulary as papers count it, with padding, unknown, <SOS> and <EOS>."""
+        """Return the vocabulary size as papers count it: words, padding, unknown word, ``<SOS>`` and ``<EOS>``."""
         return len(self) + BOUNDARIES
 
     def knows(self, token: str) -> bool:

@@ -32,7 +32,7 @@ NOT_TEXT = (
 
 
 def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
-    """Read the vector of each word of a vocabulary from a file; the first of several vectors counts."""
+    """Read the vectors of a vocabulary's words from a file; if a word occurs twice, its first vector is used."""
     if not path.is_file():
         raise AttestError(f"The file {path} does not exist; {NOT_TEXT}. Give the path of a file: EMBEDDINGS=<file>")
     return torch.from_numpy(_by_token_id(_vectors_of_lines(path, vocabulary.ids), vocabulary, str(path)))

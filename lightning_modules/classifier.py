@@ -16,7 +16,7 @@ from attest.models.contract import require_forward, require_steps
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return the bool mask of what pooling may attend to: tokens ``(B, T)`` or sentences ``(B, S)``."""
+    """Return the mask that pooling uses: bool ``(B, T)`` of real tokens, or bool ``(B, S)`` of real sentences."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]
 
 
@@ -67,7 +67,7 @@ class Classifier(TextModule):
         return self.observe_steps(batch)
 
     def observe_steps(self, batch: Batch) -> Observation:
-        """Run the network on a batch, for experiments that need no pooled attention."""
+        """Run the network on a batch and return the results, for experiments that need no pooled attention."""
         network, known = cast(Network, self.network), (batch.get("label"), batch.get("word"))
         return observe(network, batch["id"], batch["token_ids"], attended(batch), *known)
 
@@ -125,4 +125,4 @@ class Retrained(Classifier):
     """
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Ignore the parameters of the trained base run, because training starts from the initial ones."""
+        """Ignore the parameters of the trained base run, because training starts from the initial parameters."""

@@ -11,7 +11,7 @@ from attest.lightning_modules.text_module import Batch
 
 
 class FixedAttention(DependentModule):
-    """A mixin for classifiers and taggers whose attention is that of their base run's network."""
+    """A mixin for classifiers and taggers that use the attention of their base run's network."""
 
     attention_is_given = True
     """The parameters of its own attention learn nothing."""
@@ -47,4 +47,4 @@ class GuidedClassifier(FixedAttention, Classifier):
 
 
 class ProbedTagger(FixedAttention, Tagger):
-    """A tagger whose attention heads all use the weights of another tagger (Yang 2020, §4.3)."""
+    """A tagger that uses the attention weights of another tagger in all its heads (Yang 2020, §4.3)."""

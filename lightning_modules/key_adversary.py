@@ -39,7 +39,7 @@ class Attacked(NamedTuple):
 
 
 class KeyAdversary(Classifier):
-    r"""A LightningModule that learns to replace the attention keys of a Transformer with frozen parameters.
+    r"""A LightningModule that learns new attention keys for a Transformer whose parameters are frozen.
 
     * ``adversarial``: :math:`K' = MLP(K)`, the right prediction from keys that are far away,
       :math:`w\,CE(y, \hat y) - (1 - w) d(K, K')`.
@@ -110,7 +110,7 @@ class KeyAdversary(Classifier):
         return Attacked(observation, scored, squared, losses)
 
     def _noise(self, ids: Tensor, like_BYTH: Tensor) -> Tensor:
-        """Return random numbers in (0, 1) in the shape of the keys, determined by seed, instance id and step."""
+        """Return random numbers in (0, 1) in the shape of the keys; the seed, instance ids and step determine them."""
         step = self.global_step + 1 if self.training else 0
         seed = cast(Any, self.trainer).datamodule.seed
         layer_Y, token_T, place_H = (torch.arange(size, device=ids.device) for size in like_BYTH.shape[1:])

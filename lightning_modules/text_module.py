@@ -166,13 +166,13 @@ class TextModule(LightningModule):
         collected.reset()
 
     def collected(self, stage: str) -> InstanceRows:
-        """Return the rows of the stage ``validation`` or ``test``, one per instance, with the loss first."""
+        """Return the metric that collects one row for each instance of the stage ``validation`` or ``test``."""
         rows = self.predictions[f"{stage}_split"]
         assert isinstance(rows, InstanceRows)
         return rows
 
     def configure_optimizers(self) -> Any:
-        """Return the optimiser, which has separate groups for attention and other parameters, and its schedule."""
+        """Return the optimiser, with a separate parameter group for attention, and its learning-rate schedule."""
         return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *arguments: Any, **options: Any) -> Any:

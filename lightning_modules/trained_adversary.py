@@ -61,7 +61,7 @@ class Adversarial(DependentModule):
         raise NotImplementedError(f"{type(self).__name__} must define the method objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the base run; variant ``frozen`` copies its parameters, except those of attention, which it trains.
+        """Load the base run; in the variant ``frozen``, copy all its parameters except those of attention.
 
         At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
         """
@@ -108,7 +108,7 @@ class Adversarial(DependentModule):
 
 
 class TrainedAdversary(Adversarial, Classifier):
-    """A classifier that learns to predict as its base run but to attend differently (Wiegreffe & Pinter 2019, §4)."""
+    """A classifier that learns its base run's predictions with different attention (Wiegreffe & Pinter 2019, §4)."""
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
         network: Any = self.network
@@ -121,7 +121,7 @@ class TrainedAdversary(Adversarial, Classifier):
 
 
 class TaggingAdversary(Adversarial, Tagger):
-    """A tagger that learns to predict as its base run but to attend differently (Yang 2020, §4.2).
+    """A tagger that learns its base run's predictions with different attention (Yang 2020, §4.2).
 
     Args:
         options: as in ``Adversarial`` and ``Tagger``.

@@ -34,7 +34,7 @@ def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
 
 
 def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
-    """Raise an error if the base run can have no adversary with the chosen VARIANT and DIVERGENCE."""
+    """Raise an error if no adversary of the base run is possible with the chosen VARIANT and DIVERGENCE."""
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
     if kind == "label" and not declared(network, "pools_by_attention"):
         raise AttestError(
@@ -61,7 +61,7 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
 
 
 def _predicts(base: Settings) -> str:
-    """Return what the base run predicts, ``label`` or ``tags``. Raise an error if it can have no adversary."""
+    """Return what the base run predicts, ``label`` or ``tags``; refuse a base run that cannot have an adversary."""
     kind = predicts(base)
     if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
         raise AttestError(
@@ -171,7 +171,7 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
-    """Describe a run whose model uses the attention of the base run or, if given, of the adversary ``reads``."""
+    """Return the description of a run that uses the attention of its base run or, if given, of an adversary."""
     kind = str(predicts(base.settings))
     network = None
     if kind == "label":  # a model without context

@@ -83,7 +83,7 @@ WHOLE = (
 
 
 def write_whole_numbers(settings: Any) -> None:
-    """Replace floats such as 2.0 by integers in Trainer options where a value above 1 is a count.
+    """Replace whole floats above 1, such as 2.0, by integers in Trainer options that count something.
 
     Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
     ``float | int`` before; the name of a run must not depend on which modules were imported.
@@ -208,7 +208,7 @@ class ConfiguredRun(LightningCLI):
         return RunIdentity.of(self.settings, self.folder.path.parent.name)
 
     def _believed(self) -> list[RunFolder]:
-        """Return the folders whose files must be unchanged. The run's data must match the record in the first folder."""
+        """Return the folders whose files must not have changed; the first one has the record that the data must match."""
         return [] if self.run.force else [self.folder]
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
@@ -253,7 +253,7 @@ class ConfiguredRun(LightningCLI):
             keep_digests(self.folder)
 
     def make(self) -> None:
-        """Make the DataModule, the model and the Trainer; claim the folder of a run that will be trained."""
+        """Make the DataModule, the model and the Trainer; lock and prepare the folder of a run that will be trained."""
         try:
             with expecting(self.record, str(getattr(self.made_from, "path", ""))):
                 super().instantiate_classes()

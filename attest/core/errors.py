@@ -24,7 +24,7 @@ class AttestError(Exception):
 
 
 def as_user_error(error: BaseException | None) -> AttestError | None:
-    """Return the mistake of the user that caused an exception, as an AttestError; None if the exception is a bug."""
+    """Return an ``AttestError`` if a mistake of the user caused an exception; None if the exception is a bug."""
     return next((found for each in chain(error) if (found := _as_mistake(each)) is not None), None)
 
 
@@ -99,12 +99,12 @@ def own_requirements() -> list[Requirement]:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra of Attest."""
+    """Return the pip command that installs an extra of Attest, a group of optional packages."""
     return f"{shlex.quote(sys.executable)} -m pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, then the error that it was raised from, and so on to the first one."""
+    """Yield an error, then its ``__cause__`` or ``__context__``, and so on back to the first error."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -149,7 +149,7 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
 
 
 def nearest(found: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """Return the names that are most similar to a mistyped name, most similar first, ignoring upper and lower case."""
+    """Return the names most similar to a mistyped name, the most similar one first; letter case is ignored."""
     in_small_letters = {name.lower(): name for name in sorted(names)}
     return [in_small_letters[name] for name in difflib.get_close_matches(found.lower(), in_small_letters, n=most, cutoff=0.0)]
 

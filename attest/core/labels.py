@@ -99,7 +99,7 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
 
 
 def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
-    """Return a warning if class numbers seem to be counted from 1, or None."""
+    """Return a warning if class numbers seem to start at 1 instead of 0, else None."""
     known = np.unique(numbers[numbers >= 0]).tolist()
     if len(known) < 2 or known[0] == 0 or not names:
         return None

@@ -38,7 +38,7 @@ def memory_budget() -> int:
 
 
 def longest_quadratic() -> int:
-    """Return the largest number of tokens of a text for which all token pairs are compared."""
+    """Return the text length, in tokens, up to which all token pairs of a text are compared."""
     return min(_longest, math.isqrt(_budget // _BYTES_PER_PAIR))
 
 
@@ -71,7 +71,7 @@ def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
 
 @contextmanager
 def budget_kept() -> Iterator[None]:
-    """Restore the memory budget of this process at the end of the block."""
+    """Restore the memory budget of this process at the end of the ``with`` block."""
     global _budget, _longest
     before = _budget, _longest
     try:
@@ -86,7 +86,7 @@ def rows_at_once(bytes_per_row: int, budget: int = PIECE) -> int:
 
 
 def by_rows(function: Callable[..., Tensor], bytes_per_row: int, *rows: Tensor, budget: int = PIECE) -> Tensor:
-    """Apply a function to a few rows at a time, and join the results.
+    """Apply a function to a few rows of tensors at a time, and join the results into one tensor.
 
     Args:
         function: takes the tensors cut to some of their rows, returns one tensor with as many rows.

@@ -31,7 +31,7 @@ _SECONDS_UNTIL_HEARD = 10
 
 
 def can_fork() -> bool:
-    """Return whether this process can safely fork: on Linux, before a GPU is used, with only one thread for tensors.
+    """Return whether this process can safely fork: on Linux, before a GPU is used, and with one torch thread.
 
     An interactive process, such as a notebook's, stays alone: Lightning refuses several processes there.
     """
@@ -110,7 +110,7 @@ class _LostError(Exception):
 
 @contextmanager
 def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterator[None]:
-    """Raise the error of another process as soon as that process ends."""
+    """Raise in this process the error with which another process ends inside the ``with`` block."""
     try:
         with _hearing_of_ends(others):
             yield

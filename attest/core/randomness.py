@@ -96,7 +96,7 @@ def random_uniforms(seed: int, *counters: Tensor) -> Tensor:
 
 
 def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.dtype) -> Tensor:
-    """Draw numbers from the standard normal distribution for each instance, draw and position.
+    """Draw a standard normal number for each instance, draw and position, ``(B, D, T)``.
 
     Args:
         ids: int64 ``(B,)``, of the instances.

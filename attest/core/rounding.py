@@ -12,7 +12,7 @@ def rounding(dtype: torch.dtype) -> float:
 
 
 def in_steps(values: Tensor, within: float | None = None) -> Tensor:
-    """Round numbers to whole steps of their rounding error, so that differences from rounding disappear.
+    """Divide numbers by their rounding error and round to integers, so that rounding differences disappear.
 
     Args:
         values: float, of any shape.

@@ -29,7 +29,7 @@ Convention = Literal["instances", "wiegreffe-pinter"]
 
 @dataclass(frozen=True)
 class Objective:
-    """The two terms of an adversary's loss in experiment E7, for each instance of a batch."""
+    """The two loss terms of an adversary (E7): distance of predictions and divergence of attention, ``(B,)`` each."""
 
     distance: Tensor
     """``(B,)``: of predictions, what is to stay small."""
@@ -45,7 +45,7 @@ class Objective:
 def classification_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """Return the two loss terms of an adversary of a text classifier: prediction distance, attention divergence.
+    """Return the two loss terms of an adversarial text classifier: prediction distance and attention divergence.
 
     Args:
         ours, theirs: probabilities ``(B, K)`` and attention ``(B, T)`` of adversary and base.
@@ -57,7 +57,7 @@ def classification_objective(
 def tagging_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """Return distance and divergence, the two terms of a tagging adversary's loss, as means over tokens.
+    """Return an adversarial tagger's two loss terms, prediction distance and attention divergence, as token means.
 
     Args:
         divergence: D, averaged over tokens, heads and layers.

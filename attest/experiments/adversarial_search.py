@@ -50,7 +50,7 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
 
 
 def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
-    """Return the largest JSD ``(B,)`` among candidates that move the prediction by at most ``epsilon``, else 0."""
+    """Return the largest JSD ``(B,)`` of candidates that move the prediction by at most ``epsilon``; 0 if none does."""
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)

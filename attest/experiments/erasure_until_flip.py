@@ -56,7 +56,7 @@ def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) 
 
 
 def _importances(observation: Observation) -> dict[str, Tensor]:
-    """Return, for each order of erasure, the importance of each token, float64 ``(B, T)``; -inf at padding."""
+    """Return by name the importances that define the orders of erasure, float64 ``(B, T)``; -inf at padding."""
     gradient = attention_gradient(observation)
     importances = {"attention": observation.explanation, "gradient": gradient, "product": gradient * observation.attention}
     if observation.margins is not None:
@@ -86,7 +86,7 @@ def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor,
 
 
 def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
-    """Return the decision after each further weight in an order is set to 0, int64 ``(B, O, T)`` for O orders."""
+    """Return the decision after each step that sets one more weight to 0, int64 ``(B, O, T)`` for O orders."""
     if observation.class_logits is None:
         return torch.stack([_decisions_the_long_way(observation, each) for each in order.unbind(dim=1)], dim=1)
     votes = observation.attention.double().unsqueeze(-1) * observation.class_logits.double()  # (B, T, K)

@@ -61,7 +61,7 @@ def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
 
 
 def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: Tensor) -> Tensor:
-    """Find, among attentions on at most two tokens, the one with the largest JSD: ``(B, 4)``, as in ``Adversary``.
+    """Find the attention on at most two tokens with the largest JSD; return the fields of ``Adversary``, ``(B, 4)``.
 
     A corner stands on the diagonal. Of the two cells of an edge, the one that goes down from i to j holds the point at
     ``high``, the other that at ``low``.

@@ -86,7 +86,7 @@ def leave_one_out_inputs(observation: Observation) -> Tensor:
 
 
 def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
-    """Give each of several equal neighbouring tokens the importance of the first one."""
+    """Give equal neighbouring tokens the same importance: that of the first one of them."""
     if tokens.ndim > 2:
         return importance
     begins = torch.ones_like(tokens, dtype=torch.bool)
@@ -97,13 +97,13 @@ def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
 
 @skips_long_texts
 def leave_one_out_hidden(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction if attention is computed without one hidden state, for each one, ``(B, T)``."""
+    """Return for each hidden state the TVD of the prediction if attention is computed without it, ``(B, T)``."""
     return _movements_under(_reprojected_without_each, observation)
 
 
 @skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
-    """Return the TVD of the prediction if one weight is set to 0 and the rest renormalised, for each, ``(B, T)``.
+    """Return for each weight the TVD of the prediction if it is 0 and the others are renormalised, ``(B, T)``.
 
     For softmax it equals ``leave_one_out_hidden``, for sparse projections not. NaN also for a token that has all attention.
     """
@@ -111,7 +111,7 @@ def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
 
 
 def predictions_without_each(observation: Observation) -> Tensor:
-    """Return the predictions for each text without one of its tokens, ``(B, T, K)``; arbitrary at padding.
+    """Return for each token the prediction for the text without it, ``(B, T, K)``; arbitrary at padding.
 
     T counts no tokens of questions.
     """
@@ -175,7 +175,7 @@ def _renormalised_without_each(observation: Observation) -> Tensor:
 
 
 def _movements(observation: Observation, outcomes: Tensor) -> Tensor:
-    """Return how far each of ``outcomes (B, ≤ T, K)`` is from the prediction, ``(B, T)``; 0 at padding."""
+    """Return how far each outcome in ``outcomes (B, ≤ T, K)`` is from the prediction, ``(B, T)``; 0 at padding."""
     moved = movement(outcomes, observation.prediction.unsqueeze(1))
     moved = functional.pad(moved, (0, observation.mask.shape[-1] - moved.shape[-1]))
     moved = moved.masked_fill((observation.lengths == 1).unsqueeze(-1), torch.nan)

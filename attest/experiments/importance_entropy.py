@@ -30,7 +30,7 @@ def importance_entropy(
     positions: int = 16,
     leave_one_out: bool = True,
 ) -> dict[str, Tensor]:
-    """Compute the normalised entropy of the tokens' importance and of their influence on sampled hidden states.
+    """Compute the normalised entropy of token importance, and of token influence on sampled hidden states.
 
     Args:
         seed: chooses the sample and, with an instance's id, its positions.

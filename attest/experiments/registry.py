@@ -48,7 +48,7 @@ def measures() -> dict[str, Measure]:
 
 
 def range_of(key: str) -> tuple[float, float]:
-    """Return the least and the greatest possible value of a measure, by its key; 0 and 1 if it is unknown."""
+    """Return the smallest and the largest possible value of a measure, by its key; 0 and 1 if they are unknown."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
     return (0.0, 1.0) if column is None or column.range is None else column.range
@@ -56,7 +56,7 @@ def range_of(key: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Context:
-    """The data beyond a batch that experiments may need, such as gold labels and a seed."""
+    """The data that experiments may need in addition to a batch, such as gold labels and a seed."""
 
     labels: Tensor | None
     """int64 ``(B,)``, gold classes of the batch; None if they are not known."""

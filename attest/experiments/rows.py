@@ -55,7 +55,7 @@ def between_texts(observation: LayerObservation, text_of: Tensor) -> dict[str, T
 
 
 def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str, Tensor]:
-    """Return columns of the table of tagged sentences: true and predicted tags, the probability of each tag, the attention.
+    """Return columns of the table of tagged sentences: true and predicted tags, tag probabilities, attention.
 
     Args:
         names: of the K tags, in their order.

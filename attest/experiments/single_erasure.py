@@ -11,7 +11,7 @@ from attest.models.observation import Observation
 
 
 def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]:
-    """Compare two predictions: without the most attended token, and without a random other token.
+    """Compare two predictions: one without the most attended token, one without another token chosen at random.
 
     Args:
         observation: the batch; where it is explained by another reading, the weight of the token that this ranks first.

@@ -44,7 +44,7 @@ def has_sinks(network: object) -> bool:
 
 @torch.no_grad()
 def sinks_of(observation: LayerObservation) -> dict[str, Tensor]:
-    """Return which tokens are sinks of each head, bool ``(B, N, T)``, by layer.
+    """Return for each layer which tokens are sinks of each head, bool ``(B, N, T)``.
 
     A sink gets at least ``RECEIVED`` of the attention of a row, mean over the rows that may attend to it, without its own, of
     which there are at least ``ROWS``; and its value is at most ``SHORT`` times as long as the median value of the text.
@@ -78,7 +78,7 @@ BEFORE = "(before 0.3.0: the first token)"
 
 
 def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:
-    """Return copies of columns for decoders, in which sinks are treated as ``how`` says."""
+    """Return copies of column descriptions for decoders; ``how`` says in words how sinks are treated."""
     whose = re.compile("decoders only: |Transformers only: ")
     return tuple(
         replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {whose.sub('', each.means)}, {how} {BEFORE}")
@@ -93,7 +93,7 @@ def left_out(measure: Measure) -> Measure:
 
 
 def spared(measure: Measure) -> Measure:
-    """Return the variant of a measure for decoders, for which attention sinks keep their weight."""
+    """Return the decoder variant of a measure: attention sinks keep their weight in it."""
     return _without(measure, SPARED)
 
 

@@ -43,7 +43,7 @@ def random_sets(seed: int, sets: int, sources: int) -> Tensor:
 
 
 def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
-    """Fit a ridge regression of the outcome on which context parts are kept; return its weights, float64 ``(U,)``.
+    """Predict the outcome from the kept context parts by ridge regression; return its weights, float64 ``(U,)``.
 
     Args:
         kept: bool ``(M, U)``.
@@ -55,7 +55,7 @@ def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
 
 
 def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Fit one weight per head, ``(N,)``, so that the heads' attention best predicts the effect of context parts.
+    """Fit one weight per head, ``(N,)``, to predict from attention the effect of removing each context part.
 
     Attention counts as away from its mean over the sources of an example, in units of each head's deviation.
 
@@ -110,7 +110,7 @@ def shares(drops: np.ndarray) -> np.ndarray:
 
 
 def scored(readings: Mapping[str, np.ndarray], drops: np.ndarray, truth: Collection[int] = ()) -> pd.DataFrame:
-    """Compare explanations of an answer by its context parts (sources) with the effect of removing each part.
+    """Compare explanations, which weight the parts of a context (sources), with the effect of removing each part.
 
     Args:
         readings: float ``(U,)`` by name, larger for a source from which more of the answer comes.

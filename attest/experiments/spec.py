@@ -172,11 +172,11 @@ class OfNumbers:
 
     @classmethod
     def moves(cls, end: str) -> "OfNumbers":
-        """Return the description of an experiment that measures how far the predicted number moves, instead of a TVD."""
+        """Return an ``OfNumbers`` for an experiment that measures the change of the predicted number, not a TVD."""
         return cls(f"columns say how far the number moves, {MOVES}, {end}", ((r"tvd_(.+)", r"moved_\1"), NO_DECISION))
 
     def named(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Rename columns for models that return one number per text, and leave out those with an empty new name."""
+        """Rename columns for models that return one number per text; drop the columns whose new name is empty."""
         named = {self._name(name): values for name, values in columns.items()}
         return {name: values for name, values in named.items() if name}
 
@@ -263,7 +263,7 @@ class Inside:
 
 @dataclass(frozen=True)
 class Spec:
-    """An experiment, with all that reports and commands must know about it.
+    """The description of an experiment: everything that reports and commands need to know about it.
 
     Args:
         id: ``E1``, …: file name, prefix of its numbers, section of the report.

@@ -27,7 +27,7 @@ STEPS = 20
 
 
 def looks(texts: int) -> list[int]:
-    """Return the numbers of texts after which an experiment may stop early, for ``texts`` texts in all."""
+    """Return after how many of ``texts`` texts an experiment may stop early, in ascending order."""
     after, found = float(FIRST), []
     while after <= MOST_READ * texts:
         found.append(int(after))
@@ -36,7 +36,7 @@ def looks(texts: int) -> list[int]:
 
 
 class Stopping:
-    """A rule that stops an experiment when the 95 % intervals of all its means are within ± ``precision``.
+    """A rule that stops an experiment when the 95 % interval of every mean is at most ± ``precision`` wide.
 
     Args:
         experiment: its id.

@@ -20,7 +20,7 @@ YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED = "yes", "in part", "no", "cannot tel
 
 
 class Rule(NamedTuple):
-    """A rule for the verdict: a logistic regression for each text, and thresholds for the mean over a model's texts."""
+    """A rule for the verdict: a logistic regression rates each text, and thresholds judge a model's mean rating."""
 
     weights: Mapping[str, tuple[float, float]]
     """By feature: its weight, and what is added where it is undefined."""
@@ -45,7 +45,7 @@ class Rule(NamedTuple):
         return float(np.interp(estimate, [at for at, _ in self.shares], [share for _, share in self.shares]))
 
     def answer(self, estimate: float) -> str:
-        """Return the one answer that fits an estimate, or ``cannot tell`` if several answers or none fit."""
+        """Return the answer that fits an estimate; ``cannot tell`` if several answers fit or none."""
         fits = {
             YES: estimate >= self.limits["yes_low"],
             IN_PART: self.limits["part_low"] <= estimate <= self.limits["part_high"],
@@ -94,7 +94,7 @@ class Verdict(NamedTuple):
 
 
 def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned: bool | None) -> Verdict | None:
-    """Return the verdict on a model's attention from the tables of its experiments; None if no rule gives one.
+    """Return the verdict on a model's attention from the tables of its experiments; None if no rule applies.
 
     Args:
         tables: one row a text, by experiment, with ``id``.
@@ -160,7 +160,7 @@ def needed(inside: bool) -> dict[str, dict[str, Any]]:
 
 
 def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.DataFrame:
-    """Join the experiments' tables by ``id``: one row for each text that is in all; no rows if a column is missing."""
+    """Join the experiments' tables by ``id``, for texts that all tables contain; no rows if a column is missing."""
     parts = []
     for name in dict.fromkeys(key.split("/")[0] for key in keys):
         columns = {key.split("/")[1]: key for key in keys if key.startswith(f"{name}/")}

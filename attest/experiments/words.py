@@ -60,7 +60,7 @@ def leave_words_out(observation: Observation) -> Tensor:
 
 
 def agreement_over_words(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Compare attention with measures of importance, where whole words are ranked instead of subwords.
+    """Compare attention with measures of importance by ranking whole words instead of subwords.
 
     Args:
         importances: ``(B, T)`` of tokens, at least 0, by name.

@@ -30,7 +30,7 @@ _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Compute logits ``(B, C)`` from states ``(B, T, H)`` and mask ``(B, T)`` by ``score``, ``project``, ``decode``."""
+    """Compute logits ``(B, C)`` from hidden states ``(B, T, H)`` by the steps ``score``, ``project`` and ``decode``."""
     return network.decode(hidden, network.project(network.score(hidden, mask), mask))
 
 
@@ -70,7 +70,7 @@ def offers_forward(network: nn.Module) -> bool:
 
 
 def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
-    """Refuse a batch whose shapes, types or values differ from those that ``Observation`` describes; ids may be None."""
+    """Refuse a batch whose tensors do not have the types, shapes and values that ``Observation`` describes."""
     named = {"tokens": tokens} if ids is None else {"ids": ids, "tokens": tokens}
     for name, given in (*named.items(), ("mask", mask)):
         if not isinstance(given, Tensor):
@@ -103,7 +103,7 @@ def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
 
 
 def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int, ...], dimensions: int) -> None:
-    """Refuse the result of a step unless it is a tensor with ``dimensions`` dimensions whose shape begins with ``batch``."""
+    """Refuse a method's result unless it is a tensor with ``dimensions`` axes whose first sizes are ``batch``."""
     if isinstance(returned, Tensor) and returned.ndim == dimensions and returned.shape[: len(batch)] == batch:
         return
     found = (
@@ -134,7 +134,7 @@ def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
 
 
 def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], Tensor]) -> None:
-    """Refuse a network in training mode if two passes through one batch give different logits, for example by dropout."""
+    """Refuse a network in training mode whose logits change from pass to pass, for example because of dropout."""
     if network in _PADDING_SEEN and not network.training:
         return
     training = [part for part in network.modules() if part.training]
@@ -148,7 +148,7 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
 
 
 def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
-    """Refuse logits ``(B, C)`` or ``(B, T, C)`` that are NaN or infinite at real tokens, and name their texts by id."""
+    """Refuse logits ``(B, C)`` or ``(B, T, C)`` that are NaN or infinite at real tokens; the error names the texts."""
     finite = logits.isfinite().all(dim=-1)
     finite = finite if finite.ndim == 1 else (finite | ~mask).all(dim=-1)
     if not finite.all():
@@ -161,7 +161,7 @@ def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
 def require_attention(
     network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, tokens: Tensor, mask: Tensor
 ) -> None:
-    """Check, once for each network, that attention sums to 1 over real tokens and that ``forward`` agrees with the steps."""
+    """Check once for each network that attention sums to 1, and that ``forward`` and ``decode`` return equal logits."""
     seen = _PADDING_SEEN.get(network)
     if seen or (seen is False and mask.all()) or not scores.isfinite()[mask].all():
         return
@@ -237,7 +237,7 @@ CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
 
 @torch.no_grad()
 def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor] | None = None) -> None:
-    """Refuse a network whose prediction depends on the way in which it is computed, or on padding.
+    """Refuse a network whose predictions change with padding or with the method that computes them.
 
     Args:
         network: with the four steps, in evaluation mode. What it does itself is its method ``itself(tokens, mask, **given)``,
@@ -262,7 +262,7 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
 
 
 def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
-    """Return a network's predictions, ``(B, K)`` or ``(B, T, K)``; refuse it if two ways to compute them differ."""
+    """Return predictions ``(B, K)`` or ``(B, T, K)``; refuse a network whose methods give different predictions."""
     ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
     if offers_forward(network):
         ways["its forward"] = network(tokens, mask)
@@ -302,5 +302,5 @@ def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str)
 
 
 def shown_class(network: Any) -> type:
-    """Return the class to name in messages: that of the model inside a wrapper, else that of the network."""
+    """Return the class that messages name: the class of the wrapped model, or of the network if it wraps none."""
     return type(network.model if getattr(network, "holds_a_model", False) else network)

@@ -25,7 +25,7 @@ Scopes = dict[str, list[str]]
 
 @dataclass(frozen=True)
 class LayerObservation:
-    """The attention, logits and layer inputs from one forward pass of a batch through a network with self-attention.
+    """The attention weights, logits and layer inputs that one forward pass of a Transformer computed for a batch.
 
     The tensors have no autograd graph unless the observation is made while autograd records. ``ids``, ``tokens``,
     ``mask`` and ``ids_given`` are as in ``Observation``.
@@ -67,7 +67,7 @@ class LayerObservation:
 
     @cached_property
     def scopes(self) -> Scopes:
-        """Return groups of layers by column suffix: ``""`` for all layers, ``_layer1`` for the first, and so on."""
+        """Return groups of layers by the suffix of their result columns: ``""`` for all layers, ``_layer1`` for layer 1."""
         layers = list(self.attention)
         alone = {f"_layer{place}": [layer] for place, layer in enumerate(layers, start=1)} if len(layers) > 1 else {}
         return {"": layers} | alone
@@ -80,13 +80,13 @@ class LayerObservation:
         return replace(self, attention=attention, logits=logits, inputs={})
 
     def logits_under(self, rows: Tensor, *interventions: Intervention) -> Tensor:
-        """Run chosen rows of the batch, int64 ``(R,)``, under interventions; return logits ``(R, C)`` or ``(R, T, K)``."""
+        """Run the texts ``rows``, int64 ``(R,)``, with changes inside layers; return logits ``(R, C)`` or ``(R, T, K)``."""
         with intervene(self.network, *interventions), torch.autocast(rows.device.type, enabled=False):
             return self._forward(rows)()
 
     @torch.no_grad()
     def values(self) -> dict[str, Tensor]:
-        """Return the value vectors of the heads of each layer, ``(B, N, T, D)``.
+        """Return the value vectors of all heads, ``(B, N, T, D)``, for each layer by name.
 
         If hook points reach only the softmaxes, return the outputs of each head when every token attends only to itself.
         """
@@ -119,14 +119,14 @@ class LayerObservation:
         return partial(_pass_from, place, [*self.inputs.values()][place][rows], self.network, tokens, mask)
 
     def rows(self, index: Tensor) -> "LayerObservation":
-        """Return the observation of the instances in the rows ``index`` of the batch, int64 ``(R,)``; rows may repeat."""
+        """Return the observation of the texts at the batch positions ``index``, int64 ``(R,)``, which may repeat."""
         attention, inputs = ({layer: each[index] for layer, each in of.items()} for of in (self.attention, self.inputs))
         by_text = {name: getattr(self, name) for name in ("ids", "tokens", "mask", "logits", "labels", "special")}
         chosen = {name: column[index] for name, column in by_text.items() if column is not None}
         return replace(self, attention=attention, inputs=inputs, **chosen)
 
     def per_instance(self, values: Tensor) -> Tensor:
-        """Return one number for each instance, ``(B,)``: values ``(B,)`` as they are, or the means of values ``(B, T)``.
+        """Return one number for each text, ``(B,)``: ``values (B,)`` unchanged, or the means over tokens of ``(B, T)``.
 
         The mean is taken over the tokens in ``deciding``.
         """
@@ -136,11 +136,11 @@ class LayerObservation:
 
     @cached_property
     def deciding(self) -> Tensor:
-        """Return which tokens count in a mean over tokens, bool ``(B, T)``: in tagging those with a gold tag, else all."""
+        """Return which tokens enter means, bool ``(B, T)``: tokens with a gold tag in tagging, else all real tokens."""
         return self.mask if self.labels is None or self.labels.ndim == 1 else self.labels >= 0
 
     def correct(self, labels: Tensor) -> Tensor:
-        """Return whether each class is right, ``(B,)``, NaN if a label is below 0; for a tagger, the share of right tags."""
+        """Return whether each text's predicted class is right, ``(B,)``; for a tagger, return the share of right tags."""
         return self.per_instance(self.predicted == labels if labels.ndim > 1 else rightly(self.predicted, labels))
 
     def moved_from(self, other: "LayerObservation") -> Tensor:
@@ -151,17 +151,17 @@ class LayerObservation:
         return self.per_instance(movement(self.prediction, other.prediction))
 
     def diverged_from(self, other: "LayerObservation", layers: Sequence[str]) -> Tensor:
-        """Return the JSD in nats between two observations' rows of attention, ``(B,)``, mean over layers, heads and tokens."""
+        """Return the JSD (nats) between the attention of two observations, mean over layers, heads and tokens, ``(B,)``."""
         return self.mean_over_rows(lambda layer: jensen_shannon(self.attention[layer], other.attention[layer]), layers)
 
     def support(self, layers: Sequence[str]) -> Tensor:
-        """Return the share of real tokens with a weight above 0, ``(B,)``, as a mean over layers, heads and rows."""
+        """Return the share of real tokens with a weight above 0, ``(B,)``: a mean over layers, heads and attention rows."""
         return self.mean_over_rows(
             lambda layer: (self.attention[layer] > 0).sum(dim=-1) / self.places(self.attention[layer]).sum(dim=-1), layers
         )
 
     def largest(self, layers: Sequence[str]) -> Tensor:
-        """Return the largest weight in a row of attention, ``(B,)`` in (0, 1], mean over layers, heads and real tokens."""
+        """Return the largest weight of each attention row, averaged over layers, heads and tokens, ``(B,)`` in (0, 1]."""
         return self.mean_over_rows(lambda layer: self.attention[layer].amax(dim=-1), layers)
 
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
@@ -197,17 +197,17 @@ def weights_a_head(network: nn.Module, mask: Tensor) -> int:
 
 
 def _of_heads(side: Tensor, weights: Tensor) -> Tensor:
-    """Repeat each head group's mask, bool ``(B, G, T)``, for every head in the group: ``(B, N, T)``."""
+    """Return the mask of each head, bool ``(B, N, T)``, from the masks of G groups of heads, ``(B, G, T)``."""
     return side.repeat_interleave(weights.shape[1] // side.shape[1], dim=1)
 
 
 def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean ``(B,)`` of ``values (B, N, T)`` over heads and tokens where ``mask (B, T)`` is True, ignoring NaN."""
+    """Average ``values (B, N, T)`` over heads and over the tokens in ``mask (B, T)``, ignoring NaN: ``(B,)``."""
     return values.masked_fill(~mask.unsqueeze(1), torch.nan).flatten(1).nanmean(dim=-1)
 
 
 def self_attending(network: nn.Module) -> list[str]:
-    """Return the names of the layers with self-attention, in their order."""
+    """Return the names of a network's self-attention layers, from the first layer to the last."""
     layers = [name for name, layer in attending(network).items() if layer.heads is not None]
     if not layers:
         raise AttestError(
@@ -225,7 +225,7 @@ def observe_layers(
     labels: Tensor | None = None,
     special: Tensor | None = None,
 ) -> LayerObservation:
-    """Run a network once; keep the attention of each layer and, if a pass can start at a layer, the layers' inputs."""
+    """Run a network once and record the attention and, if possible, the input of each layer."""
     layers = self_attending(network)
     tokens, mask = outside_inference(tokens), outside_inference(mask)
     with entering(_entered(network)) as inputs:
@@ -252,7 +252,7 @@ def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, m
 
 
 def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
-    """Return, for each layer, the module that receives the layer's input; return nothing if no pass can start at a layer."""
+    """Return, by layer name, the module that receives the layer's input; empty if no pass can start at a layer."""
     bare, layers = unwrapped(network), attending(network)
     if any(layer.replacements for layer in layers.values()):
         return {}

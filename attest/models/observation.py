@@ -67,7 +67,7 @@ class GivenReading(NamedTuple):
 
 @dataclass(frozen=True)
 class Observation:
-    """The result of each step in one batch's forward pass, with the autograd graph from the embedded input onwards.
+    """The results of all steps in one forward pass of a batch, with their autograd graph.
 
     All experiments share it, so they must backpropagate with ``retain_graph``.
     """
@@ -127,16 +127,16 @@ class Observation:
 
     @cached_property
     def prediction(self) -> Tensor:
-        """Return class probabilities ``(B, K)`` or one predicted number for each text, ``(B, 1)``, without autograd graph."""
+        """Return class probabilities ``(B, K)``, or one predicted number for each text, ``(B, 1)``; both are detached."""
         return predictions_of(self.network, self.logits.detach())
 
     def of_predicted(self, values: Tensor) -> Tensor:
-        """Select the entry of each text's predicted class from values ``(B, ..., K)`` of all classes; returns ``(B, ...)``."""
+        """Return, from ``values (B, ..., K)`` of all classes, those of each text's predicted class, ``(B, ...)``."""
         index = self.predicted.view(-1, *(1,) * (values.ndim - 1)).expand(*values.shape[:-1], 1)
         return values.gather(-1, index).squeeze(-1)
 
     def left_of_prediction(self, outcomes: Tensor) -> Tensor:
-        """Return the probability of each text's predicted class under other predictions, ``(B, ..., K) -> (B, ...)``.
+        """Return the probability that ``outcomes (B, ..., K)`` give to each text's predicted class, ``(B, ...)``.
 
         For a network that predicts one number, return minus the distance from its prediction.
         """
@@ -162,7 +162,7 @@ class Observation:
 
     @cached_property
     def reach(self) -> int:
-        """Return the number of columns that contain texts and their padding; all further columns contain questions."""
+        """Return how many of the T columns contain texts and padding; the columns after them contain questions."""
         asks = getattr(self.network, "reads_questions", False)
         return int(self.lengths.max()) if asks else self.mask.shape[-1]
 
@@ -184,7 +184,7 @@ class Observation:
 
     @cached_property
     def several(self) -> Tensor:
-        """Return for each text whether one token may be erased while another token stays, bool ``(B,)``."""
+        """Return for each text whether a token can be erased so that at least one token remains, bool ``(B,)``."""
         return (self.erasable > 0) & (self.lengths > 1)
 
     @cached_property
@@ -193,7 +193,7 @@ class Observation:
         return self.prediction.argmax(dim=-1)
 
     def part(self, rows: Tensor) -> "Observation":
-        """Return the observation of the texts in ``rows``, bool or int64; drop the autograd graph and unneeded padding."""
+        """Return the observation of the texts in ``rows``, without autograd graph and without unneeded padding."""
         size = int(self.lengths[rows].max())
 
         def cut(values: Tensor) -> Tensor:
@@ -213,7 +213,7 @@ class Observation:
 
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:
-        """Return class probabilities ``(B, K)`` or ``(B, D, K)`` for other attention weights, ``(B, T)`` or ``(B, D, T)``."""
+        """Return class probabilities for other attention weights: ``(B, T) -> (B, K)`` or ``(B, D, T) -> (B, D, K)``."""
         if self.class_logits is None and weights.ndim == 2:
             return probabilities(self.network.decode(self.hidden, weights))
         if self.class_logits is None:
@@ -233,7 +233,7 @@ class Observation:
 
     @cached_property
     def class_logits(self) -> Tensor | None:
-        """Return, for each token, the class logits if this token had all the weight, ``(B, T, K)``, without autograd graph.
+        """Return, for each token, the class logits ``(B, T, K)`` if this token has the attention weight 1, detached.
 
         Return None if the decoder is not linear. ``weights @ class_logits`` are the logits of K classes under any weights that
         sum to 1.
@@ -243,7 +243,7 @@ class Observation:
 
     @cached_property
     def margins(self) -> Tensor | None:
-        """Return the logit of class 1 minus that of class 0 for each token, float64 ``(B, T)``, for a linear binary decoder.
+        """Return each token's logit of class 1 minus that of class 0, float64 ``(B, T)``, for a linear binary decoder.
 
         Return None for other decoders. The prediction is ``sigmoid(weights @ margins)``.
         """
@@ -253,13 +253,13 @@ class Observation:
 
 
 def rightly(predicted: Tensor, labels: Tensor) -> Tensor:
-    """Return whether predicted classes are the gold labels, ``(B,)``: bool, or float with NaN where a label is below 0."""
+    """Return whether each predicted class is the gold label, ``(B,)``; NaN where the label is missing (below 0)."""
     right = predicted == labels
     return right if (labels >= 0).all() else torch.where(labels >= 0, right.double(), torch.nan)
 
 
 def cached_per_batch(measurement: Callable[[Observation], Result]) -> Callable[[Observation], Result]:
-    """Decorate a measurement so that it is computed once for each observation and shared by all experiments."""
+    """Decorate a function so that its result for an observation is computed once and shared by all experiments."""
 
     @wraps(measurement)
     def remembering(observation: Observation) -> Result:
@@ -271,7 +271,7 @@ def cached_per_batch(measurement: Callable[[Observation], Result]) -> Callable[[
 
 
 def skips_long_texts(measurement: Callable[..., Measured]) -> Callable[..., Measured]:
-    """Decorate a measurement that compares every token with every other, so that it returns NaN for texts that are too long.
+    """Decorate a function that compares all pairs of tokens, so that it returns NaN for texts that are too long.
 
     Args:
         measurement: takes an observation, and what else there may be; returns ``(B,)`` or ``(B, T)``, 0 at padding, or a
@@ -308,7 +308,7 @@ def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
 
 
 def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, observation: Observation) -> Tensor:
-    """Apply a measurement without gradient to a few texts at a time, so that each call stays within the memory budget."""
+    """Apply ``measurement`` to a few texts at a time, so that each call stays within the memory budget."""
     everyone = torch.arange(len(observation.ids), device=observation.ids.device)
 
     def of_rows(rows: Tensor) -> Tensor:
@@ -327,7 +327,7 @@ def observe(
     words: Tensor | None = None,
     special: Tensor | None = None,
 ) -> Observation:
-    """Run a network once; keep the result of every step, and the autograd graph from the embedded input onwards.
+    """Run a network once; return the result of every step with its autograd graph.
 
     Args:
         network: any ``nn.Module`` with the four steps, in evaluation mode.
@@ -368,7 +368,7 @@ def observe(
 
 
 def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> Tensor | None:
-    """Return which tokens experiments neither rank nor erase: special tokens, and the token at which the network decides.
+    """Return the tokens that are never ranked or erased: special tokens, and the token at which the network decides.
 
     Args:
         network: if it decides at one place, its ``deciding(mask)`` returns 1 there, at the first token or the last.
@@ -430,7 +430,7 @@ def tables_of(network: Network) -> list[nn.Module]:
 
 
 def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
-    """Return the embedding layers of a network that look up token ids and not, for example, positions."""
+    """Return the embedding layers that look up token ids; exclude, for example, embeddings of positions."""
     lookups = tables_of(network)
     if len(tokens) > 1 or len(lookups) < 2:
         return lookups

@@ -18,7 +18,7 @@ from attest.core.rounding import rounding
 
 @dataclass(frozen=True)
 class OneNumber:
-    """The standard deviation and the largest absolute value of a network's predicted numbers, measured before any experiment.
+    """The standard deviation and the largest absolute value of the numbers that a network predicts.
 
     Args:
         deviation: the standard deviation of the predictions over the corpus; 1 as long as it is not known.
@@ -30,12 +30,12 @@ class OneNumber:
 
 
 def says_number(network: Any) -> bool:
-    """Return whether a network predicts one number for a text and no classes."""
+    """Return whether a network predicts one number for a text instead of classes."""
     return getattr(network, "number", None) is not None
 
 
 def logits_of_classes(network: Any, logits: Tensor) -> Tensor:
-    """Convert logits ``(..., C)`` to class logits ``(..., K)``, or divide one predicted number by its standard deviation."""
+    """Convert logits ``(..., C)`` to class logits ``(..., K)``, or a predicted number to standard deviations."""
     return logits / network.number.deviation if says_number(network) else class_logits(logits)
 
 
@@ -52,7 +52,7 @@ def predictions_of(network: Any, logits: Tensor) -> Tensor:
 
 
 def lead(classes: Tensor, predicted: Tensor) -> Tensor:
-    """Return the logit of the class ``predicted (...)`` minus the largest other logit in ``classes (..., K)``: ``(...)``."""
+    """Return the logit of the predicted class minus the largest logit of any other class, ``(...)``."""
     own = predicted.expand(classes.shape[:-1]).unsqueeze(-1)
     return (classes.gather(-1, own) - classes.scatter(-1, own, -torch.inf).amax(dim=-1, keepdim=True)).squeeze(-1)
 

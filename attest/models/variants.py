@@ -46,7 +46,7 @@ def untouched(network: object) -> Iterator[None]:
 
 
 def moved_together(tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """Move the kept tokens of each text to the front; return tokens ``(N, …, T, …)`` and bool ``(N, …, T)``."""
+    """Move the kept tokens of each text to the front; return tokens ``(N, …, T, …)`` and a mask, ``(N, …, T)``."""
     order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
     return tokens.gather(kept.ndim - 1, beside(order, tokens).expand(tokens.shape)), kept.gather(-1, order)
 
@@ -85,7 +85,7 @@ class _Variants:
     in_place: bool
 
     def read(self) -> Tensor:
-        """Return the predictions ``(N, K)`` for all variants; unchanged first tokens are read only once if possible."""
+        """Return the predictions ``(N, K)`` for all variants of texts; unchanged beginnings are read once if possible."""
         network: Any = self.observation.network
         kept = 2 * len(network.calls) * self.observation.hidden.nbytes if getattr(network, "goes_on", False) else math.inf
         if len(self.texts) and kept <= memory_budget():
@@ -136,7 +136,7 @@ class _Variants:
 
 
 def _pieces(lengths: Tensor, begins: Tensor) -> Iterator[slice]:
-    """Split N variants of texts, sorted by length, into groups, and yield the slice of each group."""
+    """Yield slices that split variants of texts, which are sorted by length, into groups of similar length."""
     kinds, counts = torch.stack([lengths, begins]).unique_consecutive(dim=1, return_counts=True)
     start = stop = new = width = longest = first = 0
     for length, begin, count in zip(*kinds.tolist(), counts.tolist(), strict=True):

@@ -24,7 +24,7 @@ def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | N
 
 
 def sentence(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
-    """Return the answer as a sentence that a reader without knowledge of attention understands."""
+    """Return a verdict as a sentence that a reader without knowledge of attention understands."""
     attention = "attention, followed through all layers," if inside else "attention"
     where, share = POINTS[about], found.share or 0.0
     if found.answer == NOT_LEARNED:
@@ -71,7 +71,7 @@ OTHER_DECISIONS = {
 
 
 def unanswerable(there: Collection[str], explanation: str | None, learned: bool | None) -> str | None:
-    """Return a sentence that says why no experiment can give a verdict on a model; None if one can.
+    """Return a sentence that says why no experiment can give a verdict on a model; None if an experiment can.
 
     Args:
         there: the tables of its folder, and the columns of its table of texts.
@@ -93,7 +93,7 @@ def needing(experiments: Sequence[str]) -> str:
 
 
 def error(wrong: Sequence[float] | None) -> str:
-    """Return a sentence on an answer's error rate on networks with a known right answer; empty without a rate.
+    """Return a sentence with the rate of wrong verdicts on networks with a known answer; empty if there is no rate.
 
     Args:
         wrong: the rate and the ends of its 95 % interval, each in [0, 1].
@@ -108,7 +108,7 @@ def error(wrong: Sequence[float] | None) -> str:
 
 
 def error_and_estimate(found: Verdict) -> str | None:
-    """Return sentences on a verdict's error rate and on the error of its estimated share; None without a rate."""
+    """Return sentences on the errors of a verdict and of its estimated share of texts; None if there is no rate."""
     if found.wrong is None:
         return None
     return (

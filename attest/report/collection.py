@@ -53,7 +53,7 @@ def value_of(summary: Mapping[str, Any], key: str) -> float | None:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting: the runs that differ only in their seed."""
+    """A group of runs that have the same settings and differ only in their seed."""
 
     name: str
     runs: dict[int, RunFolder]
@@ -66,13 +66,13 @@ class Setting:
         return next(iter(self.runs.values()))
 
     def over_seeds(self, key: str) -> OverSeeds | None:
-        """Return the values of one summary number over all seeds; None if no seed has it."""
+        """Return mean and standard deviation over seeds of a number in the summary; None if no seed has the number."""
         values = [value for summary in self.summaries.values() if (value := value_of(summary, key)) is not None]
         return OverSeeds.of(values) if values else None
 
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
-    """Return the settings of runs: groups of runs that differ only in their seed."""
+    """Group runs into settings; the runs of one setting differ only in their seed."""
     groups: dict[tuple[str, int], dict[int, RunFolder]] = {}
     for run in runs:
         identity = identity_of(run)
@@ -120,7 +120,7 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
-    """Return the first keys of each experiment and of the scores, at most ``of_each`` keys of each."""
+    """Return only the first ``of_each`` keys of each experiment, and of the scores."""
     kept: list[str] = []
     for key in keys:
         experiment = key.partition("/")[0]
@@ -153,7 +153,7 @@ class Interval(NamedTuple):
 
 
 def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Interval | None:
-    """Return the confidence interval of a mean over texts, corrected for several settings; None if unknown."""
+    """Return the confidence interval of a mean over texts, widened to compare several settings; None if unknown."""
     known = [summary.get(f"{key}/{part}") for part in PARTS]
     defined = [float(each) for each in known if each is not None and not math.isnan(each)]
     if len(defined) < len(PARTS):
@@ -164,7 +164,7 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
 
 
 def within(key: str, low: float, high: float) -> tuple[float, float]:
-    """Return the bounds of an interval, limited to the possible values of its number."""
+    """Return an interval's bounds, cut at the smallest and the largest value that the number can have."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
     if column is None or column.range is None:
@@ -173,7 +173,7 @@ def within(key: str, low: float, high: float) -> tuple[float, float]:
 
 
 def whiskers(shares: pd.Series) -> tuple[float, float]:
-    """Return the distances from the mean of shares to both bounds of its interval; zeros if all are NaN."""
+    """Return the lower and upper error-bar length for a mean of shares; zeros if all shares are NaN."""
     known = shares.dropna().to_numpy(dtype=float)
     if not len(known):
         return 0.0, 0.0
@@ -182,7 +182,7 @@ def whiskers(shares: pd.Series) -> tuple[float, float]:
 
 
 def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
-    """Return Student's interval of a mean over seeds, corrected for several settings; None for one seed or none."""
+    """Return the t-interval of a mean over seeds, widened to compare several settings; None below two seeds."""
     if over.seeds < 2:
         return None
     return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
@@ -209,7 +209,7 @@ def other_texts(settings: Sequence[Setting]) -> str | None:
 
 
 def _differ(first: dict[int, TextsOfRun], second: dict[int, TextsOfRun]) -> bool:
-    """Return whether two settings were tested on different texts; if they share seeds, the texts of each seed are compared."""
+    """Return whether two settings were tested on different texts; if possible, runs of the same seed are compared."""
     shared = first.keys() & second.keys()
     pairs = [(first[seed], second[seed]) for seed in shared] or list(product(first.values(), second.values()))
     differing = [one.same_as(other) is False for one, other in pairs]
@@ -217,7 +217,7 @@ def _differ(first: dict[int, TextsOfRun], second: dict[int, TextsOfRun]) -> bool
 
 
 def other_orders(keys: Sequence[str]) -> str | None:
-    """Return a warning if several numbers of older runs are means over different texts; else None."""
+    """Return a warning if several of the given numbers are means over different texts, as in older runs; else None."""
     older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
@@ -279,7 +279,7 @@ class Decided:
 
 
 def paired(first: Decided, second: Decided) -> Pairing:
-    """Compare two runs' decisions by McNemar's exact test on texts, or by Wilcoxon's test on the sentences of taggers."""
+    """Compare two runs' decisions: by McNemar's exact test on texts, or by Wilcoxon's test on taggers' sentences."""
     same = first.texts.same_as(second.texts)
     if not same or first.rightly is None or second.rightly is None:
         return Pairing(same)
@@ -289,7 +289,7 @@ def paired(first: Decided, second: Decided) -> Pairing:
 
 
 def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the gold and the predicted tags ``(N,)`` of N tagged tokens, and how many each sentence has.
+    """Return gold and predicted tags of N tagged tokens, ``(N,)`` each, and the number of them in each sentence.
 
     A word that is split into subwords has a tag only on the first one.
     """

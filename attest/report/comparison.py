@@ -42,7 +42,7 @@ from attest.runs.identity import identity_of
 
 @dataclass(frozen=True)
 class Decision:
-    """A comparison of the decisions of two settings with the same seed, text by text."""
+    """A comparison of two runs with the same seed and different settings: their decisions on each text."""
 
     names: tuple[str, str]
     seed: int
@@ -50,7 +50,7 @@ class Decision:
 
 
 def decisions(settings: Sequence[Setting]) -> list[Decision]:
-    """Compare the decisions of every two settings, for every seed that both have."""
+    """Compare the decisions of each pair of settings on the test texts, for each seed that both settings have."""
     decided = cache(Decided.by)
     return [
         Decision((first.name, second.name), seed, paired(decided(first.runs[seed]), decided(second.runs[seed])))
@@ -83,7 +83,7 @@ def named_by_choices(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def settings_apart(settings: Sequence[Setting]) -> Differing:
-    """Return by name the options that differ between settings with the same corpus, model and other choices."""
+    """Return the options that differ between settings with equal choices (corpus, model, …), with their values."""
     alike: dict[tuple[str, ...], list[Setting]] = {}
     for setting in settings:
         alike.setdefault(tuple(_choices(setting).values()), []).append(setting)
@@ -155,7 +155,7 @@ def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[DifferingNum
 
 
 def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
-    """Return for each setting the interval of a number over seeds, or over texts if it has one seed."""
+    """Return a number's confidence interval for each setting: over seeds, or over texts if there is one seed."""
     found = {}
     for setting in settings:
         if len(setting.summaries) == 1:
@@ -334,7 +334,7 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
 
 
 def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return the differences of each number between settings, in standard deviations over seeds."""
+    """Return, for each number and pair of settings, the difference in standard deviations over seeds."""
     rows = []
     for key in keys:
         known = [each.over_seeds(key) or OverSeeds.of([]) for each in settings]

@@ -129,7 +129,7 @@ def _of_number(summary: dict[str, float]) -> str:
 
 
 def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
-    """Say whether the model is better than a constant answer; None if the summary of the run has no accuracy."""
+    """Return a sentence that says whether the model is better than a constant answer; None without test scores."""
     if summary.get("test/f1_micro") is not None:
         return (
             f"The model decides each label by itself: F1 is {percent(summary['test/f1_micro'], 1)} over all decisions, and "
@@ -256,7 +256,7 @@ class Controls:
 
 
 def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
-    """Return the folder and settings of the run's base run; of the run itself if it has no base run."""
+    """Return folder and settings of the run's base run, or those of the run itself if it has no base run."""
     if not folder.base.is_file():
         return folder, settings
     base = RunFolder(folder.corpus)

@@ -204,7 +204,7 @@ def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw histograms of how far attention can move while the prediction moves by at most ε (the survey's Figure 11).
+    """Draw histograms of the largest JSD of attention that changes the prediction by at most ε (survey, Figure 11).
 
     The columns are any of ``jsd_search``, ``jsd_search_filter`` and ``jsd_exact``.
     """
@@ -231,7 +231,7 @@ def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw ΔJS against the difference in attention, each for the top token minus a random token.
+    """Draw ΔJS of the top and a random token against their difference in attention (Serrano & Smith).
 
     The columns are ``attention_gap`` and ``delta_js``. The corner of each panel has the share of texts whose decision flips
     without the top token only, a random one only, either, or neither: ``only_top``, ``only_random``, ``both``, ``neither``.
@@ -351,7 +351,7 @@ CUT = {"drop": "most attended", "drop_random": "random", "drop_sink": "first tok
 
 
 def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw each head's mean attention on the first token, in [0, 1], with a row for each layer and a column for each head."""
+    """Draw a map of each head's mean attention on the first token, in [0, 1]: rows are layers, columns are heads."""
     means = rows.filter(regex=r"^sink_layer\d+_head\d+$").mean()
     means.index = pd.MultiIndex.from_frame(means.index.str.extract(r"layer(\d+)_head(\d+)").astype(int))
     shares = means.unstack().to_numpy()
@@ -366,7 +366,7 @@ def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw how far the logit difference falls on average when attention in a window of layers is cut.
+    """Draw the mean fall of the logit difference when attention is cut in a window of layers, for each window.
 
     The columns are ``drop``, ``drop_random`` and ``drop_sink``, of all layers and, ending in ``_layers<a>to<b>``, of windows.
     """
@@ -385,7 +385,7 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
 
 def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw how much the logit difference falls without each head, with a row for each layer and a column for each head.
+    """Draw a map of the fall of the logit difference without each head: rows are layers, columns are heads.
 
     The columns are those of ``by_head``: ``drop_layer<l>_head<h>``, and ``look``, ``write`` and ``flipped`` likewise.
     """
@@ -504,7 +504,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw for each explanation (reading) the share of random token sets that its top tokens beat, for two ways to erase.
+    """Draw the share of random token sets that each explanation's top tokens beat, for two ways to erase tokens.
 
     The columns are ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``. The readings are in
     the order of the table of readings, by the mean of both operators.
@@ -527,7 +527,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
 
 def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw a matrix with the mean τ-b over texts between every two explanations (readings)."""
+    """Draw a matrix of the mean τ-b over texts for each pair of explanations (readings)."""
     readings = (re.escape(column_of(name)) for name in READINGS)
     pair = re.compile("tau_({0})_and_({0})".format("|".join(readings)))
     pairs = {found.groups(): rows[name].mean() for name in rows if (found := pair.fullmatch(name))}

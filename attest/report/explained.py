@@ -73,7 +73,7 @@ PIECE_MARKS = ("##", "Ġ", "▁")
 
 
 def words_of(row: Mapping[str, Any]) -> list[Word]:
-    """Return the words of a text from its row of ``joined``; without word indices each token is a word."""
+    """Return the words of a text from its table row; without word indices each token is a word."""
     tokens, known, special = (row[name] if _is_list(row.get(name)) else [] for name in ("tokens", "word", "special"))
     words: list[Word] = []
     for place, token in enumerate(tokens):
@@ -92,7 +92,7 @@ def deciding_words(words: Sequence[Word], decides: Sequence[bool]) -> list[bool]
 
 
 def of_tokens(tokens: Sequence[str]) -> list[Word]:
-    """Return one word for each token."""
+    """Return a list of words in which each token is a word of its own."""
     return [Word(token, False, [place]) for place, token in enumerate(tokens)]
 
 
@@ -137,7 +137,7 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
 
 
 def said_of(row: Mapping[str, Any], class_names: Sequence[str]) -> dict[str, str | None]:
-    """Return the names of the gold ``label`` (None if it is unknown) and of the ``predicted`` class of a text."""
+    """Return the names of a text's gold class (``label``; None if unknown) and of its ``predicted`` class."""
     if "prediction" in row:
         return {"label": _digits(row["label"]) if "label" in row else None, "predicted": _digits(row["prediction"])}
     return {
@@ -266,7 +266,7 @@ class ExplainedText:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any], class_names: Sequence[str]) -> "ExplainedText":
-        """Create an explained text from a row of ``joined``; ``class_names`` are in the order of the class numbers."""
+        """Create an explained text from a row of the table that ``joined`` returns."""
         named = {
             "title": f"text {row['id']}",
             "tokens": list(row["tokens"]),

@@ -51,7 +51,7 @@ ALL_TEXTS = "all texts"
 
 
 def drawable(names: Sequence[str]) -> list[str]:
-    """Return class names, with ``class 2`` in place of a third name that the font cannot draw."""
+    """Return class names; ``class <number>`` replaces a name that the font of the figures cannot draw."""
     return [name if all(map(_font_has, name)) else f"class {k}" for k, name in enumerate(names)]
 
 
@@ -64,7 +64,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows and the names of the ``PANELS`` most predicted classes, renumbered from 0."""
+    """Return rows and names of the ``PANELS`` most predicted classes; these classes get new numbers from 0."""
     if len(names) <= PANELS:
         return rows, list(names)
     often = np.bincount(rows["predicted"].astype(int), minlength=len(names))
@@ -90,7 +90,7 @@ class Illustration:
 
     @cached_property
     def drawing(self) -> Figure:
-        """Return the figure, which is drawn once; later calls return the same object."""
+        """Return the figure; it is drawn only once, and later calls return the same object."""
         figure = self.draw()
         figure.draw_without_rendering()
         figure.set_layout_engine("none")

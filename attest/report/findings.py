@@ -51,7 +51,7 @@ class Findings:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of the run, by key."""
+        """Return the content of ``summary.json``: the numbers of the run by key."""
         return read_json(self.folder.summary)
 
     @cached_property
@@ -132,7 +132,7 @@ class Findings:
 
     @cached_property
     def unanswered(self) -> str | None:
-        """Return a sentence on why there is no verdict; None if there is one."""
+        """Return a sentence that says why there is no verdict; None if there is a verdict."""
         return None if self.answered else self._unanswerable or needing(self.lacking)
 
     @cached_property
@@ -147,12 +147,12 @@ class Findings:
 
     @cached_property
     def sentences(self) -> list[str]:
-        """Return the verdicts as sentences, the one about tokens first."""
+        """Return the verdicts as sentences; the verdict about tokens comes first."""
         return [sentence_of(about, each, self.inside, self.labelled) for about, each in self.answered.items()]
 
     @cached_property
     def verdict_lines(self) -> list[dict[str, Any]]:
-        """Return what the page shows for each verdict: its sentence, error rate, numbers and an example's id."""
+        """Return one dictionary for each verdict, with the sentence, error rate and numbers that the page shows."""
         return [
             {
                 "sentence": said,
@@ -173,12 +173,12 @@ class Findings:
 
     @cached_property
     def truth(self) -> str | None:
-        """Return a sentence on whether attention finds the tokens that decide; None if they are not known."""
+        """Return a sentence on whether attention finds the tokens that decide; None if these tokens are not known."""
         return readings.truth_sentence(self.instances, self.table("E1"))
 
     @cached_property
     def pairs(self) -> str | None:
-        """Return a sentence on the attention within and between the two texts of a pair; None if each text is single."""
+        """Return a sentence on the attention within and between the two texts of a pair; None if there are no pairs."""
         if f"pairs/{BETWEEN[0]}/mean" not in self.summary:
             return None
         shares = [self.summary[f"pairs/{name}/mean"] for name in BETWEEN]
@@ -190,12 +190,12 @@ class Findings:
 
     @cached_property
     def first_tokens(self) -> readings.FirstTokens | None:
-        """Return how well attention and other explanations agree on the top tokens; None without stored weights."""
+        """Return how well attention agrees with importance measures on the top tokens; None if no weights are stored."""
         return readings.compared_first_tokens(self.instances, self.table("E1"))
 
     @cached_property
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
-        """Return the link, the question and the lines of each section at the top of the page."""
+        """Return the sections at the top of the page, each with its link, its question and its table rows."""
         known = readings.truth_lines(self.instances, self.table("E1"))
         drawn = [("truth", "In how many texts does the top token decide?", known)] if known else []
         for group in self.measured:
@@ -210,7 +210,7 @@ class Findings:
 
     @cached_property
     def judged(self) -> dict[str, str]:
-        """Return by experiment id a sentence on its errors on networks with a known right answer."""
+        """Return for each experiment id a sentence on how often it is wrong on networks with a known right answer."""
         if not pools(self.settings):
             return {}
         return {name: said for name in self.experiments if (said := sentence_about(name))}

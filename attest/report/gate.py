@@ -72,7 +72,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Ruling:
-    """The outcome of one requirement."""
+    """The outcome of one requirement: ``pass``, ``fail`` or ``undecided``."""
 
     require: str
     outcome: PassOrFail
@@ -106,7 +106,7 @@ def requirement(typed: str) -> Answered | Bounded:
 
 
 def finished(folder: RunFolder) -> RunFolder:
-    """Refuse a folder without a finished run or trial; else return the folder."""
+    """Return the folder of a finished run or trial; refuse every other folder."""
     if not folder.path.is_dir():
         raise AttestError(f"{folder.path} does not exist; expected the folder of a run or of a trial. Look for: ls runs/*/*")
     if not folder.config.is_file() or not folder.summary.is_file():
@@ -140,7 +140,7 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
 
 
 def no_verdict_on(reading: str) -> str:
-    """Return a sentence that says why only attention has a verdict, and names experiments to use instead."""
+    """Return a sentence that says why an explanation other than attention has no verdict, and what to use instead."""
     return (
         f"There is no verdict on the reading {reading!r}, because the rule of the verdict was fitted and tested only on "
         f"attention. E14 shows whether the tokens that {reading!r} ranks first are better than random tokens; E15, without "
@@ -160,7 +160,7 @@ def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:
 
 
 def overall(rulings: Sequence[Ruling]) -> PassOrFail:
-    """Return ``fail`` if one requirement fails, else ``undecided`` if one is, else ``pass``."""
+    """Return ``fail`` if any requirement fails, else ``undecided`` if any is undecided, else ``pass``."""
     outcomes = {ruling.outcome for ruling in rulings}
     return "fail" if "fail" in outcomes else "undecided" if "undecided" in outcomes else "pass"
 

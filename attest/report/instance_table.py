@@ -34,7 +34,7 @@ LIGHT = ("id", "tokens", "tags", "predicted_tags", "max_attention")
 
 
 class ShownMeasure(NamedTuple):
-    """A measure that has a column in the table."""
+    """A measure that has a column in the report's table of texts or sentences."""
 
     key: str
     name: str
@@ -129,7 +129,7 @@ def _table(
     whole: Callable[[Mapping[str, Any]], dict[str, Any]],
     order: str,
 ) -> dict[str, Any]:
-    """Return the data of a table with one row for each text; ``classes`` returns the class cells of a row."""
+    """Return the page's data for a table with one row for each text; ``classes`` returns a row's class cells."""
     for measure in _of_experiments():
         experiment, name = measure.key.split("/")
         table = tables.get(experiment)
@@ -164,7 +164,7 @@ def _rounded(value: float) -> float | int | None:
 
 
 def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return by id as many whole texts as fit on the page, spread evenly over the rows."""
+    """Return as many whole texts as fit on the page, by text id, evenly spread over the rows of the table."""
     sample = [whole(row) for row in evenly(rows, 20).to_dict("records")]
     bytes_per_text = sum(len(as_script_data(text)) for text in sample) / len(sample)
     part = evenly(rows, max(1, int(TEXT_BYTES / bytes_per_text)))
@@ -172,7 +172,7 @@ def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[s
 
 
 def _whole_text(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a text's words, which of them are special or decide, and each word's weight as one character."""
+    """Return a text's words, which of them are special or decide the label, and each weight as one character."""
     words, rationale = words_of(row), row.get("rationale")
     shown = [
         {
@@ -203,7 +203,7 @@ def _whole_sentence(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chunk_f1(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Return the chunk F1 of each of N sentences, float64 ``(N,)``; NaN if it has no chunk and none is predicted."""
+    """Return the chunk F1 of each of N sentences, float64 ``(N,)``; NaN without any true or predicted chunk."""
 
     def padded(column: str) -> torch.Tensor:
         tags = [torch.from_numpy(np.array(each, dtype=np.int64)) for each in rows[column]]
@@ -280,7 +280,7 @@ def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_doubtful_words(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:
-    """Return the attention of a sentence's wrong or least certain words, averaged over heads and layers."""
+    """Return the mean attention, over heads and layers, of a sentence's words with wrong or least certain tags."""
     gold, predicted, size = row["tags"], row["predicted_tags"], len(row["tokens"])
     attention = np.asarray(row["attention"]).reshape(size, size, -1).mean(axis=-1)
     probabilities = np.stack([row[f"probability_{name}"] for name in names], axis=-1).max(axis=-1)

@@ -51,7 +51,7 @@ def published(data: str, name: str) -> dict[str, Published]:
 
 
 def model_name(row: PublishedRow) -> str:
-    """Return the name ``<model>-<scoring>-<projection>`` of a published row's run; empty without a full run."""
+    """Return the name ``<model>-<scoring>-<projection>`` of a published row's run; empty if there is no such run."""
     if row.sweep is not None or row.then or row.run.keys() != {"MODEL", "SCORING", "PROJECTION", "RECIPE"}:
         return ""
     return portable(f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}")

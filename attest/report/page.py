@@ -87,7 +87,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
 
 
 def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
-    """Return by projection the attention maps of runs that differ from this run only in the projection."""
+    """Return attention maps by projection, for the runs that differ from this run only in the projection."""
     run = identity_of(folder)
     stem, _, mine = run.full_name.rpartition("-")
     others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []

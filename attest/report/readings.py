@@ -32,7 +32,7 @@ EMPTY = "–"
 
 
 def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the rows of texts that experiment E1 read; all rows if E1 read none of them."""
+    """Return the rows of the texts that experiment E1 has read; all rows if E1 has read none of these texts."""
     if importances is None or "id" not in instances:
         return instances
     read = instances[instances["id"].isin(importances["id"])]
@@ -54,7 +54,7 @@ ABOUT_FIRST = "Share of texts whose first-ranked token decides the label; tokens
 
 
 def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> str | None:
-    """Return a sentence on how often attention's top token is one that decides the label; None if unknown.
+    """Return a sentence on how often attention's top token is a token that decides the label; None if unknown.
 
     Args:
         instances: one row for each text; ``attention`` and ``rationale`` hold one value for each token.
@@ -137,7 +137,7 @@ UNKNOWN = (
 
 @dataclass(frozen=True)
 class FirstTokens:
-    """The agreement of attention with each measure of importance on the tokens that both rank first.
+    """The overlap between the top tokens of attention and those of each importance measure.
 
     Args:
         shares: one row for each text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN if undefined.
@@ -149,12 +149,12 @@ class FirstTokens:
     legend: str
 
     def lines(self, k: int = DRAWN) -> list[Line]:
-        """Return for each importance measure the share of its ``k`` top tokens that are also attention's."""
+        """Return for each importance measure the share of its top ``k`` tokens that are also attention's top tokens."""
         return [line for name, title in IMPORTANCES.items() if (line := self._line(name, title, k)) is not None]
 
     @property
     def sentence(self) -> str | None:
-        """Return a sentence that says how often attention and each importance rank the same token first; None if unknown."""
+        """Return a sentence on how often attention and each importance measure rank the same token first, or None."""
         found = self.lines(1)
         if not found:
             return None
@@ -179,7 +179,7 @@ class FirstTokens:
 
     @property
     def _sizes(self) -> list[int]:
-        """Return the values of k for which some text is long enough to compare its k first tokens."""
+        """Return the numbers k for which at least one text has more than k ranked tokens."""
         return [k for k in K if self.shares[f"random/{k}"].notna().any()]
 
     def _line(self, name: str, title: str, k: int) -> Line | None:
@@ -319,7 +319,7 @@ def survival_lines(rows: pd.DataFrame) -> list[Line]:
 
 
 def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
-    """Return the erasure scores of all explanations by text, and the name of attention's column or None."""
+    """Return a table of the erasure scores of all explanations, and the name of attention's column (or None)."""
     first, second = SURVIVAL
     names = [name.removeprefix(f"{first}_") for name in rows if name.startswith(f"{first}_")]
     kept = [name for name in names if name not in APART and rows[f"{first}_{name}"].count() == rows[f"{first}_random"].count()]

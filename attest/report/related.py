@@ -26,7 +26,7 @@ DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
 
 
 def _heading(distance: str) -> str:
-    """Return the title and unit of a distance between a run and its base run, as E7 describes it."""
+    """Return the title and the unit of a distance to the base run, as experiment E7 defines it."""
     spec = EXPERIMENTS["E7"]
     title = next(measure.title for measure in spec.measures if measure.column == distance)
     column = spec.column(distance)
@@ -117,7 +117,7 @@ def _cell(name: str, value: object) -> str:
 
 
 def plain(value: float) -> str:
-    """Return a number such as λ with all digits and no exponent: ``0.00001``."""
+    """Return a number such as λ as text without an exponent, for example ``0.00001``."""
     return np.format_float_positional(value, trim="-")
 
 

@@ -78,7 +78,7 @@ def _publish(page: Page, path: Path, kind: str) -> None:
 
 
 def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Join the comparisons of one experiment into one table; for other seeds (E5), add means over seeds."""
+    """Join an experiment's comparisons with the base run into one table; for E5 (other seeds), add means."""
     tables = [*compared.values()]
     joined = tables[0][[column for column in PER_INSTANCE if column in tables[0]]]
     columns = [column for column in DISTANCES if column in tables[0]]
@@ -88,7 +88,7 @@ def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.D
 
 
 def guides_compared(names: Collection[str]) -> tuple[str, str] | None:
-    """Return the names of two control runs that test whether the base run's attention is useful, or None."""
+    """Return the names of the two control runs that test the base run's attention; None if one of them is missing."""
     uniform = next((name for name in (BY_UNIFORM, UNIFORM) if name in names), None)
     return (BY_BASE, uniform) if uniform is not None and BY_BASE in names else None
 
@@ -227,7 +227,7 @@ def sweep_conclusions(
     seeds: Sequence[float] = (),
     base: float | None = None,
 ) -> list[Conclusion]:
-    """Return the conclusions about adversaries of one base run: on gain and cost, other seeds and the knee.
+    """Return conclusions about a base run's adversaries: on gain and cost, other seeds, and the knee of the curve.
 
     Args:
         rows: one row for each adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
@@ -267,7 +267,7 @@ def sweep_conclusions(
 
 
 def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], column: str) -> tuple[str, int]:
-    """Return a phrase on a column's change along a sweep, and its sign: 1, -1, or 0 if intervals overlap."""
+    """Return a phrase on how a column changes as λ grows, and the sign of this change (0 if intervals overlap)."""
     found = [each for summary in summaries if (each := over_texts(summary, f"E7/{column}")) is not None]
     if len(found) < len(summaries):
         first, last = rows[column].iloc[[0, -1]]

@@ -66,7 +66,7 @@ def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE
 
 
 def _tables(settings: Sequence[Setting], keys: Sequence[str], width: int) -> tuple[list[Columns], list[str]]:
-    """Return the shortest tables of results, and a legend if numbers replace the names of settings."""
+    """Return the tables of results in the shorter of two layouts, and a legend if it numbers the settings."""
     names = [one_line(each.name) for each in settings]
     seeds = [", ".join(map(str, sorted(each.runs))) for each in settings]
     measures = [one_line(label_of(key)) for key in keys]
@@ -86,7 +86,7 @@ def _lines(tables: Sequence[Columns]) -> int:
 
 
 def _parts(columns: Columns, first: int, width: int) -> list[Columns]:
-    """Split the columns into tables that fit on a page; each table repeats the ``first`` columns."""
+    """Split the columns into tables no wider than ``width``; each table repeats the first ``first`` columns."""
     who, parts = columns[:first], [columns[:first]]
     for column in columns[first:]:
         if len(parts[-1]) > first and _wide([*parts[-1], column]) > width:

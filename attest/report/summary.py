@@ -139,6 +139,6 @@ def label_of(key: str) -> str:
 
 @cache
 def newer() -> dict[str, str]:
-    """Return, by old key, the new key of each number that has been replaced."""
+    """Return a dictionary from the key of each replaced number to the key of the number that replaces it."""
     replaced = {key: measure.replaced_by for key, measure in measures().items() if measure.replaced_by}
     return {key: f"{key.split('/')[0]}/{column}" for key, column in replaced.items()}

@@ -161,7 +161,7 @@ def _tables(folder: RunFolder) -> list[Path]:
 
 
 def require_together(folders: Sequence[RunFolder]) -> None:
-    """Refuse runs with a changed file, or with a table that another checkpoint or other data produced."""
+    """Refuse runs with a changed file, or with a table computed from another checkpoint or from other data."""
     require_files(*folders)
     for folder in folders:
         if stray := stray_tables(folder):
@@ -172,7 +172,7 @@ def require_together(folders: Sequence[RunFolder]) -> None:
 
 
 def other_version(path: Path) -> str:
-    """Return ``, by attest 0.2.0 of commit 921e47c…`` if another version made a table, else an empty text."""
+    """Return a phrase such as ``, by attest 0.2.0 …`` if another version of Attest made a table, else empty text."""
     made = made_from(path)
     return "" if {name: made.get(name) for name in made_by()} == made_by() else f", by {version_of(made)}"
 

@@ -23,13 +23,13 @@ def class_named(path: str) -> Any:
 
 
 def predicts(settings: Settings) -> str | None:
-    """Return what a run predicts, ``label`` or ``tags``; None if no other run can use it as base run."""
+    """Return what a run predicts, ``label`` or ``tags``; None if the run cannot be a base run."""
     module = class_named(settings["model"]["class_path"])
     return None if hasattr(module, "take_base") else getattr(module, "predicts", None)
 
 
 def declared(part: Settings, attribute: str, otherwise: Any = True) -> Any:
-    """Return an attribute of the class that settings name, or ``otherwise`` if the class does not have it."""
+    """Return an attribute of the class named in settings; return ``otherwise`` if the class lacks this attribute."""
     return getattr(class_named(part["class_path"]), attribute, otherwise)
 
 
@@ -45,6 +45,6 @@ def attends_within(network: Any) -> bool:
 
 
 def is_sparse(projection: Settings) -> bool:
-    """Return whether a projection can give a real token exactly 0."""
+    """Return whether a projection (scores to attention weights) can give a non-padding token exactly 0."""
     says = declared(projection, "is_sparse", None)
     return says is not None and says(**projection.get("init_args") or {})

@@ -53,7 +53,7 @@ ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")
 
 @dataclass(frozen=True)
 class TypedWords:
-    """The words of the command line of the form ``NAME=value``, by name; of two equal names the last one counts."""
+    """The values of command-line words ``NAME=value``, by name; if a name is typed twice, the last value counts."""
 
     typed: Mapping[str, str]
 
@@ -62,11 +62,11 @@ class TypedWords:
         return self.typed.get(name, otherwise)
 
     def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
-        """Return the comma-separated values of a typed word as a tuple; use ``otherwise`` if it was not typed."""
+        """Return the comma-separated values of a command-line word as a tuple, by default those of ``otherwise``."""
         return tuple(filter(None, self.text(name, otherwise).split(",")))
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
-        """Return True if the value of a word is 1 and False if it is 0."""
+        """Return True if a word of the command line has the value 1, and False if it has the value 0."""
         value = self.text(name, str(int(otherwise)))
         if value not in ("0", "1"):
             raise AttestError(f"{name}={value} is not understood; expected {name}=1 for yes or {name}=0 for no.")
@@ -149,7 +149,7 @@ def _as_yaml(name: str, value: str) -> str:
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:
-    """Return the options for all choices, typed or default: first configuration files, then parameters."""
+    """Return the options for all choices, made by the user or default: configuration files, then parameters."""
     chosen = complete(typed)
     files, parameters = [], []
     for choice in (*ORDER, *sorted({*chosen} - {*ORDER})):
@@ -184,7 +184,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def file_choices() -> tuple[str, ...]:
-    """Return the choices that stand for configuration files, in merging order; optional choices come last."""
+    """Return the choices that select configuration files, in the order in which these files are merged."""
     return (*ORDER, *_defaults()["OPTIONAL"])
 
 

@@ -33,7 +33,7 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
 
 
 def require_comparable(settings: dict[str, Any]) -> None:
-    """Refuse to train a run if its experiments do not write the table for comparisons with other runs."""
+    """Refuse a run whose experiments do not write the table that is needed to compare it with other runs."""
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
             "the run does not save the predictions and attention of each text, which comparisons with other runs need; "

@@ -117,7 +117,7 @@ class RunFolder:
         return self.curves.is_file() and self.best.is_file()
 
     def missing_evidence(self, identities: Iterable[str], until: float | None = None) -> list[str]:
-        """Return the ids of the experiments that have no table, or a table that is not precise enough."""
+        """Return the ids of the experiments whose table is missing or not precise enough."""
         coarse = [name for name, stopped in self.stopped_evidence().items() if until is None or stopped.precision > until]
         return [identity for identity in identities if identity in coarse or not self.evidence(identity).is_file()]
 

@@ -25,7 +25,7 @@ TYPED = "typed"
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """The identity of a run: its corpus, its readable name, and what distinguishes it from other runs with that name.
+    """The identity of a run: corpus, readable name, seed, and what else distinguishes it from other runs.
 
     Args:
         variant: 8 hex digits if settings differ that the name does not state; else empty.
@@ -47,7 +47,7 @@ class RunIdentity:
         return cls(portable(settings["run"]["data"]), name, settings["seed_everything"], variant)
 
     def with_dependent(self, kind: str, name: str) -> "RunIdentity":
-        """Return the identity, the name and settings in its folder, of a run that depends on this run."""
+        """Return the identity of the run with the given kind and name that depends on this run."""
         return replace(self, kind=kind, dependent=name)
 
     @property

@@ -54,7 +54,7 @@ SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
 
 @dataclass(frozen=True)
 class Likeness:
-    """A statement of how similar a published setting is to the setting of our run, with the reason."""
+    """The degree of similarity between a published setting and the setting of our run, with the reason."""
 
     degree: str = SAME_SETTING
     why: str = ""

@@ -65,7 +65,7 @@ def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], en
 
 
 def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[str, float]]:
-    """Return batches with ``label`` (1 for a right answer of the model, else 0), and the model's SQuAD scores.
+    """Return two things: batches with ``label`` (1 for a right answer, else 0), and the model's SQuAD scores.
 
     Args:
         labels: the right answer to each question, a list of right answers, or a dictionary with this list as ``text``, as
@@ -93,7 +93,7 @@ def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[
 
 
 def _scored(given: str, right: Sequence[str]) -> tuple[float, float]:
-    """Return whether an answer equals a right answer, and the largest F1 of its words with any right answer, in [0, 1]."""
+    """Return whether an answer equals a right answer, and its best word F1 with a right answer, in [0, 1]."""
     answers: dict[str, Any] = {"text": [*right], "answer_start": [0] * len(right)}
     scores = squad([{"prediction_text": given, "id": "0"}], [cast(Any, {"answers": answers, "id": "0"})])
     return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100

@@ -102,7 +102,7 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
 
 
 def text_of(identity: int, **of_tokens: Tensor) -> Batch:
-    """Return the dictionary of a text of T tokens: its id ``()``, its mask ``(T,)`` and the given tensors ``(T,)``."""
+    """Return a text of T tokens as a dictionary: its id ``()``, its mask ``(T,)`` and the given tensors ``(T,)``."""
     real = torch.ones(len(of_tokens["token_ids"]), dtype=torch.bool)
     return {"id": torch.tensor(identity), "mask": real} | of_tokens
 
@@ -148,7 +148,7 @@ def _checked(batch: Any) -> Batch:
 
 
 def _number(batches: list[Batch]) -> None:
-    """Number the texts from 0 if the batches have no ids; refuse batches in which two texts have the same id."""
+    """Number the texts of all batches from 0 if they have no ids; refuse two texts with the same id."""
     start = 0
     for batch in batches:
         batch.setdefault("id", torch.arange(start, start + len(batch["token_ids"])))
@@ -179,5 +179,5 @@ def _word(words: Words, token: int) -> str:
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return the mask of what pooled attention weighs: tokens ``mask`` (B, T) or sentences ``sentence_mask`` (B, S)."""
+    """Return the batch's ``sentence_mask`` ``(B, S)`` if it has one, else its token ``mask`` ``(B, T)``."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]

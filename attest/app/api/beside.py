@@ -66,7 +66,7 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
 
 
 def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
-    """Return the numbers of each text's tokens, float64 ``(T,)``, and a phrase such as ``one number for each word``."""
+    """Return one number for each token of each text, float64 ``(T,)``, and a phrase on how the user gave them."""
     units = [units[text] for text in texts]
     values = [_row(f"{what} of text {text}", each) for text, each in zip(texts, numbers, strict=True)]
     fits = {

@@ -46,7 +46,7 @@ def require_one_decision(option: str, batches: Sequence[Batch], of_others: bool)
 def with_explanations(
     batches: Sequence[Batch], explanations: Explanations, read: Given, encode: Any
 ) -> tuple[list[Batch], dict[str, str]]:
-    """Return batches with the user's explanations, and for each explanation a phrase such as ``one number for each word``."""
+    """Return batches with the user's explanations, and for each explanation a phrase on how the user gave it."""
     named = explanations
     if isinstance(named, pd.DataFrame | str | Path):
         named = columns_by_text(named, read, _has_numbers, "lists of numbers")
@@ -70,12 +70,12 @@ def with_explanations(
 
 
 def given_in(batch: Batch, signed: Mapping[str, bool], device: torch.device) -> dict[str, GivenReading]:
-    """Return the user's explanations of the texts in a batch, by the names of the explanations."""
+    """Return the user's explanations of the texts in a batch as a dictionary by explanation name."""
     return {name: GivenReading(batch[KEY.format(name)].to(device), sign) for name, sign in signed.items()}
 
 
 def signs_of(batches: Sequence[Batch], names: Sequence[str]) -> dict[str, bool]:
-    """Return for each explanation, by its name, whether any of its numbers is below 0."""
+    """Return for each explanation name whether the explanation contains a number below 0."""
     return {name: any(bool((batch[KEY.format(name)] < 0).any()) for batch in batches) for name in names}
 
 

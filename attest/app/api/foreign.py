@@ -45,7 +45,7 @@ def is_of_transformers(model: Any) -> bool:
 
 
 def is_plain(model: Any) -> bool:
-    """Return whether a model is a PyTorch module with ``forward`` that neither is nor contains a network of Attest."""
+    """Return whether a model is a PyTorch module with ``forward``, but not an Attest network or a wrapper of one."""
     steps = any(hasattr(model, step) for step in STEPS) or isinstance(getattr(model, "network", None), nn.Module)
     return isinstance(model, nn.Module) and not steps and type(model).forward is not nn.Module.forward
 
@@ -53,7 +53,7 @@ def is_plain(model: Any) -> bool:
 def plain(
     model: nn.Module, tokenizer: Any, encode: Encode | None, words: Words | None, texts: bool = True
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None]:
-    """Return a network that wraps the user's module, a function that encodes texts, and one that shows tokens."""
+    """Return the user's module wrapped as a network, and the functions that encode texts and show their tokens."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.plain import PlainNetwork
     from attest.models.pretrained.texts import Encoder
@@ -171,7 +171,7 @@ def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
 def _asked(
     model: Any, tokenizer: Any, padding: int, masked: int, words: Words | None, prompt: "Prompt"
 ) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
-    """Return the network, text functions and class names, as ``read_by`` does, for a language model with a prompt."""
+    """Return for a language model with a prompt what ``read_by`` returns: network, text functions, class names."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.crossing import CrossingNetwork
     from attest.models.pretrained.prompted import PromptedNetwork, PromptEncoder

@@ -51,7 +51,7 @@ class Given:
         return any(isinstance(each, Mapping) and "types" in each for each in self.items)
 
     def labels_for(self, names: Sequence[str]) -> Any:
-        """Return the labels, as class names if the data set and the model both name their classes, else unchanged."""
+        """Return the labels as class names if both data set and model name their classes, else unchanged."""
         unnamed = not names or all(name == f"LABEL_{number}" for number, name in enumerate(names))
         if self.labels is None or not self.classes or unnamed:
             return self.labels
@@ -103,7 +103,7 @@ def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingPro
 
 
 def _pairs_and_words(listed: list[Any]) -> list[Any]:
-    """Return texts in which lists of strings are tuples (pairs) if all have two strings, else lists of words."""
+    """Return lists of strings as tuples (text pairs) if each has two strings, else as lists of words."""
     listed = [each.tolist() if isinstance(each, np.ndarray) else each for each in listed]
     several = [isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in listed]
     if not all(several):

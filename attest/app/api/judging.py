@@ -69,11 +69,11 @@ def judge(
 
 
 def test_of(metric: Metric, larger: str, of: str) -> dict[str, Any]:
-    """Return the test that a metric defines. Its sign is -1 if larger values mean right attention, else 1."""
+    """Return a test of attention by a metric; its sign is -1 if larger values mean right attention, else 1."""
     return {"metric": metric, "sign": -1 if larger == "right" else 1, "of": of}
 
 
 def stated_with(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the configuration of ``make judges`` with the user's metrics added to its tests."""
+    """Return the configuration of the command ``make judges``, with the user's metrics added to its tests."""
     stated = judging.with_added(yaml.safe_load(STATED.read_text(encoding="utf-8")))
     return stated | {"tests": {family: {**metrics, **tests} for family, tests in stated["tests"].items()}}

@@ -177,7 +177,7 @@ class Measuring:
             self._parts[name] = [table.rows]
 
     def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
-        """Return the mean output of each attention head over all texts, and print the number of passes of E17."""
+        """Return each attention head's mean output over all texts; print how many passes experiment E17 needs."""
         device = device_of(self.network)
         texts = ((batch["token_ids"].to(device), attended(batch).to(device)) for batch in self._within_budget(batches, 1))
         means = head_means(self.network, texts)
@@ -234,7 +234,7 @@ class Measuring:
         return parts
 
     def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> None:
-        """Measure this process's share of the batches, the batches with the most work first, and show the progress."""
+        """Measure this process's share of the batches in order of decreasing work, and show the progress."""
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._within_budget(batches, self._processes), key=work_of, reverse=True)
@@ -257,7 +257,7 @@ class Measuring:
                 bar.update(work_of(each))
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
-        """Run every requested experiment on one batch, and yield the name of each table once its rows are measured."""
+        """Run all requested experiments on one batch; yield each table's name as soon as its rows are computed."""
         observation = self._observe(batch)
         label = self._label(batch, observation)
         layers = self._layers(observation)

@@ -88,7 +88,7 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
 
 
 def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
-    """Return the token whose tag a rationale explains (-1 for no token), and the marks of the rationale."""
+    """Return the token whose tag a rationale explains (-1 for none), and the rationale's marks of deciding words."""
     if row is None or (isinstance(row, float) and np.isnan(row)):
         return -1, None
     words, count = units.places.get("word", units.places["token without special ones"])

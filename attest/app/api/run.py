@@ -279,7 +279,7 @@ class SplitBatches:
         self._texts, self._batch_size = getattr(data, name), data.batch_size
 
     def __len__(self) -> int:
-        """Return the number of texts."""
+        """Return the number of texts in the split."""
         return len(self._texts)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -331,7 +331,7 @@ def train(
 
 @contextmanager
 def as_a_command() -> Iterator[None]:
-    """Set up the process for the block as a command does; restore threads and memory budget after the block."""
+    """Prepare this process for a ``with`` block as a command does; restore threads and memory budget after it."""
     quieten()
     threads = torch.get_num_threads()
     try:

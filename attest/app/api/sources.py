@@ -111,7 +111,7 @@ def sources(
 def _measured(
     said: "Answer", parts: Sequence[Span], sets: int, seed: int, truth: Collection[int], grouped: bool
 ) -> dict[str, Any]:
-    """Return the results for an answer by name: log-probability, table of context parts, scores, head attention."""
+    """Return a dictionary of an answer's results: log-probability, table of context parts, scores, head attention."""
     log_probability = said.log_probability()
     if grouped:
         say(f"{len(parts)} sources in {len(said.tokens)} tokens are left out by groups; falls are approximate.")

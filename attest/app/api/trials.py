@@ -367,7 +367,7 @@ def network_of(model: Any) -> nn.Module:
 def _asked_for(
     experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module, reading: str | None
 ) -> Experiments:
-    """Return the user's experiments, else all that suit the given reading (explanation), else those for the verdict."""
+    """Return the experiments to run: the user's, else all for the given explanation, else those for the verdict."""
     if experiments is not None and experiments != ALL:
         return experiments
     inside = not getattr(network, "pools_by_attention", True)

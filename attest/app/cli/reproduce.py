@@ -69,7 +69,7 @@ class Request:
 
     @property
     def suffix(self) -> str:
-        """Return the end of a result folder's name: the chosen corpora; empty if no corpora were chosen."""
+        """Return the suffix of a result folder's name: the chosen corpora, or an empty text if none were chosen."""
         return "".join(f"-{corpus}" for corpus in self.corpora)
 
     @property
@@ -177,7 +177,7 @@ def _carry_out(request: Request, plan: Plan) -> int:
 
 
 def command_of(request: Request) -> list[str]:
-    """Return the Snakemake command of the workflow, without the lock that a killed process would leave behind."""
+    """Return the Snakemake command of the workflow, which sets no lock that a killed process could leave."""
     scheduling = f"--workflow-profile={request.profile}" if request.profile else f"--cores={request.jobs}"
     return [
         *(sys.executable, "-m", "snakemake", f"--snakefile={SNAKEFILE}", f"--configfile={request.configuration}"),
@@ -187,7 +187,7 @@ def command_of(request: Request) -> list[str]:
 
 
 def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
-    """Return all settings that the Snakemake workflow and the step that writes the tables need."""
+    """Return all settings of the Snakemake workflow, including those of the step that writes the tables."""
     return as_json(plan) | {
         "attest": [*(on_one_gpu(request.gpus) if request.gpus and not request.profile else []), *ATTEST],
         "write": [sys.executable, "-m", "attest.app.reproduce.write", str(request.configuration)],

@@ -136,7 +136,7 @@ def _plain(value: str) -> str:
 def _jobs_of(
     row: PublishedRow, data: str, at: float | None, seed: int, locate: Callable[..., Path], options: Sequence[str]
 ) -> list[Job]:
-    """Return all runs that a table row needs. The first is the base run; the row shows the numbers of the last."""
+    """Return all runs that a table row needs: first the base run, last the run whose numbers the row shows."""
     swept = _swept(row, at)
     words = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in words.items()), *row.options.get(data, ()), *options]

@@ -81,7 +81,7 @@ class Intervention:
 
 
 def attending(network: nn.Module) -> dict[str, HookedModule]:
-    """Return the modules of a network that compute attention, by name, in the order of the network."""
+    """Return the modules of a network that compute attention, as a dictionary with their names as keys."""
     bare = unwrapped(network)
     return {name: module for name, module in bare.named_modules() if isinstance(module, HookedModule)}
 
@@ -115,7 +115,7 @@ def uncompiled() -> Iterator[None]:
 
 @contextmanager
 def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]]:
-    """Record the values at a hook point inside the ``with`` block, by layer; only the last forward pass counts.
+    """Record each layer's values at a hook point inside the ``with`` block; a new forward pass replaces them.
 
     Args:
         point: any but ``projection``.
@@ -201,7 +201,7 @@ class Readout:
         return self.finish(functional.linear(hidden.flatten(0, -2), self.weight, self.bias)).unflatten(0, hidden.shape[:-1])
 
     def beside(self, linear: nn.Linear) -> "Readout":
-        """Return a readout that returns the same numbers and also the outputs of a linear layer."""
+        """Return a ``Readout`` whose output is this readout's numbers followed by the outputs of a linear layer."""
         own = len(self.weight)
 
         def finish(features: Tensor) -> Tensor:
@@ -211,5 +211,5 @@ class Readout:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Expand numbers ``(B, T, F)`` to ``(B, T, T, F)``: removing one token leaves the numbers of others unchanged."""
+    """Repeat the tokens' numbers ``(B, T, F)`` for each removed token, ``(B, T, T, F)``; removal changes no number."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

@@ -44,7 +44,7 @@ class Projection(nn.Module):
 
     @classmethod
     def is_sparse(cls, **arguments: Any) -> bool:
-        """Return whether a projection with these arguments can give a real token exactly 0."""
+        """Return whether a projection with these arguments can give a real token a weight of exactly 0."""
         return cls.sparse
 
     def forward(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
@@ -103,7 +103,7 @@ class Entmax15(Projection):
 
 
 class Entmax(Projection):
-    r"""The α-entmax projection (Peters et al. 2019): :math:`[(α - 1) s - τ]_+^{1/(α - 1)}`, with τ so that it sums to 1.
+    r"""The α-entmax projection (Peters et al. 2019): :math:`[(α - 1) s - τ]_+^{1/(α - 1)}`; τ makes the sum 1.
 
     α = 1 is softmax and α = 2 sparsemax; these and 1.5 are computed exactly, others by bisection to the rounding of the dtype.
 
@@ -177,7 +177,7 @@ class Sparsegen(Projection):
 
 
 class Uniform(Projection):
-    """A projection that gives every real token the same weight, as a control (Wiegreffe & Pinter 2019)."""
+    """A projection that gives every real token the same weight; used as a baseline (Wiegreffe & Pinter 2019)."""
 
     reads_scores = False
 

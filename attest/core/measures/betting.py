@@ -22,7 +22,7 @@ AT_ONCE = 1 << 21
 
 
 class MeanByBetting:
-    """Confidence intervals for the means of K columns of N instances, which are read in random order.
+    """Confidence intervals for the means of K columns of numbers; the N instances are read in random order.
 
     Where a value is undefined (NaN) the mean is that of the defined ones. For a candidate m an undefined instance counts as m
     itself: the mean over all N instances is then m exactly if that over the defined ones is.
@@ -64,7 +64,7 @@ class MeanByBetting:
             self.read += len(part)
 
     def _play(self, place: int, values: Array) -> None:
-        """Bet on the values of one column, one after the other, for and against each candidate mean."""
+        """For each candidate mean, bet that the values of one column are larger, and smaller, than it predicts."""
         count = np.arange(self.read + 1, self.read + len(values) + 1, dtype=float)
         undefined = np.isnan(values)
         total, errors, gaps = self._sums[:, place]
@@ -81,7 +81,7 @@ class MeanByBetting:
         self._bet(place, values, stake, count, *before)
 
     def _bet(self, place: int, values: Array, stake: Array, count: Array, sums: Array, missing: Array) -> None:
-        """Bet on each candidate mean, value by value; rule out the candidate means against which a bettor wins enough."""
+        """Exclude the candidate means of one column against which the bets on the column's values win enough."""
         candidate = self._candidates[place]
         left = (self.size - count + 1)[:, None]
         expected = ((self.size - missing)[:, None] * candidate - sums[:, None]) / left
@@ -99,7 +99,7 @@ class MeanByBetting:
 
     @property
     def intervals(self) -> Array:
-        """Return the least and the greatest mean of each column that are not ruled out, ``(K, 2)``."""
+        """Return the confidence interval of each column's mean, its lower and its upper end, ``(K, 2)``."""
         return np.array([self._interval(place) for place in range(len(self._alive))]).reshape(-1, 2)
 
     def _interval(self, place: int) -> tuple[float, float]:

@@ -37,7 +37,7 @@ def is_outside(name: str) -> bool:
 
 
 def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Count the correct, predicted and true chunks of each sentence. Correct chunks have the right type and ends.
+    """Count correct, predicted and true chunks of each sentence; correct means the right type, start and end.
 
     Args:
         predicted, gold: int64 tags ``(B, T)``; where the gold tag is negative there is no token.
@@ -58,7 +58,7 @@ def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) ->
 
 
 class _Chunks:
-    """The chunks that the tags ``(B, T)`` of sentences mark: their types, where they start and where they end.
+    """The chunks in sentences with tags ``(B, T)``: the type, the start and the end of each chunk.
 
     ``proper``: chunks that start with a tag B-, where all tags are of the kinds B-, I- and O.
     """
@@ -83,7 +83,7 @@ class _Chunks:
 
 
 def of_scheme(counts: Tensor) -> Tensor:
-    """Choose the IOB2 counts or the counts of CoNLL's script, ``(N, 3)``, from the result of ``chunk_counts``.
+    """Choose one of the two kinds of counts from ``chunk_counts``, IOB2 or CoNLL's script, ``(N, 3)``.
 
     IOB2, unless some gold chunk begins without B-, as in IOB1 and IOBES.
     """

@@ -94,14 +94,14 @@ class OverSeeds:
         return OverSeeds(-self.mean, self.std, self.seeds)
 
     def interval(self, errors: float) -> tuple[float, float]:
-        """Return the mean minus and plus ``errors`` standard errors; NaN for fewer than two seeds."""
+        """Return the two ends of the interval mean ± ``errors`` × standard error; NaN for fewer than two seeds."""
         margin = errors * self.std / math.sqrt(self.seeds) if self.seeds else math.nan
         return self.mean - margin, self.mean + margin
 
 
 @cache
 def standard_errors(freedom: float, level: float = 0.95, compared: int = 2) -> float:
-    """Return half the width of a mean's confidence interval, in units of its standard error, by Student's t.
+    """Return how many standard errors a mean's confidence interval extends to each side, by Student's t.
 
     Intervals widen with the number of settings by the studentised range (Gabriel 1978; Hochberg, Weiss & Hart 1982).
 

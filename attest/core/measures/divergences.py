@@ -109,5 +109,5 @@ def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
 
 
 def _log(values: Tensor, where: Tensor) -> Tensor:
-    """Return the logarithms of values where ``where`` is True and 0 elsewhere; no gradient is NaN."""
+    """Return the logarithm of each value where ``where`` is True, else 0; gradients are never NaN."""
     return torch.where(where, values, 1.0).log()

@@ -23,7 +23,7 @@ class ColumnSpace(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """The agreement of raw and effective attention: one float64 number for each distribution; NaN if undefined."""
+    """Four measures of how well effective attention agrees with raw attention, float64 each; NaN if undefined."""
 
     tau: Tensor
     """τ-b over the real tokens; NaN too where either is constant."""
@@ -36,7 +36,7 @@ class Agreement(NamedTuple):
 
 
 def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
-    """Compute the column space of matrices ``(..., T, F)`` from their singular values, for the tokens in ``mask (..., T)``.
+    """Compute the column space of each matrix ``(..., T, F)``; rows outside ``mask (..., T)`` count as 0.
 
     Computed in float64. A singular value counts above max(L, F) · ε · the largest one, with L real tokens and ε the rounding
     of the matrix's own dtype. A matrix of zeros has rank 0. If the rank is surely full, no singular values are computed.
@@ -64,7 +64,7 @@ def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, T
 
 
 def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a basis of unit vectors, one for each real token, and whether the tokens' vectors are linearly independent."""
+    """Return one unit vector per real token as a basis, and whether the real tokens' rows are independent."""
     width = min(real.shape[1:])
     first = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
     rows = real.gather(1, first.unsqueeze(-1).expand(-1, -1, real.shape[-1]))
@@ -114,7 +114,7 @@ def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
 
 
 def agreement(raw: Tensor, effective: Tensor, mask: Tensor) -> Agreement:
-    """Compare raw attention with K effective attentions at the real tokens; return numbers ``(..., Q, K)``.
+    """Compare raw attention with each of K effective attentions by four measures, ``(..., Q, K)`` each.
 
     Args:
         raw: float ``(..., Q, T)``.

@@ -47,7 +47,7 @@ def _pairwise(ranks: Tensor) -> Tensor:
 
 
 def _bitwise(ranks: Tensor) -> Tensor:
-    """Count the inversions of each row of ranks by a sort that goes bit by bit.
+    """Count the inversions of each row of ranks by a radix sort, which sorts by one bit after another.
 
     A pair is inverted if, at the highest digit where the two ranks differ, the earlier has 1 and the later 0; that digit
     counts it once, among the ranks that agree in all higher digits and lie side by side by then. O(T log T), exact.

@@ -68,7 +68,7 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:
-    """Compute the least significant |tau| (p < 0.05) of a text without ties, for example 0.33 for 19 tokens."""
+    """Compute the smallest |tau| with p < 0.05 for a text without ties, for example 0.33 for 19 tokens."""
     return z * math.sqrt(2 * (2 * length + 5) / (9 * length * (length - 1))) if length > 1 else math.nan
 
 
@@ -117,7 +117,7 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
 
 
 def _count(x: Tensor, y: Tensor, mask: Tensor) -> Tensor:
-    """Count each kind of token pairs in ``_Pairs``, ``(B, 6)``, by Knight's method (1966)."""
+    """Count the token pairs of each kind in ``_Pairs``, ``(B, 6)``, by Knight's method (1966)."""
     size, n = mask.shape[-1], mask.sum(dim=-1)
     ranks_x, ranks_y = (_ranks(scores, mask) for scores in (x, y))
     joint = sort_rows(ranks_x * size + ranks_y)
@@ -137,13 +137,13 @@ def _ranks(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _others(ranks: Tensor, mask: Tensor) -> Tensor:
-    """Count for each token the other tokens with an equal rank, float64 ``(B, T)``; 0 outside the mask."""
+    """Count for each token how many other tokens have an equal rank, float64 ``(B, T)``; 0 outside the mask."""
     sizes = torch.zeros_like(ranks).scatter_add(-1, ranks, torch.ones_like(ranks)).gather(-1, ranks)
     return (sizes.double() - 1) * mask
 
 
 def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
-    """Compute the variance of concordant minus discordant pairs if x and y are independent (Kendall 1970).
+    """Compute the variance of (concordant - discordant) pair counts for independent x and y (Kendall 1970).
 
     A group of t ties has t members with t - 1 others each, so sums over groups become sums over tokens.
     """
@@ -175,7 +175,7 @@ def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
 
 
 def _membership(scores: Tensor, k: int, mask: Tensor) -> Tensor:
-    """Compute the probability that each token has one of the k largest scores, ``(B, T)``; ties are equally likely."""
+    """Compute the probability that each token is among the k largest scores, ``(B, T)``, with random tie-breaking."""
     scores = scores.masked_fill(~mask, -torch.inf)
     last_B1 = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
     above, tied = scores > last_B1, (scores == last_B1) & mask

@@ -83,7 +83,7 @@ def share_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def area_between(shares: Sequence[float], upper: Sequence[float], lower: Sequence[float]) -> float:
-    """Compute the signed area between two curves over ``shares``, positive where ``upper`` is above ``lower``."""
+    """Compute the signed area between two curves with x values ``shares``; positive if ``upper`` is above ``lower``."""
     return float(np.trapezoid(np.subtract(upper, lower), shares))
 
 

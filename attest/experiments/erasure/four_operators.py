@@ -51,7 +51,7 @@ def erasure(
     extras: bool = True,
     seed: int = 0,
 ) -> Columns:
-    """Erase the first-ranked tokens, or all but these, in four ways, and compare with erasing random tokens.
+    """Erase the tokens that the explanation ranks first, or all others, and compare with erasing random tokens.
 
     Tokens that are spared, the place at which a Transformer decides and special ones (``spared_by``), are neither ranked nor
     erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
@@ -160,7 +160,7 @@ def _read_anew(observation: Observation, seed: int) -> Columns:
 
 
 def _ferret(observation: Observation, seed: int) -> Tensor:
-    """Compute comprehensiveness and sufficiency ``(B, 2)`` as ferret does: means over k from 1 to all tokens."""
+    """Compute comprehensiveness and sufficiency as the library ferret does, averaged over all k, ``(B, 2)``."""
     lengths = observation.erasable
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
     ranks = ranked_by(observation, observation.explanation.unsqueeze(1), seed)

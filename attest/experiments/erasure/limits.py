@@ -25,7 +25,7 @@ def has_exact_limits(observation: Observation) -> bool:
 
 @torch.no_grad()
 def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the least and greatest fall of the predicted class's probability over all sets of k erased tokens.
+    """Return the smallest and largest fall of the predicted class's probability when any k tokens are erased.
 
     Args:
         observation: with two classes and a linear decoder.
@@ -44,7 +44,7 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
 
 
 def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> Tensor:
-    """Return the largest weighted mean of margins over sets of each size, ``(B, 2, K)``; -inf if no set has weight."""
+    """Return the largest weighted mean of any n tokens' margins, ``(B, 2, K)``; -inf if no n tokens have weight."""
     ratio = _ratio_of_best(weights.masked_fill(~mask, -1), favour, weights, kept)
     for _ in range(STEPS):
         gain = (weights[:, None, None] * (favour[:, None, None] - ratio.unsqueeze(-1))).nan_to_num(neginf=0)
@@ -57,7 +57,7 @@ def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> 
 
 
 def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) -> Tensor:
-    """Return the weighted mean of margins over the n tokens with the largest keys, n in ``kept``, ``(B, 2, K)``."""
+    """Return the weighted mean of the margins of the n tokens with the largest keys, ``(B, 2, K)``, n in ``kept``."""
     keys = keys if keys.ndim == 4 else keys[:, None, None]
     order = keys.expand(*kept.shape, -1).argsort(dim=-1, descending=True)
     place = (kept - 1).unsqueeze(-1)
@@ -71,7 +71,7 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 def _with_nothing_attended(
     ratio: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor, least: bool = False
 ) -> Tensor:
-    """Return the largest (or ``least``) probability over token sets, also those without attention, ``(B, 2, K)``."""
+    """Return the largest (if ``least``, smallest) probability, ``(B, 2, K)``; sets without attention count too."""
     reached = ratio.sigmoid()
     possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
     other = nothing[:, None, None].expand_as(reached)
@@ -104,7 +104,7 @@ def beam_limits(observation: Observation, counts: Tensor, operator: Operator, wi
 
 
 def _searched(observation: Observation, counts: Tensor, operator: Operator, width: int, alone: bool, sign: int) -> Tensor:
-    """Return the largest or least AOPC ``(B,)`` from a beam search over erased tokens (all but these if ``alone``)."""
+    """Return the largest or smallest AOPC ``(B,)`` found by beam search over erased (if ``alone``, kept) tokens."""
     extreme = torch.amax if sign > 0 else torch.amin
     mask, size = observation.ranked, observation.mask.shape[-1]
     always = (observation.mask & ~mask).unsqueeze(1)

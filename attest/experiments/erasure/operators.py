@@ -49,7 +49,7 @@ class Background:
         return f"{len(self.lengths)} texts"
 
     def drawn(self, seed: int, ids: Tensor, lengths: Tensor, draws: int, size: int) -> Tensor:
-        """Draw a token for each position from about the same relative place in a random text, int64 ``(B, D, T)``.
+        """Draw replacement tokens from about the same relative place in random texts, int64 ``(B, D, T)``.
 
         Args:
             seed: with an instance's id it fixes the draws.
@@ -78,7 +78,7 @@ DRAWS = 5
 
 
 def operators(background: Background | None = None, seed: int = 0) -> dict[str, tuple[Operator, ...]]:
-    """Return by name the functions that erase tokens. Each draw of ``resample`` is a separate function.
+    """Return the functions that erase tokens, by name; ``resample`` has a separate function for each random draw.
 
     Args:
         background: what ``resample`` draws from; without it that operator is left out.

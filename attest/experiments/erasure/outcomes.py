@@ -53,12 +53,12 @@ def ranked_by(observation: Observation, explanations: Tensor, seed: int) -> Tens
 
 
 def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
-    """Return the places of tokens in random orders, int64 ``(B, draws, T)``."""
+    """Return each token's rank in random orders of the tokens, int64 ``(B, draws, T)``."""
     return random_permutations(stream(seed, "random sets"), ids, draws, mask).argsort(dim=-1)
 
 
 def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
-    """Return the kept tokens, bool ``(B, 2, R, K, T)``: all but the first k ranked (row 0) or only these (row 1).
+    """Return a mask of kept tokens, bool ``(B, 2, R, K, T)``: all but the k ranked first (row 0), or these (row 1).
 
     Args:
         ranks: int64 ``(B, R, T)``.
@@ -87,7 +87,7 @@ BOTH = slice(0, 2)
 
 
 def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator, kinds: slice = BOTH) -> Tensor:
-    """Return the predicted class's probability without the first k ranked tokens (row 0), or with only them (row 1).
+    """Return the predicted class's probability without the k tokens ranked first (row 0), or with these (row 1).
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.

@@ -21,7 +21,7 @@ from attest.models.variants import beside, untouched
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Compute normalised soft comprehensiveness and sufficiency (Zhao & Aletras 2023), ``(B, 2)``; more is better.
+    r"""Compute normalised soft comprehensiveness and sufficiency (Zhao & Aletras 2023), ``(B, 2)``; higher is better.
 
     Each element of a token's embedding is kept with probability :math:`1 - a_i` (comprehensiveness) or :math:`a_i`
     (sufficiency), where a is the importance over its largest; spared tokens are kept whole.
@@ -46,7 +46,7 @@ LEAST = 1e-6
 
 
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Compute soft scores ``(B, 2)`` with the same expected share of kept elements for every explanation.
+    r"""Compute soft scores ``(B, 2)``; every explanation keeps the same expected share of embedding elements.
 
     As ``soft_scores``, but the probabilities are scaled so that their mean over the ranked tokens of a text is π, for every
     explanation: :math:`p_i = \min(1, c \, a_i)`. For comprehensiveness the elements that are dropped are scaled so, to
@@ -72,7 +72,7 @@ def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
 
 
 def _soft(observation: Observation, dropped: Tensor, kept: Tensor, seed: int) -> Tensor:
-    """Compute soft comprehensiveness and sufficiency, ``(B, 2)``, with given probabilities to drop or keep elements."""
+    """Compute soft comprehensiveness and sufficiency from the probabilities to drop or keep elements, ``(B, 2)``."""
     before, draws = observation.confidence, _uniforms(seed, observation)
     always = beside(observation.mask & ~observation.ranked, draws)
     outcomes = (
@@ -130,7 +130,7 @@ _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str,
 
 @torch.no_grad()
 def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
-    """Compute τ-b between the attention of a network and of its partly randomised copies, ``(B,)`` each.
+    """Compute τ-b between a network's attention and that of each partly randomised copy, ``(B,)`` each.
 
     Returns:
         By the name of the last part made random, those above it being random too: ``decoder``, ``attention``, ``encoder``.
@@ -144,7 +144,7 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
 
 
 def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
-    """Return copies of a network, in which one part after another gets random parameters."""
+    """Return copies of a network; each copy has one more part with randomly shuffled parameters."""
     state = seed, sum(parameter._version for parameter in network.parameters())
     known = _RANDOMISED.get(network)
     if known is None or known[0] != state:

@@ -49,7 +49,7 @@ def tag_erasure(
 
 
 def about_one_token(observation: LayerObservation, seed: int, place: Tensor | None = None) -> tuple[Observation, Tensor]:
-    """Return the ``Observation`` of a tagger, seen as a classifier that predicts one token's tag in each sentence.
+    """Return an ``Observation`` that treats a tagger as a classifier of one token's tag in each sentence.
 
     Args:
         seed: with an instance's id it says which token is drawn.
@@ -88,7 +88,7 @@ def _drawn(deciding: Tensor, uniforms: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _TagOfOne:
-    """A wrapper by which a tagger classifies one token; the input ``(B, T, 2)`` has token ids and a 1 at this token.
+    """A tagger as a classifier of one token; the input ``(B, T, 2)`` has token ids and a mark, 1 at this token.
 
     Hidden states are the logits of K tags and this mark, ``(B, T, K + 1)``.
     """

@@ -34,7 +34,7 @@ class Auroc(NamedTuple):
 
 
 def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
-    """Compute how well a test's suspicion separates a network from networks with right attention, as an AUROC.
+    """Compute the AUROC with which a test's suspicion separates one network from those with right attention.
 
     If a test is undefined on one of the two texts, it does not tell them apart: a tie. All defendants answer on the same
     texts, so the interval draws whole texts again, with all answers on them (percentiles).
@@ -55,7 +55,7 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
 
 
 def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
-    """Compute Kendall's τ-b between ``x`` and ``y`` over texts, ``(N,)`` each; NaN if one is constant or undefined."""
+    """Compute Kendall's τ-b over N texts between ``x`` and ``y``, ``(N,)``; NaN if either is constant or undefined."""
     signs = torch.stack([compared(each.unsqueeze(-1), each, tolerance).flatten() for each in (x, y)])
     balance = signs @ signs.mT
     return float(balance[0, 1] / (balance[0, 0] * balance[1, 1]).sqrt())
@@ -83,7 +83,7 @@ def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pooled") -> nn.Module:
-    """Return a network with known attention by its name in the configuration, in evaluation mode."""
+    """Return the network with known attention that has this name in the configuration, in evaluation mode."""
     settings = {key: value for key, value in {**stated["plain"], **stated["defendants"][name]}.items() if key != "rules"}
     network = made(Recipe(kind=kind, rule=rule, **settings), draw_texts(rule, stated["gain_texts"], GAIN_SEED))
     if network is None:
@@ -95,7 +95,7 @@ def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pool
 
 
 def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> Iterator[Defended]:
-    """Run the tests on every network with known attention that the configuration names, and yield the results.
+    """Run the tests on every network with known attention in the configuration, and yield each network's results.
 
     Args:
         extra: pooled defendants of the user's own, by name: they take a rule and have ``rules`` and ``carrying_states``.
@@ -124,7 +124,7 @@ def _heard(family: str, rule: str, name: str, network: Any, stated: Mapping[str,
 
 
 def judge(heard: Iterable[Defended], stated: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a table of how well each test tells wrong attention from right attention, for each rule and network.
+    """Return a table that shows how well each test separates wrong from right attention, by rule and network.
 
     Returns:
         ``family``, ``rule``, ``defendant``, ``test``, ``of``; ``truth``, right, wrong or mixed about what the test speaks of;
@@ -155,7 +155,7 @@ SHIPPED = Path(str(files("attest.experiments.judges"))) / "findings.json"
 
 
 def sentence_about(experiment_id: str) -> str | None:
-    """Return a sentence on the errors of an experiment; None if its errors were not measured."""
+    """Return a text about the attention that an experiment misjudges; None if its errors were not measured."""
     return None if experiment_id not in _shipped() else sentence(_shipped()[experiment_id])
 
 

@@ -228,7 +228,7 @@ class Stacked(nn.Module):
         return self.above(self.states(tokens, mask), mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Return scores of 0, ``(B, T)``, which ``project`` does not use."""
+        """Return zeros ``(B, T)`` as scores, because ``project`` does not use scores."""
         return hidden.new_zeros(mask.shape)
 
     def deciding(self, mask: Tensor) -> Tensor:
@@ -251,7 +251,7 @@ class Stacked(nn.Module):
 
 
 def _layer(recipe: Recipe, causal: bool) -> MultiHeadAttention:
-    """Return a self-attention layer with hand-set parameters, whose first head averages values by their scores."""
+    """Return a self-attention layer with hand-set parameters; its first head averages values, weighted by scores."""
     heads = 1 + recipe.idle_head
     projection = Sparsemax() if recipe.projection == "sparsemax" else Softmax()
     layer = (CausalAttention if causal else MultiHeadAttention)(SIZE, heads, projection)

@@ -39,7 +39,7 @@ def verdict(mass: Tensor) -> str:
 
 @torch.no_grad()
 def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> None:
-    """Raise an ``AttestError`` if a network decides wrongly, or by tokens or states that should not decide."""
+    """Raise an ``AttestError`` if a network decides wrongly, or uses tokens or states that should not decide."""
     told = f"the defendant {name!r} with the rule {texts.rule!r}"
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
         raise AttestError(
@@ -75,7 +75,7 @@ def moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
 
 
 def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
-    """Replace non-deciding states and return the largest TVD; replace the deciding ones and count kept decisions."""
+    """Replace non-deciding states and return the largest TVD; replace deciding states and count unchanged decisions."""
     tokens, mask = texts.tokens[:sample], texts.mask[:sample]
     states, decide, carrying = _states(network, tokens, mask)
     others = mask & ~carrying
@@ -96,7 +96,7 @@ def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int
 
 
 def _states(network: Any, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any, Tensor]:
-    """Return the hidden states, a function from states to logits at fixed attention, and which states should decide."""
+    """Return the hidden states, a function that maps states to logits, and a mask of the states that should decide."""
     carrying = network.carrying_states(tokens, mask)
     if hasattr(network, "above"):
         below = network.states(tokens, mask)

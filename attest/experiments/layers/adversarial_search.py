@@ -121,7 +121,7 @@ def _gradients(
 
 
 def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
-    r"""Return the gradient, with respect to the weights, of the JSDs to the original attention and between restarts.
+    r"""Return the gradient of the JSDs (to the original attention, and between restarts) with respect to weights.
 
     Each pair adds :math:`\tfrac12 \log(p / (p + q))`, and constants, which drop out as weights keep their sum: so logits
     stand for the logarithms of the weights.

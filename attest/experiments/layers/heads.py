@@ -32,7 +32,7 @@ CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
 
 
 def passes_a_text(heads: int, layers: int, draws: int = 10) -> int:
-    """Estimate how many forward passes E17 (switching off heads) needs for each text, without leave-one-out."""
+    """Estimate the forward passes that E17 (switching off heads) needs for each text, not counting leave-one-out."""
     sets = 2 * (1 + draws) + 3 * len(CURVE)
     return round(heads * (layers + 1) / (2 * layers)) + sets
 

@@ -47,7 +47,7 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
 
 
 def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObservation:
-    """Return the observation of a batch with the attention keys of all layers permuted once over the tokens."""
+    """Return a batch's observation after one permutation of the attention keys of all layers among the tokens."""
     layers = observation.scopes[""]
     keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
     rows = torch.arange(len(observation.ids), device=observation.ids.device)

@@ -97,7 +97,7 @@ def _require_decoder(observation: LayerObservation) -> None:
 
 
 def _windows(layers: list[str], width: int) -> dict[str, list[str]]:
-    """Divide the layers into groups of neighbours with suffixes such as ``_layers1to8``, and add one group of all."""
+    """Return groups of neighbouring layers, by suffixes such as ``_layers1to8``, and the group of all layers."""
     width = width or -(-len(layers) // WINDOWS)
     starts = range(0, len(layers), width) if width < len(layers) else ()
     parts = {start: layers[start : start + width] for start in starts}

@@ -18,7 +18,7 @@ SHARE = 0.1
 
 
 def what_matters(observation: LayerObservation, truth: Tensor | None, spans: Mapping[int, Sequence[int]] | None) -> Tensor:
-    """Return the tokens that matter to a decision, bool ``(B, 1, T)``, or for a tagger to each token's tag, ``(B, T, T)``."""
+    """Return a mask of the tokens that matter to the decision, bool ``(B, 1, T)``, or to each tag, ``(B, T, T)``."""
     mask = observation.mask
     if spans is not None:
         return named(spans, observation.ids, mask, "E17").unsqueeze(1)
@@ -31,7 +31,7 @@ def what_matters(observation: LayerObservation, truth: Tensor | None, spans: Map
 
 
 def _moved_without_each(observation: LayerObservation) -> Tensor:
-    """Return how far the logit difference moves without each token, ``(B, 1, T)``; for a tagger, ``(B, T, T)``.
+    """Return how much removing each token changes the logit difference, ``(B, 1, T)``; for a tagger, ``(B, T, T)``.
 
     0 for tokens that are never taken out, for all of a text that is too long for it, and for the tag of the token itself.
     """

@@ -72,7 +72,7 @@ def _permuting(seed: int, sinks: Sinks) -> Tamper:
 
 
 def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sinks_RNT: Tensor | None) -> Tensor:
-    """Draw random permutations of all attention rows of a layer, as indices for ``gather``, int64 ``(R, N, T, T)``."""
+    """Draw a random permutation of each attention row of a layer, as indices for ``gather``, int64 ``(R, N, T, T)``."""
     keys = keys_of_rows(seed, keys_R, weights_RNTT)
     allowed = clean.places(weights_RNTT).expand(weights_RNTT.shape)
     if attends_everywhere(clean.network):

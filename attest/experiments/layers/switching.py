@@ -128,7 +128,7 @@ class Heads:
         return torch.cat([(each.where(real, 0) * weight_BQ.unsqueeze(1)).sum(dim=-1) for each in shares], dim=1)
 
     def write(self) -> Tensor:
-        """Estimate from one gradient how far the logit difference falls without each head, ``(B, M)``."""
+        """Estimate from a gradient how much the logit difference falls if each head alone is switched off, ``(B, M)``."""
         maps = sum(weights[0].nbytes for weights in self.observation.attention.values())
         rows = torch.arange(len(self.observation.ids), device=self.observation.ids.device)
         return by_rows(self._written, MAPS * maps, rows, budget=NEAR)

@@ -68,7 +68,7 @@ def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
 
 
 def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: Tensor) -> Tensor:
-    """Return the attention keys of an unchanged forward pass, with all heads side by side, ``(B, Y, T, H)``.
+    """Return each layer's attention keys in an unchanged forward pass, all heads side by side, ``(B, Y, T, H)``.
 
     Args:
         network: in evaluation mode.
@@ -90,12 +90,12 @@ def replacing_keys(network: nn.Module, layers: Sequence[str], keys: Tensor) -> l
 
 
 def mean_squared_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Compute the mean squared distance of two sets of attention keys ``(B, Y, T, H)``, ``(B,)``."""
+    """Compute the mean squared distance of two tensors of attention keys: ``(B, Y, T, H)`` each -> ``(B,)``."""
     return _squares(keys - others, mask) / (keys[0, :, 0].numel() * mask.sum(dim=-1))
 
 
 def euclidean_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    r"""Compute the Euclidean distance of two sets of attention keys, over layers, real tokens and dimensions, ``(B,)``."""
+    r"""Compute the Euclidean distance of two tensors of attention keys: ``(B, Y, T, H)`` each -> ``(B,)``."""
     squares = _squares(keys - others, mask)
     return squares.clamp(min=torch.finfo(squares.dtype).tiny).sqrt()  # equal keys have a gradient of 0, not NaN
 
@@ -105,7 +105,7 @@ def _squares(differences_BYTH: Tensor, mask: Tensor) -> Tensor:
 
 
 def highest(values: Tensor, counts: Tensor) -> Tensor:
-    """Mark the ``counts`` largest values of each row, bool ``(..., T)``; of equal values the first ones."""
+    """Return a mask of the ``counts`` largest values of each row, bool ``(..., T)``; among equal values, the first."""
     ranks = values.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
     return ranks < counts.unsqueeze(-1)
 
@@ -166,7 +166,7 @@ COPIES_OF_ROW = 16
 
 
 class Outcomes(NamedTuple):
-    """The results on each instance after D changes of attention, ``(B, D)`` float64 each."""
+    """The results for each instance after each of D changes of attention, float64 ``(B, D)`` each."""
 
     correct: Tensor
     """1 where the decision is right, else 0; of a tagger the share of tokens."""
@@ -271,5 +271,5 @@ class DecidingRow:
 
 
 def row_among(deciding: Tensor, passing: Tensor) -> Tensor:
-    """Return the index of the row of attention from which the model decides; 0 if a pass has only one row."""
+    """Return the index of the attention row from which the model decides; 0 if a forward pass computes one row only."""
     return deciding if passing.shape[-2] > 1 else torch.zeros_like(deciding)

@@ -75,7 +75,7 @@ def side_by_side(
 def readings_of(
     observation: Observation, seed: int = 0, clock: Clock | None = None, names: Sequence[str] | None = None
 ) -> dict[str, Tensor]:
-    """Compute the explanations that suit the network and add the user's; return ``(B, T)`` each, by column name.
+    """Compute the explanations (readings) that suit the network, and the user's, ``(B, T)`` each, by column name.
 
     Args:
         observation: in its graph.
@@ -171,7 +171,7 @@ def _stacked(rankings: dict[str, Tensor]) -> Tensor:
 
 
 def _named(prefix: str, rankings: dict[str, Tensor], scores_BR: Tensor) -> Columns:
-    """Return a column ``(B,)`` of scores for each ranking; NaN for texts for which the ranking has a NaN."""
+    """Return one column of scores ``(B,)`` for each ranking; NaN for texts whose ranking contains a NaN."""
     undefined = {name: ranking.isnan().any(dim=-1) for name, ranking in rankings.items()}
     columns = zip(rankings, scores_BR.double().unbind(dim=1), strict=True)
     return {f"{prefix}_{name}": scores.masked_fill(undefined[name], torch.nan) for name, scores in columns}

@@ -181,7 +181,7 @@ def suited_readings(observation: Observation) -> list[Reading]:
 
 
 def asked_readings(observation: Observation, names: Sequence[str] | None) -> list[Reading]:
-    """Return the named explanations, or the default ones, with those to compare with and those that a user gave.
+    """Return the named explanations (by default all suitable ones), the baselines, and those that a user gave.
 
     Raises:
         AttestError: as in ``reading_of``.

@@ -82,7 +82,7 @@ def _lengths(chosen: Tensor) -> Tensor:
 
 
 def area_under_curve(values: Tensor, true: Tensor, mask: Tensor) -> Tensor:
-    """Compute the area under the precision-recall curve of R rankings, ``(B, R)``; words with equal values share one point."""
+    """Compute the area under the precision-recall curve of each ranking, ``(B, R)``; equal values share one point."""
     keys, order = values.masked_fill(~mask.unsqueeze(1), -torch.inf).sort(dim=-1, descending=True)
     in_order = true.gather(-1, order)
     so_far, place = in_order.cumsum(dim=-1), torch.arange(1, values.shape[-1] + 1, device=values.device)
@@ -115,7 +115,7 @@ def chance(marked: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def agreement(marks: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute how well annotators agree, as means over pairs: token F1 in [0, 1] and Cohen's κ, float64 ``(B,)``.
+    """Compute how well pairs of annotators agree on average: token F1 in [0, 1] and Cohen's κ, float64 ``(B,)``.
 
     Args:
         marks: ``(B, W, A)`` of 0 and 1, NaN for an annotator that the text has not.

@@ -36,7 +36,7 @@ def lime(observation: Observation) -> Tensor:
 
 
 def _explained(observation: Observation, name: str, method: Callable[..., Any]) -> Tensor:
-    """Return the explanation of each text by a method of captum; each text's id fixes its random draws."""
+    """Return each text's explanation by a method of the library captum; the text's id seeds the random draws."""
     values = torch.zeros_like(observation.attention)
     for row, identity in enumerate(observation.ids.tolist()):  # captum fits one linear model at a time
         ranked = observation.ranked[row].nonzero().flatten()

@@ -44,7 +44,7 @@ def value_zeroing(observation: Observation) -> Tensor:
 
 
 def blocks_of(observation: Observation) -> Mapping[str, nn.Module]:
-    """Return the layers that can be run alone on hidden states, first to last, by the names of their attention modules."""
+    """Return the layers that can run alone on hidden states, by the names of their attention modules."""
     network: Any = observation.network
     if hasattr(network, "blocks"):
         return network.blocks
@@ -53,7 +53,7 @@ def blocks_of(observation: Observation) -> Mapping[str, nn.Module]:
 
 
 def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Tensor) -> Tensor:
-    """Return how far each output of a layer turns if one token's value is 0, ``(B, T, V)``; rows sum to 1."""
+    """Return how much setting each token's value to 0 turns each layer output, ``(B, T, V)``; rows sum to 1."""
     network, tokens, mask = cast(Any, observation.network), observation.tokens, observation.mask
     size = mask.shape[-1]
 
@@ -77,7 +77,7 @@ def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Te
 
 
 def norms(observation: Observation) -> Tensor:
-    r"""Compute the length of the vector that each token adds (Kobayashi et al. 2020), combined over layers, ``(B, T)``.
+    r"""Compute the length of the vectors that each token adds to the outputs (Kobayashi et al. 2020), ``(B, T)``.
 
     Of token j for token i it is :math:`\lVert \sum_h \alpha^h_{ij} v^h_j W_O^h \rVert`, heads together; rows are scaled to
     sum 1 and rolled out as attention is, with half for the residual connection.
@@ -180,7 +180,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
 
 
 def adds_up(observation: Observation) -> bool:
-    """Return whether every layer adds the outputs of its heads to its input, as far as can be seen."""
+    """Return whether it can be seen that every layer adds the outputs of its heads to its input."""
     return len(_norms_after(observation)) == len(attending(cast(nn.Module, observation.network)))
 
 

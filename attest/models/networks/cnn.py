@@ -53,12 +53,12 @@ class Cnn(nn.Module):
         """The number of neighbours on each side in the widest window."""
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, output_size)``, arbitrary at padding."""
+        """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, output_size)``, which are arbitrary at padding."""
         convolved_BSH = self._convolved(self._wrapped(tokens, mask))
         return convolved_BSH if self.boundaries is None else convolved_BSH[:, 1:-1]
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Remove each token of each text in turn and apply ``readout`` to the new hidden states, ``(B, T, T, F)``.
+        """Remove each token of each text in turn; return ``readout`` of the new hidden states, ``(B, T, T, F)``.
 
         Only the hidden states of neighbours change. At ``[b, v, t]`` stands what is read at token t of text b without its
         token v; arbitrary at t = v and at padding.

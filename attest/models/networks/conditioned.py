@@ -22,7 +22,7 @@ IMPOSSIBLE = -1e4
 
 
 class ConditionedClassifier(PoolsByAttention):
-    r"""A classifier whose attention over a passage depends on a question, and whose decoder reads passage and question.
+    r"""A classifier of passages; both its attention over the passage and its decoder depend on a question.
 
     .. math:: \alpha = \phi(s(h_1, Q), \dots), \qquad
         \hat y = W \tanh(W_p \sum_i \alpha_i h_i + b_p + W_q Q + b_q) + b
@@ -73,7 +73,7 @@ class ConditionedClassifier(PoolsByAttention):
         self.decoder = nn.Linear(max(size // 2, 1), outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids int64 ``(B, T)`` of passages with questions to hidden states ``(B, T, H)``, the question last.
+        """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, H)``; the last column encodes the question.
 
         Args:
             tokens: passage, padding (0), candidates (the size of the vocabulary plus the class of each) if any, question.
@@ -119,7 +119,7 @@ class ConditionedClassifier(PoolsByAttention):
 
 
 def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Cut the questions from rows of token ids ``(B, T)``; return them, int64 ``(B, Q)`` padded at the end, and their mask."""
+    """Return the questions in rows of token ids ``(B, T)``: their token ids, int64 ``(B, Q)``, and their mask."""
     if mask[:, -1].any():
         raise AttestError(
             "some texts have no question; expected a question at the end of each row, where the mask is False. Give each text "

@@ -55,7 +55,7 @@ class Hierarchical(nn.Module):
         return self.sentence_gru(self._sentences(tokens, mask), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Remove each sentence of each text in turn and apply ``readout`` to the new hidden states, ``(B, S, S, F)``."""
+        """Remove each sentence of each text in turn; return ``readout`` of the new hidden states, ``(B, S, S, F)``."""
         return self.sentence_gru.read_without_each(self._sentences(tokens, mask), mask, readout)
 
     def _sentences(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from attest.models.networks.recurrent import BiLSTM
 
 
 class PoolsByAttention(nn.Module):
-    """A base class of networks that pool by attention: it offers the steps that all of them share."""
+    """A base class for networks that pool hidden states by attention, with the methods that they share."""
 
     pools_by_attention = True
     """The weights that ``project`` returns are learned attention, which experiments can evaluate."""
@@ -73,7 +73,7 @@ class PoolingClassifier(PoolsByAttention):
 
     @property
     def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
-        """Return a function from the input ``(B, T, H)`` of an encoder layer to the network's logits ``(B, C)``.
+        """Return a function that maps the input ``(B, T, H)`` of an encoder layer to the network's logits ``(B, C)``.
 
         Raises:
             AttributeError: the encoder has no layers to go on from.
@@ -82,7 +82,7 @@ class PoolingClassifier(PoolsByAttention):
         return lambda hidden, mask, layer: decided(self, encoder_resumes(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return, for each token, the network's logits if this token had all the weight, ``(B, T, C)``."""
+        """Return, for each token, the network's logits ``(B, T, C)`` if this token has the attention weight 1."""
         return self.decoder(hidden)
 
     @property

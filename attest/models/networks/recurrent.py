@@ -32,7 +32,7 @@ class BiLSTM(nn.Module):
         self.output_size = 2 * hidden_size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, 2 * hidden_size)``, arbitrary at padding."""
+        """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, 2 * hidden_size)``, which are arbitrary at padding."""
         return torch.cat(self._read(tokens, mask), dim=-1)[:, 1:-1]
 
     def summary(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -52,14 +52,14 @@ class BiLSTM(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Remove each token of each text in turn and apply ``readout`` to the new hidden states, ``(B, T, T, F)``."""
+        """Remove each token of each text in turn; return ``readout`` of the new hidden states, ``(B, T, T, F)``."""
         start, end = self.boundaries
         onward, backward = LstmCell(self.forward_lstm, start), LstmCell(self.backward_lstm, end)
         return read_without_each(onward, backward, self.embedding(tokens), mask, readout)
 
 
 class BidirectionalGru(nn.Module):
-    """A GRU that reads padded sequences of vectors in both directions; hidden states have twice ``hidden_size``."""
+    """A bidirectional GRU for padded sequences of vectors; hidden states have the size ``2 * hidden_size``."""
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class BidirectionalGru(nn.Module):
         self.output_size = 2 * hidden_size
 
     def forward(self, sequences: Tensor, mask: Tensor) -> Tensor:
-        """Map vectors ``(B, T, E)`` and mask ``(B, T)``, real steps first, to hidden states ``(B, T, 2 * hidden_size)``."""
+        """Map vectors ``(B, T, E)``, padded at the end, to hidden states ``(B, T, 2 * hidden_size)``."""
         reversal_BT = reversal(mask.sum(dim=-1), sequences.shape[1])
         onward_BTH, _ = self.forward_gru(sequences)
         backward_BTH, _ = self.backward_gru(reverse(sequences, reversal_BT))
@@ -76,7 +76,7 @@ class BidirectionalGru(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Remove each vector of each sequence in turn and apply ``readout`` to the new hidden states, ``(B, T, T, F)``."""
+        """Remove each vector of each sequence in turn; return ``readout`` of the new hidden states, ``(B, T, T, F)``."""
         return read_without_each(GruCell(self.forward_gru), GruCell(self.backward_gru), sequences, mask, readout)
 
 
@@ -98,9 +98,9 @@ class BiGRU(nn.Module):
         self.output_size = self.gru.output_size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, 2 * hidden_size)``, arbitrary at padding."""
+        """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, 2 * hidden_size)``, which are arbitrary at padding."""
         return self.gru(self.dropout(self.embedding(tokens)), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-        """Remove each token of each text in turn and apply ``readout`` to the new hidden states, ``(B, T, T, F)``."""
+        """Remove each token of each text in turn; return ``readout`` of the new hidden states, ``(B, T, T, F)``."""
         return self.gru.read_without_each(self.dropout(self.embedding(tokens)), mask, readout)

@@ -37,11 +37,11 @@ class Cell(ABC):
 
     @abstractmethod
     def start(self) -> State:
-        """Return the state before the first token, each tensor ``(H,)``."""
+        """Return the network's state before the first token, as tensors ``(H,)``."""
 
     @abstractmethod
     def step(self, state: State, inputs: Tensor) -> None:
-        """Read one token, given as gate ``inputs (B, G)``, and update the states ``(V, B, H)`` of V variants in place."""
+        """Update the states ``(V, B, H)`` of V variants of each text in place by one token's gate ``inputs (B, G)``."""
 
 
 class LstmCell(Cell):
@@ -96,7 +96,7 @@ def _candidate_doubled(gates: Tensor) -> Tensor:
 
 
 def product_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return a function that multiplies rows ``(N, H)`` with a fixed weight ``(G, H)``: ``(N, G)``."""
+    """Return a function that multiplies rows ``(N, H)`` by a fixed matrix ``(G, H)`` and returns ``(N, G)``."""
     # oneDNN is twice as fast as MKL on an AMD CPU
     if weight.device.type == "cpu" and weight.dtype == torch.float32 and hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
@@ -111,7 +111,7 @@ ROWS = 512
 
 @torch.no_grad()
 def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
-    """Remove each token of each text in turn and apply ``readout`` to all new hidden states.
+    """Remove each token of each text in turn; return ``readout`` of all new hidden states.
 
     Args:
         onward, backward: the two directions; hidden states are what the first makes of a token, then what the second does.
@@ -135,7 +135,7 @@ def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Ten
 
 
 class _Path:
-    """The states of one direction of the network after each token of the texts."""
+    """The states of one direction of a recurrent network after each token of each text."""
 
     def __init__(self, cell: Cell, sequences: Tensor) -> None:
         self.cell, self.inputs_TBG = cell, cell.inputs(sequences)
@@ -152,7 +152,7 @@ class _Path:
         return self.before[0][1:].transpose(0, 1)
 
     def read_variants(self, other_BTA: Tensor, weight: Tensor, readout: Readout) -> Tensor:
-        """Remove each token in turn and apply ``readout`` to the states of all tokens read later: ``(B, T, T, F)``.
+        """Remove each token in turn; return ``readout`` of the states at all later tokens, ``(B, T, T, F)``.
 
         Args:
             other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.
@@ -170,7 +170,7 @@ class _Path:
         return read.permute(2, 1, 0, 3)
 
     def _variants(self, skipped: range) -> Iterator[tuple[int, Tensor]]:
-        """Yield each position and the states ``(V, B, H)`` of V variants at this position, each without one earlier token."""
+        """Yield each position, with the states ``(V, B, H)`` of V variants that each lack one earlier token."""
         state = tuple(path.new_empty(len(skipped), *path.shape[1:]) for path in self.before)
         for position in range(skipped.start + 1, len(self.inputs_TBG)):
             if position - 1 in skipped:

@@ -47,7 +47,7 @@ def reversal(lengths_B: Tensor, size: int) -> Tensor:
 
 
 def reverse(sequences_BSE: Tensor, reversal_BS: Tensor) -> Tensor:
-    """Reverse each row of ``sequences_BSE`` by the indices ``(B, S)`` of ``reversal``, with a fast backward pass."""
+    """Reverse each row of ``sequences_BSE`` with the indices ``(B, S)`` that ``reversal`` returned."""
     return _Permutation.apply(sequences_BSE, reversal_BS)
 
 
@@ -109,5 +109,5 @@ class Average(_WithoutContext):
         self.output_size = hidden_size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, hidden_size)``."""
+        """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, hidden_size)``."""
         return torch.tanh(self.projection(self.embedding(tokens)))

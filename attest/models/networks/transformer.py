@@ -64,7 +64,7 @@ class TransformerEncoder(nn.Module):
         self.output_size = size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, H)``, arbitrary at padding."""
+        """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, H)``, which are arbitrary at padding."""
         embedded_BTH = self.into_size(self.embedding(tokens))
         hidden_BTH = self.dropout(embedded_BTH + sinusoids(tokens.shape[1], self.output_size).to(embedded_BTH))
         return self.resume(hidden_BTH, mask, 0)
@@ -121,7 +121,7 @@ class _Scale(nn.Module):
 
 
 class KeyPerturbation(nn.Module):
-    """A network that maps attention keys, or noise of their shape, to the changed keys of an adversary.
+    """A network that computes changed attention keys from the original keys or from noise.
 
     Args:
         size: H, of the keys of all heads side by side.
@@ -173,7 +173,7 @@ class _TransformerNetwork(nn.Module):
 
 
 class UniformPooling:
-    """The steps ``score`` and ``project`` of a network that weights all real tokens equally; they have no parameters."""
+    """A mixin with the methods ``score`` and ``project``, which give all real tokens equal weights."""
 
     pools_by_attention = False
     """There is no learned pooled attention to evaluate."""
@@ -188,7 +188,7 @@ class UniformPooling:
 
 
 class TransformerClassifier(UniformPooling, _TransformerNetwork):
-    """A classifier that averages the last hidden states and applies a linear layer (Drozdyuk et al.).
+    """A classifier that applies a linear layer to the mean of the last hidden states (Drozdyuk et al.).
 
     It offers the four steps, so that gradients and counterfactual texts can be computed, but evidence on pooled attention is
     refused, because the mean is uniform attention, whatever φ is.
@@ -212,12 +212,12 @@ class TransformerClassifier(UniformPooling, _TransformerNetwork):
         return decided(self, self.encoder.resume(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """Return, for each token, the network's logits if this token had all the weight, ``(B, T, C)``."""
+        """Return, for each token, the network's logits ``(B, T, C)`` if this token has the attention weight 1."""
         return self.decoder(hidden)
 
 
 class TransformerTagger(_TransformerNetwork):
-    """A Transformer that tags each token by a linear layer on its last hidden state (Yang: one layer, four heads).
+    """A Transformer that tags each token by a linear layer on its last hidden state (Yang 2020).
 
     ``encode`` and ``decode`` are its steps; ``decode`` takes no weights, since nothing is pooled.
 

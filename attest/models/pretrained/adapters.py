@@ -23,7 +23,7 @@ INSIDE = "base_model.model."
 
 
 def model_inside(adapted: Any) -> nn.Module:
-    """Return the model inside a ``PeftModel``, and leave its adapters as they are."""
+    """Return the model inside a ``PeftModel``, with its adapters still applied."""
     named = getattr(adapted, "active_adapters", None) or list(adapted.peft_config)
     for name in named:
         _require_in_layers(type(adapted).__name__, adapted.peft_config[name])

@@ -62,7 +62,7 @@ def gives_number(config: Any) -> bool:
 
 
 def is_squashed(config: Any) -> bool:
-    """Return whether a model's one number is the sigmoid of its logit, according to its configuration.
+    """Return whether a model's configuration says that its predicted number is the sigmoid of its logit.
 
     Cross-encoders of sentence-transformers name their activation function there; without one, the number is the logit.
     """
@@ -91,7 +91,7 @@ def require_one_stack(model: "PreTrainedModel") -> None:
 
 
 def require_as_it_is(network: PretrainedNetwork) -> None:
-    """Refuse a model if hook points change its predictions, or if information passes between tokens outside attention.
+    """Refuse a model if hook points change its predictions, or if it mixes tokens outside of attention.
 
     With cross-attention, tokens exchange information in the encoder, so only the hook points are checked.
     """
@@ -118,7 +118,7 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
 
 
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
-    """Return whether a token's last state depends on another token if each token attends only to itself."""
+    """Return whether a token's last hidden state depends on other tokens when each token attends only to itself."""
     mask, middle = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
     itself = Intervention("weights", lambda weights, _mask: torch.eye(weights.shape[-1]).to(weights).expand_as(weights))
     states: list[torch.Tensor] = []
@@ -135,7 +135,7 @@ def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
 
 
 class _States(TorchFunctionMode):
-    """A torch mode that records all tensors with the shape of one text's hidden states, as ``(T, H)``."""
+    """A ``TorchFunctionMode`` that records each tensor that has the shape of the hidden states of one text."""
 
     def __init__(self, tokens: int, found: list[torch.Tensor]) -> None:
         super().__init__()

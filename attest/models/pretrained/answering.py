@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
 
 class _LookAgain(Look):
-    """A record of the attention computations in one pass; each can be repeated later to get the weights of a few rows."""
+    """A record of a forward pass's attention computations, each of which can be repeated later for a few rows."""
 
     def __init__(self, chunks: Sequence[slice]) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class _LookAgain(Look):
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a causal language model, int64 ``(A,)`` with at least one token, to a prompt, int64 ``(T,)``."""
+    """The answer of a causal language model, int64 ``(A,)``, and the prompt that it answers, int64 ``(T,)``."""
 
     model: PreTrainedModel
     prompt: Tensor
@@ -69,12 +69,12 @@ class Answer:
 
     @torch.no_grad()
     def log_probability(self, kept: Tensor | None = None) -> float:
-        """Return the answer's log-probability after the ``kept`` tokens of the prompt, bool ``(T,)``, from a full pass."""
+        """Return the log-probability of the answer if the prompt has only its ``kept`` tokens, bool ``(T,)``."""
         prompt = self.prompt if kept is None else self.prompt[kept]
         return float(self._of_last_rows(torch.cat([prompt, self.answer[:-1]])))
 
     def without_each(self, parts: Sequence[Span]) -> Tensor:
-        """Return the answer's log-probability without one part of the prompt, for each part, float64 ``(U,)``.
+        """Return, for each part of the prompt, the answer's log-probability without this part, float64 ``(U,)``.
 
         A whole pass checks the result for the part with the most reuse. If the two differ, whole passes compute all parts.
         """
@@ -108,7 +108,7 @@ class Answer:
         return self.log_probability(kept)
 
     def _of_last_rows(self, tokens: Tensor, cache: DynamicCache | None = None, embedded: Tensor | None = None) -> Tensor:
-        """Return the log-probability of the answer from a pass over ``tokens`` that continues after cached keys and values."""
+        """Return the answer's log-probability from a pass over ``tokens``, which may follow cached keys and values."""
         size = len(self.answer)
         told: dict[str, Any] = {"input_ids": tokens.unsqueeze(0)} if embedded is None else {"inputs_embeds": embedded}
         if "logits_to_keep" in inspect.signature(self.model.forward).parameters:

@@ -48,7 +48,7 @@ def attending_through(model: PreTrainedModel, caller: Any) -> Iterator[None]:
 def _attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor]:
-    """Compute the attention of one layer; inside ``attending_through`` it has hook points."""
+    """Compute the attention of one layer; add hook points if ``attending_through`` is active."""
     eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
     if eager is None:
         raise AttestError(

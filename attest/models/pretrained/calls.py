@@ -54,7 +54,7 @@ class Look:
 
 
 class AttentionCall(HookedModule):
-    """The nth attention computation of every forward pass, with its hook points.
+    """The hook points of one attention computation: the nth in every forward pass of a model.
 
     Places: keys ``(B, G, T, D)``; values and outputs ``(B, N, T, D)``; edges, who may attend to whom, bool ``(B, 1, T, T)`` or
     ``(B, N, T, T)``; scores and weights ``(B, N, T, T)``, the last dimension being attended to. A removed edge is masked
@@ -81,7 +81,7 @@ class AttentionCall(HookedModule):
         """Whether outputs as we write them out have been held against the model's own."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
-        """Apply interventions at a hook point; the N heads of W windows are first merged to ``(B, W N, …)``."""
+        """Apply interventions at a hook point; the heads of all W windows of a text are joined, ``(B, W N, …)``."""
         if self.windows == 1 or point == "projection" or all(where != point for where, _ in self.replacements):
             return super().hook(point, value, mask)
         whole = super().hook(point, value.unflatten(0, (-1, self.windows)).flatten(1, 2), mask)
@@ -91,7 +91,7 @@ class AttentionCall(HookedModule):
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
         **options: Any,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Compute outputs and weights of attention; without interventions they equal the model's own bit for bit.
+        """Compute attention outputs and weights; without interventions, they are identical to those of the model.
 
         Args:
             query, key, value: ``(B, N or G, T, D)``.
@@ -121,7 +121,7 @@ class AttentionCall(HookedModule):
         return self.hook("outputs", by_heads, real).transpose(1, 2).flatten(2)
 
     def attend_by_softmax(self, softmax: Callable[[Tensor], Tensor], scores: Tensor, real: Tensor) -> Tensor:
-        """Compute attention weights ``(B, N, T, T)``; without interventions they equal the model's own bit for bit.
+        """Compute attention weights ``(B, N, T, T)``; without interventions, they are identical to the model's weights.
 
         An intervention on keys gets unit vectors in place of keys; the columns of the scores move as these vectors move.
 
@@ -218,7 +218,7 @@ def real_rows(real: Tensor) -> Tensor:
 
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
-    """Compute attention weights from scores by a projection, such as softmax; a learned sink takes its share."""
+    """Compute attention weights from scores by a projection such as softmax; a learned sink gets part of the weight."""
     allowed = allowed | ~allowed.any(dim=-1, keepdim=True)  # padding whose window holds nothing but padding
     sink = 1 - weights.sum(dim=-1, keepdim=True)
     if sink.max() <= within:

@@ -124,7 +124,7 @@ class CrossingNetwork(PretrainedNetwork):
         return cast(AttentionCall, Look() if place is None else self.calls[place])
 
     def deciding_step(self, steps: int) -> Tensor:
-        """Return which step of the decoder decides, int64 ``(B,)``."""
+        """Return the index of the decoder step that decides each text's class, int64 ``(B,)``."""
         if self._answers:
             return torch.full_like(self.real[:, 0], steps - 1, dtype=torch.int64)
         return last_real(self.real)
@@ -134,11 +134,11 @@ class CrossingNetwork(PretrainedNetwork):
         return torch.zeros(mask.shape, device=mask.device) if self._answers else super().deciding(mask)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return masks of attention rows, bool ``(B, 1, 1)``, all True, and of real tokens, bool ``(B, 1, T)``."""
+        """Return two bool masks: one of attention rows, ``(B, 1, 1)``, all True, and one of real tokens, ``(B, 1, T)``."""
         return torch.ones_like(mask[:, :1]).unsqueeze(1), mask.unsqueeze(1)
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
-        """Return the cross-attention ``(B, T)`` of the step that decides, averaged over heads and layers."""
+        """Return the cross-attention ``(B, T)`` of the decoder step that decides, averaged over heads and layers."""
         return torch.stack([each.mean(dim=1).squeeze(1) for each in attention.values()]).mean(dim=0)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -76,7 +76,7 @@ class FineTunedClassifier(PretrainedNetwork):
         return self.decided(super().itself(self._own(tokens), mask, **given))
 
     def decided(self, logits: Tensor) -> Tensor:
-        """Return the model's logits as training uses them: for two classes of texts only their difference."""
+        """Return the logits used in training: the model's logits, or their difference if texts have two classes."""
         return logits if self.tagging or self.outputs > 1 else logits[:, 1:] - logits[:, :1]
 
     def _own(self, tokens: Tensor) -> Tensor:
@@ -84,7 +84,7 @@ class FineTunedClassifier(PretrainedNetwork):
 
 
 class FineTunedTagger(FineTunedClassifier):
-    """A fine-tuned tagger, which decides each word at its first subword.
+    """A fine-tuned tagger that predicts the tag of each word at its first subword.
 
     Args:
         vocab_size, outputs, pretrained, projection: as in ``FineTunedClassifier``.

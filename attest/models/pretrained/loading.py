@@ -98,7 +98,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
 
 
 def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
-    """Load a pretrained model with a head for classification; the head is random if the model has none of this size."""
+    """Load a pretrained model to classify; its head is random unless the saved head has ``classes`` outputs."""
     quieten_transformers()
     config = config_of(name)
     config.num_labels, config.problem_type = classes, None
@@ -116,7 +116,7 @@ def quieten_transformers() -> None:
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """Return the adapter in a folder or on the Hub; None for a whole model."""
+    """Return the adapter, such as LoRA, that a folder or Hub repository contains; None for a whole model."""
     settings = _file(name, SETTINGS)
     if settings is None:
         return None
@@ -125,7 +125,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def config_tried(name: str) -> Any:
-    """Return the configuration of a model; for an adapter, of its base model together with the adapter."""
+    """Return the configuration of a model; for an adapter, return that of the adapted base model."""
     adapter = adapter_of(name)
     if adapter is None:
         return config_of(name)
@@ -216,7 +216,7 @@ def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
 
 
 def save(model: PreTrainedModel, names: Sequence[str], tokenizer: str, path: Path) -> None:
-    """Save a fine-tuned model with its tokenizer and the names of its classes, in class order, for ``load`` to read."""
+    """Save a fine-tuned model with its tokenizer and its class names, so that ``load`` can read them."""
     model.config.id2label = dict(enumerate(names))
     model.config.label2id = {name: number for number, name in enumerate(names)}
     model.save_pretrained(path)

@@ -190,7 +190,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self._asked(torch.cat(alone), tokens)
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Replace token ids by ``others``, but keep the token type and the label that each old id also encodes."""
+        """Return the ids ``others`` with the token types and labels that are encoded in the ids ``tokens``."""
         return others + tokens - tokens % self.rows
 
     @property
@@ -206,7 +206,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.segments > 1 or self.labels > 0
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logits of a prediction: one label or number ``(B, 1)``, or all classes or choices ``(B, C)``."""
+        """Return the logits that are asked for: ``(B, 1)`` for one label or number, ``(B, C)`` for classes or choices."""
         if not self.labels:
             return logits.sigmoid() if self._squashed else logits
         asked = (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True)
@@ -215,7 +215,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.choices.logits[asked[:, 0]].to(logits).scatter(-1, self.choices.made[asked], logits)
 
     def _one_of_many(self, told: dict[str, Any]) -> dict[str, Any]:
-        """Reshape inputs ``(B, T)`` to ``(B, 1, T)``, one choice for each text, if the model is a multiple-choice model."""
+        """Reshape the inputs of a multiple-choice model from ``(B, T)`` to ``(B, 1, T)``: one choice for each text."""
         lifted = {name: each.unsqueeze(1) for name, each in told.items() if isinstance(each, Tensor) and each.ndim == 2}
         return told | lifted if self.chooses else told
 
@@ -282,7 +282,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @cached_property
     def blocks(self) -> Mapping[str, nn.Module]:
-        """Return by name the layers at which a forward pass can start; empty if this would change the logits."""
+        """Return the layers at which a forward pass can start, by name; empty if such passes change the logits."""
         return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
@@ -304,7 +304,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @torch.no_grad()
     def remembering(self, tokens: Tensor, mask: Tensor) -> Any:
-        """Compute the keys and values of texts ``(B, T)``, which ``going_on`` uses."""
+        """Compute and return the keys and values of texts ``(B, T)``, as a cache for ``going_on``."""
         from transformers.cache_utils import DynamicCache
 
         memory: Any = DynamicCache()
@@ -313,7 +313,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @torch.no_grad()
     def going_on(self, memory: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits ``(N, C)`` of changed texts ``(N, T)``, whose first ``begin`` tokens are in ``memory``."""
+        """Return logits ``(N, C)`` of changed texts ``(N, T)``; their first ``begin`` tokens are cached in ``memory``."""
         from transformers.cache_utils import DynamicCache
 
         before: Any = DynamicCache([(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in memory.layers])
@@ -331,7 +331,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             self._untouched = before
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return the logits for keyword inputs, such as ``input_ids``, and for their mask, bool ``(B, T)``."""
+        """Return the logits for ``inputs``, such as ``input_ids``, with a mask of real tokens, bool ``(B, T)``."""
         self.real, self.made = mask, 0
         tokens = inputs["input_ids"]
         inputs["input_ids"] = self._plain(tokens)
@@ -430,7 +430,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
 
     def _where_it_decides(self) -> str:
-        """Return at which tokens the model decides, found by gradients: ``first``, ``last`` or ``all``."""
+        """Find by gradients at which token the model decides: return ``first``, ``last`` or ``all``."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
         with in_evaluation_mode(self), _in_graph(self.embeddings), recorded(self, "weights") as weights:
@@ -448,7 +448,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
 @contextmanager
 def _in_graph(part: nn.Module) -> Iterator[None]:
-    """Record the parameters of a module in the autograd graph inside the ``with`` block, even if they are frozen."""
+    """Let autograd track a module's parameters inside the ``with`` block, even if they are frozen."""
     before = [(parameter, parameter.requires_grad) for parameter in part.parameters()]
     try:
         with torch.enable_grad():

@@ -53,7 +53,7 @@ class Prompt:
         return self.template.replace(TEXT, text)
 
     def first_tokens(self, tokenizer: PreTrainedTokenizerBase, apart: bool = False) -> list[int]:
-        """Return the first token of each answer after the prompt, in class order."""
+        """Return the id of each answer's first token after the prompt, in class order."""
         first = [
             _first_alone(tokenizer, answer) if apart else _first_after(tokenizer, self.about("a text"), answer)
             for answer in self.answers.values()
@@ -134,7 +134,7 @@ class PromptEncoder(Encoder):
 
 
 class PromptedNetwork(PretrainedNetwork):
-    """A causal language model that decides by the logits of the first token of each answer to a prompt.
+    """A causal language model that chooses between answers to a prompt by the logits of their first tokens.
 
     Args:
         model: logits ``(B, T, V)`` of the next token.
@@ -160,7 +160,7 @@ class PromptedNetwork(PretrainedNetwork):
             )
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Return the logits ``(B, C)`` of the first token of each of C answers."""
+        """Return the logits ``(B, C)`` of C answers: for each answer, the logit of its first token."""
         begin = mask.shape[-1] - inputs["input_ids"].shape[-1]
         with self._asked_at(last_real(mask) - begin):
             return super().logits_of(mask, **inputs)[:, 0, self._answers]
@@ -171,7 +171,7 @@ class PromptedNetwork(PretrainedNetwork):
 
     @contextmanager
     def _asked_at(self, place: Tensor) -> Iterator[None]:
-        """Compute logits only at one token of each text, at the position ``place (B,)``, to save memory."""
+        """Let the model compute logits only at the position ``place (B,)`` of each text, to save memory."""
         head: nn.Module = self.model.get_output_embeddings()
         rows = torch.arange(len(place), device=place.device)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
-    """Return the layers of a model in order; empty if a forward pass cannot start at each of them."""
+    """Return the layers of a model in order; return none if a forward pass cannot start at every layer."""
     lists = (list(each) for each in network.model.modules() if isinstance(each, nn.ModuleList))
     with in_evaluation_mode(network.model):
         return next((each for each in lists if len(each) == len(network.calls) and _exact(network, each, tokens)), [])
@@ -38,7 +38,7 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
 def beginning_at(
     network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
 ) -> Iterator[None]:
-    """Start each pass at one layer with input ``hidden (B, T, H)``; with ``alone``, also skip later layers."""
+    """Start each forward pass at one layer with the input ``hidden (B, T, H)``; if ``alone``, run no other layer."""
     others = [*blocks[:layer], *(blocks[layer + 1 :] if alone else ())]
 
     def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -105,7 +105,7 @@ class Kept:
 
 
 def _recalling(kept: Kept, rows: Tensor, places: Tensor) -> Memory:
-    """Return a function that puts the last token's new key and value among the stored ones, ``(R, G, T, D)``.
+    """Return a function that puts the last token's new key and value into the stored ones, ``(R, G, T, D)``.
 
     ``rows`` and ``places``, int64 ``(R,)``, say which texts of the batch, and where their last token is.
     """

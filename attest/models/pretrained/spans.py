@@ -22,7 +22,7 @@ PASSAGE, BEGINS, ENDS, WHOLE = 1, 2, 3, 4
 
 
 class Span(NamedTuple):
-    """The places of the first and the last token of B answers."""
+    """The positions of the first and the last token of each of B answers."""
 
     begins: Tensor
     """int64 ``(B,)``: the place of the first token."""
@@ -49,7 +49,7 @@ class SpanNetwork(PretrainedNetwork):
         return torch.stack([output.start_logits, output.end_logits], dim=-1)
 
     def marked(self, tokens: Tensor, passage: Tensor, answer: Span) -> Tensor:
-        """Return token ids ``(B, T)`` in which the passage, bool ``(B, T)``, and the answer's span are encoded."""
+        """Return token ids ``(B, T)`` that also say which tokens belong to the passage and to the answer."""
         places = torch.arange(tokens.shape[-1], device=tokens.device)
         begins, ends = (places == each.unsqueeze(-1) for each in answer)
         marks = passage.long().masked_fill(begins, BEGINS).masked_fill(ends, ENDS).masked_fill(begins & ends, WHOLE)
@@ -62,7 +62,7 @@ class SpanNetwork(PretrainedNetwork):
         return Span(best // tokens.shape[-1], best % tokens.shape[-1])
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logits ``(B, 2)`` of the best answer that is not marked, and of the marked answer."""
+        """Return the logits ``(B, 2)`` of the best other answer and of the answer that is encoded in the token ids."""
         marks = tokens // (self.rows * self.segments)
         if not self.knows_answers:
             return logits

@@ -51,7 +51,7 @@ class Subwords:
         self.vocabulary = vocabulary_of(self.tokenizer)
 
     def __call__(self, texts: Sequence[Sequence[str]]) -> tuple[list[list[str]], Cut]:
-        """Split texts, given as lists of words; return the names of the subwords, and the ``Cut``."""
+        """Split texts, given as lists of words, into subwords; return the subwords as strings, and the ``Cut``."""
         found = cut(self.tokenizer, texts, self.longest)
         return [[self.vocabulary[id] for id in ids] for ids in found.ids], found
 
@@ -92,7 +92,7 @@ def tags_of_subwords(
 
 
 def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int, int]) -> list[int]:
-    """Return the tags of words, corrected to ``B-`` where the first words of a chunk have no subword."""
+    """Return the tags of words; if a chunk's first words have no subword, its next word gets the ``B-`` tag."""
     found, has_begun = list(tags), False
     for place, tag in enumerate(tags):
         goes_on = place > 0 and tag in begins and tags[place - 1] in (tag, begins[tag])

@@ -66,7 +66,7 @@ def words_in(encoding: Any) -> list[int]:
 
 
 def spaced_in(encoding: Any, texts: Sequence[str], begins: int = 0) -> list[int]:
-    """Return the index of each token's word, where spaces separate words; -1 for special tokens.
+    """Return the index of each token's word, -1 for special tokens; words are separated by spaces.
 
     A second text continues the count. A single text may begin at the character ``begins`` of the encoded string.
     """
@@ -106,7 +106,7 @@ class Encoder:
         self.cut = 0
 
     def __call__(self, text: Any) -> list[int]:
-        """Return the token ids of a text with special tokens; if the model takes token types, ids contain them."""
+        """Return the token ids of a text with special tokens; they also encode token types if the model takes them."""
         read = self._read(text, truncation=True, max_length=self.longest)
         ids = read["input_ids"]
         self.cut += len(ids) == self.longest and len(self._read(text)["input_ids"]) > self.longest
@@ -149,7 +149,7 @@ class Encoder:
         return [token or "" for token in known] * self.segments if self.rows else known
 
     def tell_of_cuts(self, texts: int) -> None:
-        """Warn if texts were cut, and say how many."""
+        """Warn with the number of shortened texts, if there are any."""
         if self.cut:
             warnings.warn(
                 f"{self.cut} of {texts} texts are longer than the {self.longest} tokens that the model reads; "

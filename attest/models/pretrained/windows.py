@@ -56,7 +56,7 @@ class Windows:
 
     @property
     def body(self) -> int:
-        """Return the largest number of tokens in a window without its special tokens."""
+        """Return the largest number of tokens in a window, special tokens not counted."""
         return self.window - self.before - self.after
 
     def of(self, tokens: int) -> int:
@@ -204,7 +204,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return self._together(mask, self._reading(tokens, self.network.all_labels))
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Replace token ids by others, as in ``PretrainedNetwork``."""
+        """Replace token ids by ``others``, as ``PretrainedNetwork.written_over`` does."""
         return self.network.written_over(tokens, others)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -86,7 +86,7 @@ def interval_90(ours: OverSeeds) -> tuple[float, float]:
 
 
 def p_above(ours: OverSeeds, value: float) -> float:
-    """Return the p-value of a one-sided t-test: is the mean over seeds above a value? NaN without a test."""
+    """Return the p-value of a one-sided t-test that the mean over seeds is above ``value``; NaN without a test."""
     if not can_be_tested(ours):
         return math.nan
     return float(special.stdtr(ours.seeds - 1, (value - ours.mean) / (ours.std / math.sqrt(ours.seeds))))
@@ -104,7 +104,7 @@ def margin(published: float, column: PublishedColumn) -> float:
 
 
 def judge_number(ours: OverSeeds, published: float, column: PublishedColumn) -> str:
-    """Return the verdict of ``RULES.numbers`` on our number, compared with the published number.
+    """Judge our number against the published number by ``RULES.numbers``, and return the verdict.
 
     Example:
         >>> judge_number(OverSeeds.of((0.30, 0.31, 0.32)), 0.35, PublishedColumn("τ", "key", margin=0.1))
@@ -114,7 +114,7 @@ def judge_number(ours: OverSeeds, published: float, column: PublishedColumn) -> 
 
 
 def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float) -> str:
-    """Return the verdict of ``RULES.claims`` on a claim, from differences over seeds and p-values over texts.
+    """Judge a claim by ``RULES.claims``, from differences over seeds and p-values over texts; return the verdict.
 
     Args:
         p_values: the one-sided p over texts of each seed with evidence; empty if texts cannot be paired.

@@ -80,7 +80,7 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
 
 
 def against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Yield one figure of quantities along a sweep, with one panel for each corpus and table row."""
+    """Yield a figure of quantities against the values of a sweep, with one panel for each corpus and table row."""
     label = next(row.sweep.label for row in table.rows.values() if row.sweep is not None)
     panels = list(numbers.dropna(subset="at").groupby(["data", "row"], sort=False))
     figure = Figure(figsize=(max(5.0, 4.2 * len(panels)), 3.2), layout="constrained")
@@ -117,7 +117,7 @@ def one_against_another(table: PublishedTable, numbers: pd.DataFrame, folders: F
 
 
 def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: str, gained: str | None) -> None:
-    """Draw the points of a table row as a line, in the order of the sweep, each labelled with its value."""
+    """Draw a table row as a line through its points; each point is labelled with its value of the sweep."""
     points = of_row.assign(at=of_row["at"].fillna(0)).pivot_table(
         index="at", columns="column", values=["ours", "std"], dropna=False
     )

@@ -23,7 +23,7 @@ from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publicatio
 
 
 def stamp(table: PublishedTable) -> str:
-    """Return an HTML comment with a hash of all that decides a table's verdicts, except its runs."""
+    """Return an HTML comment with a hash of the rules and the published table, which decide the verdicts."""
     decides = [asdict(RULES), LEVEL, SHARE, asdict(table)]
     digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
     return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
@@ -153,7 +153,7 @@ def between(low: float, high: float) -> str:
 
 
 def _form(size: float) -> str:
-    """Return a format with three decimals, or with an exponent if three decimals would show only zeros."""
+    """Return a number format: three decimals, or an exponent if three decimals would show only zeros."""
     return ".1e" if 0 < abs(size) < LEAST else "z.3f"
 
 

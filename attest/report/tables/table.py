@@ -30,7 +30,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class KeptNumbers:
-    """Stored numbers and tests of a table, which remain when the runs' own tables are deleted.
+    """The stored numbers and test results of a table, which remain when the runs' own tables are deleted.
 
     An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
     of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, the result of
@@ -68,13 +68,13 @@ def _over_seeds_of(entry: Entry) -> OverSeeds:
 
 
 def read_kept(folder: Path) -> KeptNumbers:
-    """Read the stored numbers of a table from the file beside it; empty if there is no file."""
+    """Read the stored numbers of a table from a file in its folder; empty if there is no such file."""
     file = folder / FILE
     return KeptNumbers({tuple(each["of"]): each for each in read_json(file)["entries"]} if file.is_file() else {})
 
 
 def write_kept(folder: Path, entries: Mapping[Key, Entry]) -> None:
-    """Store entries, which are numbers and tests of a table, in a file beside the table."""
+    """Store numbers and test results of a table (``entries``) in a file in its folder; write nothing if empty."""
     if entries:
         content = [{"of": list(key)} | each for key, each in entries.items()]
         write_json(folder / FILE, {"rules": RULES.fixed, "entries": content})
@@ -86,7 +86,7 @@ SEEDS = "E5"
 
 
 def measured(folder: Path, column: PublishedColumn) -> float | None:
-    """Return a run's number for one column of a table; None if it is missing or undefined."""
+    """Return a run's number for one column of a published table; None if the number is missing or undefined."""
     if column.key:
         value = summary_of(folder).get(column.key)
         return None if value is None else float(value)
@@ -96,7 +96,7 @@ def measured(folder: Path, column: PublishedColumn) -> float | None:
 
 
 def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
-    """Return the values, by instance id, that a column averages; None if the column is no mean over instances.
+    """Return, by instance id, the values whose mean a column shows; None if the column shows no such mean.
 
     The result is empty if the table of evidence is missing, as in a folder that was kept without evidence.
     """
@@ -108,7 +108,7 @@ def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
 
 
 def _as_average(column: PublishedColumn) -> PublishedColumn | None:
-    """Return the definition of a published number as a mean over rows of evidence; None if it is no mean."""
+    """Return a column defined as a mean over rows of a results table; None if the column shows no such mean."""
     if column.table:
         return column if column.statistic == "mean" else None
     if column.key == "test/accuracy":
@@ -134,7 +134,7 @@ def summary_of(folder: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=16)
 def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
-    """Return the table of a run with this id, such as an experiment's; None if there is no such table."""
+    """Return the table of a run by its id, such as ``E2``; None if the run has no such table."""
     run, first = RunFolder(folder), RunFolder(folder.with_name("seed0"))
     if identity == SEEDS:
         there = all(each.evidence(INSTANCES).is_file() for each in (run, first))
@@ -190,7 +190,7 @@ class NumberOverSeeds:
 
 
 def table_numbers(table: PublishedTable, folders: Folders, kept: KeptNumbers = NOTHING_KEPT) -> pd.DataFrame:
-    """Return our numbers of a table with the published ones, one row for each number and source.
+    """Return our numbers and the published numbers of a table side by side, one row for each number and source.
 
     Args:
         folders: the folders of every place of the table; a place without finished runs has no seeds.
@@ -238,7 +238,7 @@ def _number(runs: Mapping[int, Path], column: PublishedColumn, kept: KeptNumbers
 def _with_kept(
     runs: Mapping[int, Path], values: Mapping[int, float], column: PublishedColumn, kept: Mapping[str, float]
 ) -> dict[int, float]:
-    """Return a cell's value for each seed, read from the run's table, or stored if that table is deleted."""
+    """Return a cell's value for each seed: from the run's table, or the stored value if that table is deleted."""
     known = {seed: kept[run_name(folder)] for seed, folder in runs.items() if run_name(folder) in kept}
     gone = {seed: value for seed, value in known.items() if evidence_rows(runs[seed], column.table) is None}
     return dict(sorted((gone | dict(values)).items()))
@@ -263,7 +263,7 @@ def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Publish
 
 
 def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> str:
-    """Return why a number is absent: ``undefined`` if its runs exist, else ``not run``; empty if it is not absent."""
+    """Return why a number is absent: ``undefined`` or ``not run``; an empty text if the number is not absent."""
     if values:
         return ""
     return UNDEFINED if set.intersection(*map(set, runs)) else NOT_RUN
@@ -364,13 +364,13 @@ def _compared(
 
 
 def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.DataFrame | None:
-    """Return both values that a claim compares, for each text of one seed; None if one is no mean over texts."""
+    """Return, for each text of a seed, both values that a claim compares; None if one is no mean over texts."""
     left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
     return None if left is None or right is None else in_pairs(left, right)
 
 
 def published_difference(table: PublishedTable, claim: PublishedClaim, data: str) -> float:
-    """Return the difference between a claim's two published numbers, from the first source with both; NaN if none has both."""
+    """Return the difference of a claim's two published numbers in the first source that has both; NaN without one."""
     sides = (claim.left, claim.right)
     for source in table.sources:
         left, right = (table.rows[row].published.get(source, {}).get(data, {}).get(column) for row, column in sides)

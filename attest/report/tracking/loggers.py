@@ -26,7 +26,7 @@ UNSET = "."
 
 
 def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
-    """Set the folder of each logger and the name of the W&B run, in place, unless the user has set them.
+    """Set the folder of each logger and the name of the W&B run in the configuration, if the user has set none.
 
     Args:
         grouping: ``group``, ``job_type`` and ``tags`` of the run in W&B, used if the user has set none.
@@ -73,7 +73,7 @@ def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[I
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
-    """Write into the W&B configuration of a run which checkpoint of its base run it reads."""
+    """Record in a run's W&B configuration which checkpoint of the base run it uses."""
     facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
     for logger in loggers:
         if isinstance(logger, WandbLogger):
@@ -81,7 +81,7 @@ def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | Non
 
 
 class CSVLog(CSVLogger):
-    """A ``CSVLogger`` that continues the same file when a run is resumed; the arguments are unchanged."""
+    """A ``CSVLogger`` that continues the same file when a run is resumed; it takes the same arguments."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class CSVLog(CSVLogger):
 
     @rank_zero_only
     def forget_from(self, step: int) -> None:
-        """Delete from the CSV file all rows from ``step`` on, because a resumed run writes them again."""
+        """Delete all CSV rows whose step is ``step`` or later, because a resumed run writes these rows again."""
         self.experiment.forget_from(step)
 
 
@@ -219,7 +219,7 @@ class ContinuedLog(Callback):
     """A callback that deletes from CSV logs the rows that a resumed run will write again."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Delete from the CSV logs the rows after the checkpoint from which a run is resumed."""
+        """Delete the CSV rows that are later than the checkpoint from which a run is resumed."""
         for logger in trainer.loggers:
             if isinstance(logger, CSVLog):
                 logger.forget_from(trainer.global_step)
