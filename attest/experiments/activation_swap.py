@@ -152,8 +152,8 @@ SPEC = Spec(
             "support",
             "support of the attention",
             "Share of tokens (without padding) with an attention weight above 0.",
-            "If few tokens have weight, many words may still decide: each hidden state contains information from its "
-            "neighbours.",
+            "Even if few tokens have weight, many words may decide, because each hidden state contains information from "
+            "neighbouring words.",
         ),
     ),
     answer=_answer,

@@ -105,22 +105,27 @@ SPEC = Spec(
         Measure.high(
             "jsd_exact",
             "ε-max JSD, exact",
-            "The largest Jensen-Shannon divergence between the model's attention and one that moves the prediction by at "
-            "most 0.01; at most ln 2 = 0.693. If this divergence is large, the prediction does not determine the attention.",
-            "Training may never reach such an attention, and the model's own attention may still be right.",
+            "The largest Jensen-Shannon divergence between the model's attention and another attention that moves the "
+            "prediction by at most 0.01; at most ln 2 = 0.693. If the divergence is large, very different attention gives "
+            "nearly the same prediction: the prediction does not determine the attention.",
+            "Training may never lead to such different attention, and the model's own attention may still be right.",
             short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
         ),
         Measure.high(
             "jsd_search",
             "ε-max JSD, by search",
-            "The largest JSD that a gradient search with five starts finds; the largest possible JSD is never smaller.",
-            "A small value may mean that the search failed, not that no very different attention gives the same prediction.",
+            "The largest JSD from the model's attention that a gradient search with five starts finds; the largest possible "
+            "JSD is never smaller.",
+            "A small value may mean only that the search failed: very different attention with the same prediction may still "
+            "exist.",
         ),
         Measure.high(
             "jsd_search_filter",
             "ε-max JSD, found by search with ε = 0.05",
-            "The largest divergence that the search finds if the prediction may move by 0.05, as in the published code.",
-            "Here the prediction may move by 0.05, but for the exact JSD only by 0.01, so this JSD may be larger.",
+            "The largest JSD from the model's attention that the search finds if the prediction may move by 0.05, as in the "
+            "published code.",
+            "This search lets the prediction move by 0.05, but the exact JSD allows only 0.01, so the search may find a "
+            "larger JSD.",
         ),
     ),
     answer=_answer,
@@ -130,14 +135,16 @@ SPEC = Spec(
         Drawing(
             "jsd_histograms",
             "Largest JSD at almost the same prediction, by search and exactly",
-            "Distributions of the largest JSD if the prediction moves by at most ε: found by gradient search, and exact.",
+            "Distributions of the largest JSD from the model's attention if the prediction moves by at most ε, by gradient "
+            "search and exactly.",
             "adversary_histograms",
             needs=("jsd_search",),
         ),
         Drawing(
             "exact_against_search",
             "What the search misses",
-            "One point per text. On the line, the search found the most different attention; above the line, it did not.",
+            "One point per text. On the line, the search found the largest possible JSD; above the line, the search found a "
+            "smaller JSD.",
             "exact_against_search",
             needs=("jsd_search", "jsd_exact"),
         ),

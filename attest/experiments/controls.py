@@ -16,8 +16,8 @@ SAME = Column.yes_or_no(
 DECISIONS = Measure(
     "same",
     "decisions as in the base run",
-    "Share of texts (for taggers: of tokens) that this run decides as the base run does.",
-    "Most texts are easy: compare with a model that has uniform attention.",
+    "Share of texts (for taggers: of tokens) for which this run and the base run decide alike.",
+    "Most texts are easy to decide: compare this share with the share of a model that has uniform attention.",
 )
 ONLY_STABLE = "A small JSD shows that training is stable, not that attention explains."
 
@@ -82,9 +82,10 @@ GUIDES = Spec(
         Measure(
             "tvd",
             "TVD from the base run's predictions",
-            "How far (TVD) the predictions of a model with given attention are from those of the base run.",
-            "A weak model predicts differently from the base run, whatever its attention: compare it with a model that has "
-            "uniform attention.",
+            "How far (TVD) the predictions of a model that must use given attention weights are from the predictions of the "
+            "base run.",
+            "A weak model predicts differently from the base run with any attention: compare this TVD with the TVD of a "
+            "model with uniform attention.",
         ),
         DECISIONS,
     ),
@@ -119,10 +120,10 @@ ADVERSARIES = Spec(
         Measure.high(
             "jsd",
             "JSD from the base run's attention",
-            "Distance (JSD) of the adversary's attention from the base run's, although both predict alike; at most ln 2 = "
+            "Distance (JSD) between the attention of the adversary and of the base run, which predict alike; at most ln 2 = "
             "0.693.",
-            "Models that differ only in the seed also differ in attention (E5): only a JSD above theirs is due to the "
-            "adversary.",
+            "Models that differ only in the seed also differ in attention (E5): only a JSD above the JSD between seeds is "
+            "due to the adversary.",
         ),
         Measure.high(
             "jsd_matched",
@@ -135,14 +136,14 @@ ADVERSARIES = Spec(
             "kl",
             "KL divergence from the base run's attention",
             "The Kullback-Leibler divergence of the adversary's attention from the base run's attention.",
-            "KL has no upper bound, and single tokens without attention dominate it.",
+            "The KL divergence has no upper bound, and single tokens without attention dominate its value.",
         ),
         Measure(
             "tvd",
             "TVD from the base run's predictions",
             "How far (TVD) the adversary's predictions are from those of the base run, 0 to 1: the price of its different "
             "attention.",
-            "A small mean can hide texts on which the adversary and the base run decide differently.",
+            "A small mean can hide single texts on which the adversary decides differently from the base run.",
         ),
         Measure(
             "nll",

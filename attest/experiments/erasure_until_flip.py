@@ -179,7 +179,7 @@ SPEC = Spec(
         ),
         Column.at_least_0(
             "excess_<order>",
-            "non-zero weights set to zero until the decision flips, minus those in the smallest set that flips it",
+            "number of non-zero weights set to zero until the decision flips, minus size of the smallest such set",
             unit="tokens",
         ),
     ),
@@ -187,8 +187,8 @@ SPEC = Spec(
         Measure(
             "flips_in_every_order",
             "texts that flip in every order of erasing",
-            "Share of texts whose decision flips in every order of erasing weights. The next two rows are means over these "
-            "texts.",
+            "Share of texts whose decision flips in every order of erasing weights. The next two rows are means over the "
+            "texts whose decision flips in every order.",
             "The next two rows leave out the texts whose decision never flips; on these texts the model is most confident.",
         ),
         Measure.high(
@@ -204,7 +204,7 @@ SPEC = Spec(
             "smallest set of weights that flips the decision",
             "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. The number is "
             "a mean over the texts whose decision flips in every order of erasing.",
-            "The smallest set is enough to change the decision; it need not be what the model used.",
+            "Erasing the smallest set is enough to change the decision, but the model need not have used exactly this set.",
         ),
         Measure.high(
             "fraction_attention",
@@ -217,15 +217,16 @@ SPEC = Spec(
         ),
         Measure(
             "fraction_minimum",
-            "smallest flipping set, on texts that have one",
+            "smallest set of weights that flips the decision",
             "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. The number is "
             "a mean over all texts in which some set of weights flips the decision.",
-            "Do not compare this share with the share in the order of attention: the two are means over different texts.",
+            "Do not compare this share with the share of weights erased in the order of attention: the two are means over "
+            "different texts.",
             replaced_by="fraction_common_minimum",
         ),
     ),
     answer=_answer,
-    drawings=(Drawing("erasure_until_flip", "Erasing until the decision flips", _caption, "erasure_boxes"),),
+    drawings=(Drawing("erasure_until_flip", "Erasing attention weights until the decision flips", _caption, "erasure_boxes"),),
     run=erasure_until_flip,
     any_reading=True,
 )

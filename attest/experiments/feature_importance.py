@@ -174,15 +174,16 @@ TAU_LEAVE_ONE_OUT = Measure.low(
     "tau_leave_one_out_inputs",
     "τ-b of attention and leave-one-out",
     "Do attention and leave-one-out (how far the prediction moves without each token) rank the tokens alike?",
-    "The model was not trained on shortened texts. If a token occurs twice, removing one of the two may change nothing.",
+    "The model was not trained on shortened texts. If a token occurs twice in a text, removing one of the two may change "
+    "nothing.",
     beside=BETWEEN,
     short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
 )
 
 AGREEMENT = (
-    Column.correlation("tau_<importance>", "Kendall's τ-b of attention and this importance"),
+    Column.correlation("tau_<importance>", "Kendall's τ-b of attention and importance"),
     Column.share(
-        "concordant_<importance>", "share of untied token pairs that attention and this importance order alike; 0.5 by chance"
+        "concordant_<importance>", "share of untied token pairs that attention and importance order alike; 0.5 by chance"
     ),
     Column.correlation("tau_gradient_and_leave_one_out", "τ-b of gradient × input and leave-one-out of inputs"),
     Column.share(
@@ -232,8 +233,8 @@ SPEC = Spec(
         Measure.low(
             "tau_gradient_norm_hidden",
             "τ-b of attention and gradient norm, hidden states",
-            "Do attention and gradient norms rank the hidden states alike? If this τ-b is high and the τ-b for inputs is "
-            "low, attention says which states matter, not which words.",
+            "Do attention and gradient norms rank the hidden states alike? If the τ-b for hidden states is high and the τ-b "
+            "for inputs is low, attention shows which states matter, not which words.",
             "A hidden state also contains information from neighbouring tokens: it does not describe its own word alone.",
             about="states",
         ),
@@ -241,8 +242,8 @@ SPEC = Spec(
         Measure.low(
             "tau_words_leave_one_out_inputs",
             "τ-b of attention and leave-one-out, whole words",
-            "Do attention and leave-one-out rank whole words alike? A word's attention is the sum over its subwords; "
-            "leave-one-out removes the whole word.",
+            "Do attention and leave-one-out rank whole words alike? The attention of a word is the sum of the attention of "
+            "its subwords; leave-one-out removes the whole word.",
             "The model was not trained on texts in which a word is missing.",
         ),
         Measure.low(
@@ -257,15 +258,15 @@ SPEC = Spec(
         Measure(
             "tau_gradient_and_leave_one_out",
             "τ-b of gradient × input and leave-one-out",
-            "Agreement of gradient × input with leave-one-out: attention can hardly be expected to agree more with either of "
-            "them.",
+            "How well do gradient × input and leave-one-out agree? One can hardly expect attention to agree better with "
+            "either of these two measures.",
             "Disagreement does not show which of the two measures of importance is wrong.",
         ),
         Measure.low(
             "concordant_gradient_inputs",
             "pairs ranked alike by attention and gradient × input",
-            "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Tokens "
-            "without attention are tied, so few pairs count for sparse attention.",
+            "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. If attention "
+            "is sparse, few pairs count, because all tokens without attention are tied.",
             "Most pairs contain two unimportant tokens: a high share does not show that the two rankings begin with the same "
             "token.",
             beside=CONCORDANT_BETWEEN,
@@ -283,13 +284,13 @@ SPEC = Spec(
             "attention on tokens whose removal moves the prediction",
             "Share of attention on the tokens whose removal moves the prediction at least half as far as removing the most "
             "important token.",
-            "Undefined if no single token moves the prediction, for example if the deciding word occurs twice.",
+            "The share is undefined if no single token moves the prediction, for example if the deciding word occurs twice.",
         ),
         Measure(
             "significant_gradient_inputs",
             "share of significant τ-b",
-            "Share of texts in which the τ-b of attention and gradient × input has p < 0.05. In long texts a small τ-b is "
-            "significant.",
+            "Share of texts in which the τ-b of attention and gradient × input has p < 0.05. In long texts even a small τ-b "
+            "is significant.",
             "Significant is not strong.",
         ),
         Measure(
@@ -315,7 +316,7 @@ SPEC = Spec(
             "tau_histograms",
             "Attention and feature importance",
             "Kendall's τ-b of attention with gradient × input and with leave-one-out, by predicted class (Jain & Wallace "
-            "2019, Fig. 2 and 8). Dashed: the mean. Dotted: the τ-b that a text of median length needs for p < 0.05.",
+            "2019, Fig. 2 and 8). Dashed: the mean. Dotted: the τ-b from which a text of median length has p < 0.05.",
             "importance_histograms",
         ),
         Drawing(

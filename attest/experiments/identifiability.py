@@ -78,8 +78,8 @@ def _between(suffix: str, whose: str) -> tuple[Column, ...]:
 TRIVIAL = Measure.low(
     "trivial",
     "heads whose output determines their attention",
-    "Share of heads for which no other attention weights give the same output, mean over texts. It is 0 for a text that has "
-    "more tokens than a head has dimensions.",
+    "Share of heads for which no other attention weights give the same output, mean over texts. The share is 0 for a text "
+    "that has more tokens than a head has dimensions.",
     "The share depends far more on the length of the text and the size of a head than on what the model learned.",
     about="layers",
 )
@@ -87,7 +87,8 @@ TRIVIAL = Measure.low(
 TAU = Measure.low(
     "tau",
     "τ-b of raw and effective attention",
-    "Do attention weights rank tokens like effective attention, the part of the weights that the head's output determines?",
+    "Do attention weights rank tokens as effective attention does? Effective attention is the part of the weights that the "
+    "head's output determines.",
     "Effective attention may be negative and does not sum to 1: no model could attend like that.",
     about="layers",
 )
@@ -137,7 +138,7 @@ SPEC = Spec(
             "heads with a sink",
             "Share of heads that give much attention to a token whose value vector is short, mean over texts. Attention on a "
             "sink adds little to the output.",
-            "A value vector counts as short if its norm is at most half of the median norm in the text.",
+            "A value vector counts as short if its norm is at most half of the median norm of the value vectors in the text.",
             beside=("at the first token", "sinks_first"),
             about="layers",
         ),

@@ -136,8 +136,8 @@ SPEC = Spec(
         Drawing(
             "entropies",
             "How concentrated is influence?",
-            "Normalised entropy, from 0 (all on one token) to 1 (spread evenly over the tokens), as in Meister et al. 2021, "
-            "Fig. 2 and Table 1. Hidden states come from a sample of the texts.",
+            "Normalised entropy of influence, from 0 (all influence comes from one token) to 1 (all tokens have equal "
+            "influence), as in Meister et al. 2021, Fig. 2 and Table 1. Hidden states come from a sample of the texts.",
             "entropy_bars",
         ),
     ),

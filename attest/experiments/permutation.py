@@ -72,8 +72,7 @@ TVD_MEDIAN_DECIDING = Measure.low(
     "Δŷ if only the last token's attention is permuted",
     "Median total variation distance of a decoder's prediction if, in every layer, only the attention of the last (deciding) "
     "token is shuffled.",
-    "Other tokens keep their attention, so they may still bring the information to the last token, at which the decoder "
-    "decides.",
+    "Other tokens keep their attention, so they may still carry information to the last token, at which the decoder decides.",
 )
 
 FLIPPED_DECIDING = replace(

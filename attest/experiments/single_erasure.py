@@ -102,7 +102,7 @@ SPEC = Spec(
     columns=(
         *_columns("", ""),
         *_columns("_support", "; the other token has attention"),
-        Column.nats("js_top_bias", "`js_top`, but if no weight is left the bias decides (Serrano & Smith)"),
+        Column.nats("js_top_bias", "`js_top`, but the bias decides if no weight is left (Serrano & Smith)"),
         Column.yes_or_no(
             "flips_top_bias",
             "whether the decision changes without the top token; the bias alone decides if no weight is left",
@@ -127,7 +127,7 @@ SPEC = Spec(
             "delta_js",
             "ΔJS, top minus random",
             "How much further (JSD) the prediction moves without the most attended token than without a random other token.",
-            "This value grows with the weight that is set to zero, whichever token has that weight.",
+            "This value grows with the attention weight that is set to zero, whichever token has this weight.",
             short=("ΔJS", "How much further the prediction moves without the top token than without a random token (E11)."),
         ),
     ),
@@ -137,7 +137,8 @@ SPEC = Spec(
             "erasure_of_one",
             "Erasing one token",
             "How much further the prediction moves without the most attended token than without a random other token "
-            "(Serrano & Smith 2019). A value below 0 says that the random token mattered more.",
+            "(Serrano & Smith 2019). A value below 0 says that erasing the random token moved the prediction more than "
+            "erasing the most attended token.",
             "erasure_scatter",
         ),
     ),

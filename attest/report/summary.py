@@ -56,35 +56,38 @@ SCORES = {
         "accuracy",
         "Accuracy",
         "Share of the test texts (for a tagger: of their words) for which the model predicts the correct label.",
-        "How well the model decides says nothing about why.",
+        "The score says how well the model decides, not why it decides so.",
     ),
     "test/f1": Measure(
         "f1",
         "F1",
-        "Harmonic mean of precision and recall of the positive class (for more classes the mean over those that occur).",
+        "Harmonic mean of precision and recall of the positive class; with more than two classes, the mean over the classes "
+        "that occur.",
     ),
     "test/chunk_f1": Measure(
         "chunk_f1",
         "F1 of chunks",
-        "Harmonic mean of precision and recall over whole chunks: first word, last word and kind must be right. In "
-        "IOB2 a chunk begins with B-; in other schemes chunks are found as CoNLL's script finds them.",
+        "Harmonic mean of precision and recall of whole chunks; a chunk is right if its first word, its last word and its "
+        "kind are right. In the scheme IOB2 a chunk begins with B-; in other schemes, chunks are found by the rules of "
+        "CoNLL's script.",
         "A chunk with one wrong tag counts as missed, however many of its words are tagged rightly.",
     ),
     "test/f1_micro": Measure(
         "f1_micro",
         "F1 over all labels",
-        "Harmonic mean of precision and recall over the decisions about every label of every text.",
-        "Rare labels hardly count here; the mean of the F1 of each label is `f1_macro` in summary.json.",
+        "Harmonic mean of precision and recall over all decisions; the model makes one decision for each label of each text.",
+        "Rare labels hardly change this F1; `f1_macro` in summary.json is the mean of the F1 of every label.",
     ),
     "test/exact_match": Measure(
         "exact_match",
         "Texts wholly right",
-        "Share of texts to which the model gives exactly their labels.",
+        "Share of texts for which the model predicts all correct labels and no other label.",
     ),
     "test/answer_exact_match": Measure(
         "answer_exact_match",
         "Answers that match",
-        "Share of questions with a right answer, if case, articles and punctuation are ignored (SQuAD's exact match).",
+        "Share of questions that the model answers correctly, if case, articles and punctuation are ignored (SQuAD's exact "
+        "match).",
     ),
     "test/answer_f1": Measure(
         "answer_f1",
@@ -94,25 +97,27 @@ SCORES = {
     "test/pearson": Measure(
         "pearson",
         "Pearson's correlation",
-        "Correlation of the model's numbers with the labels, -1 to 1.",
-        "A model whose predictions are all too high can still have a correlation of 1.",
+        "Correlation of the numbers that the model predicts with the labels, from -1 to 1.",
+        "A model whose predictions are all too high can still have a correlation of 1 with the labels.",
     ),
     "test/spearman": Measure(
         "spearman",
         "Spearman's correlation",
-        "Rank correlation of the model's numbers with the labels: are the texts in the right order?",
+        "Rank correlation of the numbers that the model predicts with the labels: does the model put the texts in the right "
+        "order?",
     ),
     "test/rmse": Measure(
         "rmse",
         "RMSE",
         "Root of the mean squared difference between the model's predictions and the labels, in the unit of the labels.",
-        "Compare the RMSE with `rmse_of_mean` in summary.json: the RMSE of a model that always returns the mean label. "
-        "Rerankers often return numbers on another scale than the labels: then only the correlations are meaningful.",
+        "Compare the RMSE with `rmse_of_mean` in summary.json, which is the RMSE of a model that always returns the mean "
+        "label. Rerankers often return numbers on another scale than the labels: then only the correlations are meaningful.",
     ),
     "test/roc_auc": Measure(
         "roc_auc",
         "ROC-AUC",
-        "Probability that a positive text scores above a negative one; for more classes the mean over those that occur.",
+        "Probability that a positive text gets a higher score than a negative text; with more than two classes, the mean "
+        "over the classes that occur.",
     ),
 }
 QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}

@@ -65,7 +65,7 @@ def _parser() -> CommandParser:
     )
     parser.add_argument("--run", type=Path, help="a run folder; the experiments run on its best checkpoint")
     parser.add_argument(
-        "--ckpt", type=Path, help="a checkpoint file; if it is outside a run folder, add DATA=… MODEL=… or --config"
+        "--ckpt", type=Path, help="a checkpoint file; if the file is outside a run folder, add DATA=… MODEL=… or --config"
     )
     parser.add_argument(
         "--out", type=Path, help="the folder for tables; by default the folder of the run or of the checkpoint"

@@ -145,7 +145,10 @@ def overview() -> str:
     )
 
 
-TRUST = "a Python module with classes that the run uses; Attest runs its code, so trust it first; may be given several times"
+TRUST = (
+    "a Python module with classes that the run uses; name only a module that you trust, because Attest runs its code; "
+    "may be given several times"
+)
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -49,27 +49,33 @@ def _parser() -> CommandParser:
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
     parser.add_argument("--context", type=Path, nargs="+", required=True, help="text files in UTF-8, one for each document")
     parser.add_argument("--question", default="", help="the question about the context")
-    parser.add_argument("--answer", help="the answer whose sources you want; by default the model writes an answer")
+    parser.add_argument(
+        "--answer", help="the answer for which Attest looks for sources in the context; by default the model writes an answer"
+    )
     parser.add_argument(
         "--units",
         choices=("sentences", "documents"),
         default="sentences",
-        help="what one source of the answer is: a sentence (sentences, the default) or a file (documents)",
+        help="what counts as one source of the answer: a sentence (sentences, the default) or a file (documents)",
     )
-    parser.add_argument("--prompt", help=r"the whole prompt, with {context} and {question}; \n is a new line")
+    parser.add_argument("--prompt", help="the whole prompt, with {context} and {question} in it; type \\n for a new line")
     parser.add_argument("--new-tokens", type=int, default=20, help="the model writes at most this many tokens; by default 20")
     parser.add_argument(
         "--ablations",
         type=int,
         default=32,
-        help="how many random sets of sources to leave out, to fit the linear model; by default 32; 0 for no linear model",
+        help="how many random sets of sources (parts of the context) are left out to fit a linear model; by default 32; 0 "
+        "fits no linear model",
     )
     parser.add_argument(
         "--leave-out", choices=("each", "groups"), default="each",
-        help="leave out every source alone (each, the default), or groups of sources (groups: faster, approximate)",
+        help="leave out each source (part of the context) alone (each, the default), or whole groups of sources (groups: "
+             "faster, but approximate)",
     )  # fmt: skip
     parser.add_argument("--device", help="the device of the model: cpu (the default), cuda or cuda:1")
-    parser.add_argument("--seed", type=int, default=0, help="the seed of the random sets of sources; by default 0")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="the seed for drawing random sets of sources (parts of the context); by default 0"
+    )
     parser.add_argument(
         "--out", type=Path, default=Path("sources.html"), help="write the page to this file; by default sources.html"
     )

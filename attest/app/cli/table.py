@@ -55,17 +55,24 @@ def _format(typed: str | None, out: Path | None) -> str:
 def _parser() -> CommandParser:
     parser = CommandParser("attest table", __doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that contain run folders")
-    parser.add_argument("--format", choices=FORMATS, help="the format; by default the format of --out, or markdown")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="the format of the table; by default the format of the file in --out, or markdown"
+    )
     parser.add_argument(
         "--columns",
         "--keys",
         nargs="+",
         default=[],
         metavar="NAME",
-        help="numbers to show: keys of summary.json, with * for any characters; by default the first three of each experiment",
+        help="the numbers that the table shows: keys of summary.json, with * for any characters; by default the first three "
+        "numbers of each experiment",
     )
     parser.add_argument(
-        "--width", type=int, help=f"the most characters on a line; by default the width of the terminal, or {PAGE} with --out"
+        "--width",
+        type=int,
+        help=f"the largest number of characters on a line; by default the width of the terminal, or {PAGE} with --out",
     )
-    parser.add_argument("--out", type=Path, help="write a file; its suffix gives the format: .md, .tex or .csv")
+    parser.add_argument(
+        "--out", type=Path, help="write the table to this file; the suffix gives the format: .md, .tex or .csv"
+    )
     return parser

@@ -39,8 +39,8 @@ LOGGERS = ("none", "wandb")
 SHOWN_IN_FULL = 10
 HALF = ("bfloat16", "float16")
 LABELS = (
-    "the data's names of the model's classes, in the order of the classes, such as negative,positive; with --prompt, the "
-    'answer for each label, such as positive=" good",negative=" bad"'
+    "the names of the classes in the data, in the order of the model's classes, such as negative,positive; with --prompt, "
+    'the answer for each label, such as positive=" good",negative=" bad"'
 )
 POOLED = (
     "how the windows of a text give one decision: by the mean of their logits (mean, the default), the largest logit of each "
@@ -50,7 +50,7 @@ EXPLANATION = (
     "a parquet file with explanations of your own: a column of texts and, for each explanation, a column of lists with one "
     "number for each token or word"
 )
-PROMPT = r"the prompt for a causal language model, with {text} in it; \n is a new line"
+PROMPT = "the prompt for a causal language model, with {text} in it; type \\n for a new line"
 ALL = "all"
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
@@ -210,7 +210,8 @@ def _parser() -> CommandParser:
     parser.add_argument(
         "--window",
         type=int,
-        help="read long texts in windows of this many tokens, with special tokens; without --window, long texts are cut",
+        help="cut long texts into windows of this many tokens, including special tokens; without --window, texts that are "
+        "too long are truncated",
     )
     parser.add_argument(
         "--stride", type=int, default=0, help="the number of tokens that a window shares with the next window; by default 0"
@@ -221,16 +222,22 @@ def _parser() -> CommandParser:
     parser.add_argument(
         "--rationales", help="a parquet file with words that people marked: a column of texts and a column called rationales"
     )
-    parser.add_argument("--reading", help="the explanation that E1, E11, E12 and E14 test instead of attention")
     parser.add_argument(
-        "--readings", help="explanations that E15 compares with attention, with commas between; by default all that suit"
+        "--reading", help="the explanation that the experiments E1, E11, E12 and E14 test instead of attention"
+    )
+    parser.add_argument(
+        "--readings",
+        help="the explanations that the experiment E15 compares with attention, with commas between them; by "
+        "default all that suit the model",
     )
     parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument(
         "--texts", type=int, default=200, help="the largest number of texts, drawn at random from the data; by default 200"
     )
     parser.add_argument("--batch-size", type=int, default=32, help="the number of texts in a batch; by default 32")
-    parser.add_argument("--device", help="the device of the model: cpu (the default), cuda or cuda:1; a GPU uses one process")
+    parser.add_argument(
+        "--device", help="the device of the model: cpu (the default), cuda or cuda:1; on a GPU, Attest uses one process"
+    )
     parser.add_argument("--seed", type=int, default=0, help="the seed of random draws; by default 0")
     parser.add_argument(
         "--until",

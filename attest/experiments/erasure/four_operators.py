@@ -193,7 +193,8 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
         f"random sets beaten, {operator}",
         "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens ranked first. "
         f"Erased tokens: {without}. 50 %: no better than chance.",
-        "A high share shows only that the ranking of tokens is better than chance; NAOPC shows how good it is.",
+        "A high share shows only that the ranking of tokens is better than chance; NAOPC (AOPC between its limits) shows how "
+        "good the ranking is.",
         about=about,
     )
 
@@ -244,24 +245,26 @@ SPEC = Spec(
         Measure.low(
             "naopc_comprehensiveness",
             "NAOPC, comprehensiveness",
-            "Effect of erasing the tokens that attention ranks first, on a scale from the least (0) to the greatest effect "
-            "(1) that any tokens have. To erase a token means here that nothing attends to it.",
-            "Each number of erased tokens has its own limits of AOPC, so a single ranking may not be able to reach 1. "
-            "The limits of AOPC are exact only for two classes and a linear decoder.",
+            "Effect of erasing the tokens that attention ranks first, on a scale from 0 (the least possible effect) to 1 "
+            "(the greatest possible effect). To erase a token means here that nothing attends to it.",
+            "The limits of AOPC are found separately for each number of erased tokens, so perhaps no single ranking of "
+            "tokens reaches 1. The limits of AOPC are exact only for two classes and a linear decoder.",
             about="states",
         ),
         Measure.high(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
-            "Fall of the prediction with only the tokens that attention ranks first, on a scale from the least (0) to the "
-            "greatest fall (1) with any tokens. A low value is good.",
-            "Each number of erased tokens has its own limits of AOPC, so a single ranking may not be able to reach 0.",
+            "Fall of the prediction if only the tokens that attention ranks first are kept, on a scale from 0 (the least "
+            "possible fall) to 1 (the greatest possible fall). A low value is good: the tokens that attention ranks first "
+            "suffice for the prediction.",
+            "The limits of AOPC are found separately for each number of erased tokens, so perhaps no single ranking of "
+            "tokens reaches 0.",
             about="states",
         ),
         Measure.high(
             "violation_attention",
             "prediction rises without the top token",
-            "Share of texts whose prediction is surer if nothing attends to the top token.",
+            "Share of texts for which the model becomes more confident if nothing attends to the top-ranked token.",
             "A token may be important because it lowers the probability of the predicted class.",
             about="states",
         ),

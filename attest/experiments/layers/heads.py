@@ -229,22 +229,24 @@ SPEC = Spec(
         Measure(
             "tau_write",
             "τ-b of the estimated and the measured effect of heads",
-            "Do the heads that add most to the decision, as a gradient estimates it (write), also change it most when "
-            "switched off? Kendall's τ-b over heads.",
+            "Do the heads with the largest effect on the decision, as a gradient estimates it (write), also change the "
+            "decision most when switched off? Kendall's τ-b over heads.",
             "The gradient is a first-order estimate of the effect of switching a head off, so some agreement is no surprise.",
         ),
         Measure.low(
             "won_look",
             "random heads beaten by heads that attend to important tokens",
             "Share of random sets of heads whose removal moves the decision less than removing the heads that attend most to "
-            "the important tokens. Near 0.5, the heads that attend to the important tokens matter no more than random heads.",
-            "The important tokens are those that the corpus marks, or else those that leave-one-out finds.",
+            "the important tokens. If the share is near 0.5, the heads that attend to the important tokens matter no more "
+            "than random heads.",
+            "The important tokens are those that the corpus marks; if it marks none, those that leave-one-out finds.",
         ),
         Measure(
             "flipped_look",
             "flips without the heads that attend to important tokens",
             "Share of decisions that change without the heads that attend most to the important tokens.",
-            "A confident decision seldom changes: compare this share with the share without random heads.",
+            "A confident decision seldom changes: compare this share with the share of decisions that change without random "
+            "heads.",
             beside=("random heads", "flipped_random_look"),
         ),
         Measure.low(

@@ -77,7 +77,7 @@ CORRECT_SHUFFLED = Measure.high(
     "accuracy with keys shuffled",
     "Accuracy when the keys of every layer are permuted over the tokens, so that attention goes to other tokens. If this "
     "accuracy is as good as without shuffling, it did not matter which tokens got attention.",
-    "A model may fail because it never saw shuffled keys, not because its attention was right.",
+    "A model may fail because it was never trained with shuffled keys, not because its attention was right.",
 )
 
 SHUFFLED = (
@@ -91,7 +91,7 @@ MOVED_SHUFFLED = Measure.low(
     "moved_shuffled",
     "change of the predicted number with shuffled keys, in σ",
     f"For a model that returns one number: how far the number moves with keys permuted in every layer, {MOVES}.",
-    "The model never saw shuffled keys: a prediction that changes does not show that attention was right.",
+    "The model was never trained with shuffled keys: a prediction that changes does not show that attention was right.",
 )
 
 SPEC = Spec(
@@ -129,8 +129,8 @@ SPEC = Spec(
         Measure(
             "correct_attacked",
             "accuracy under attack",
-            "Share of decisions under attack that are the label that the attack was trained for. The attack changes "
-            "attention keys.",
+            "Share of texts for which the model under attack predicts the label that the attack was trained for. The attack "
+            "changes attention keys.",
             "An attack that was trained badly shows nothing: compare it with an attack by random attention keys.",
         ),
         Measure(

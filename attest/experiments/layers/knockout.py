@@ -163,7 +163,7 @@ CUT = (
     Column.yes_or_no("flipped", "whether the decision changes without the attention edges to the chosen tokens"),
     Column.unbounded("drop_random", "mean fall of the logit difference without random attention edges", unit="logits"),
     Column.share("flipped_random", "share of random sets of attention edges whose removal changes the decision"),
-    Column.share("won", "share of random sets of attention edges that lower the logit difference less (ties count half)"),
+    Column.share("won", "share of random edge sets that lower the logit difference less than the chosen edges; ties: ½"),
     Column.unbounded("drop_sink", "fall of the logit difference without the attention edge to the first token", unit="logits"),
     Column.yes_or_no("flipped_sink", "whether the decision changes without the attention edge to the first token"),
 )
@@ -195,7 +195,8 @@ SPEC = Spec(
             "won",
             "random edges beaten",
             "Share of random sets of attention edges whose removal lowers the logit difference less than removing the edges "
-            "to the most attended tokens. Near 0.5, the most attended tokens matter no more than random tokens.",
+            "to the most attended tokens. If the share is near 0.5, the most attended tokens matter no more than random "
+            "tokens.",
             "Through other tokens, information may still reach the last token, at which the decoder decides.",
         ),
         Measure.low(
@@ -203,20 +204,21 @@ SPEC = Spec(
             "decisions that flip if edges to the top tokens are cut",
             "Share of texts whose decision changes if the last token, at which the decoder decides, cannot attend to its "
             "most attended tokens in any layer.",
-            "A confident decision seldom changes: compare this share with the share below, for random attention edges.",
+            "A confident decision seldom changes: compare this share with the share for random attention edges, in the row "
+            "below.",
         ),
         Measure(
             "flipped_random",
             "decisions that flip if random attention edges are cut",
-            "Share of texts whose decision changes if random attention edges are cut in place of those to the most attended "
-            "tokens, mean over draws.",
-            "The share says how fragile the model is, and nothing about its attention.",
+            "Share of texts whose decision changes if random attention edges are cut (instead of the edges to the most "
+            "attended tokens), as a mean over random draws.",
+            "The share says how fragile the model is; it says nothing about the attention of the model.",
         ),
         Measure.high(
             "sink",
             "attention on the first token",
-            "Share of the last token's attention on the first token, mean over layers and heads. A decoder decides at the "
-            "last token.",
+            "Share of the last token's attention that goes to the first token, as a mean over layers and heads. A decoder "
+            "decides at the last token.",
             "Many decoders give much attention to the first token, whichever token it is.",
         ),
     ),
@@ -225,16 +227,16 @@ SPEC = Spec(
         Drawing(
             "sinks",
             "Attention on the first token",
-            "Share of the last token's attention on the first token, by layer and head, mean over texts. A decoder decides "
-            "at the last token. Attention on the first token says little about the text.",
+            "Share of the last token's attention that goes to the first token, for each layer and head, as a mean over "
+            "texts. A decoder decides at the last token. Attention on the first token says little about the text.",
             "sink_map",
         ),
         Drawing(
             "knockout_by_window",
-            "Edges cut in windows of layers",
+            "Attention edges cut in windows of layers",
             "Mean fall of the logit difference if attention edges are cut: those to the most attended tokens, to random "
-            "tokens, or to the first token. The edges are cut in a window of layers or in all layers. Whiskers: 95 % "
-            "intervals of the mean over texts.",
+            "tokens, or to the first token. The attention edges are cut in a window of layers or in all layers. Whiskers: 95 "
+            "% intervals of the mean over texts.",
             "knockout_by_window",
             ("drop",),
         ),

@@ -280,9 +280,9 @@ SPEC = Spec(
         ),
         Column.share(
             "precision_<reading>",
-            "share of true tokens among the n top-ranked tokens, for n true tokens, if `hangs_on_truth` is 1",
+            "share of the n tokens known to decide that are among the n top tokens, if `hangs_on_truth` is 1",
         ),
-        Column.share("depth_<reading>", "rank of the last token that is known to decide, as a share of the text"),
+        Column.share("depth_<reading>", "share of the ranking that contains all tokens known to decide"),
         Column.share("auprc_<reading>", "average precision in finding the tokens that are known to decide"),
         Column.share(
             "plausible_f1_<reading>", "marked texts only: token F1 of the n top-ranked words, if people marked n words"
@@ -305,7 +305,8 @@ SPEC = Spec(
             "win_comprehensiveness_attention",
             "random sets beaten by attention",
             "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens that "
-            "attention ranks first. Nothing attends to erased tokens. The share is measured on a sample of the texts.",
+            "attention ranks first. To erase a token means here that nothing attends to it. The share is measured on a "
+            "sample of the texts.",
             "All explanations (readings) of a text are compared with the same random sets of tokens; other sets give other "
             "numbers.",
         ),
@@ -321,10 +322,10 @@ SPEC = Spec(
             "gap_integrated_gradients",
             "error of integrated gradients",
             "Integrated gradients should add up to the difference between the prediction for the text and that for zero "
-            "embeddings. This number is the error of that sum, in probability; above 0.01, integrated gradients count as "
-            "undefined.",
-            "A network that begins with RMSNorm is discontinuous at zero embeddings. More steps of integrated gradients do "
-            "not make their error small there.",
+            "embeddings. This number is the error of the sum of integrated gradients, in probability; above 0.01, integrated "
+            "gradients count as undefined.",
+            "A network that begins with RMSNorm is discontinuous at zero embeddings. For such a network, more steps do not "
+            "make the error of integrated gradients small.",
         ),
         Measure.low(
             "tau_attention_and_integrated_gradients",
@@ -335,9 +336,10 @@ SPEC = Spec(
         Measure.low(
             "precision_attention",
             "tokens known to decide that attention finds",
-            "Share of true tokens (known to decide) among the n tokens that attention ranks first, for n true tokens. Only "
-            "texts whose decision depends on the true tokens count.",
-            "A model may decide rightly by other tokens than those known to decide; texts where it does are left out.",
+            "If n tokens are known to decide (the true tokens): share of true tokens among the n tokens that attention ranks "
+            "first. Texts are left out if their decision does not depend on the true tokens, which are known to decide the "
+            "label.",
+            "A model may decide correctly without the tokens that are known to decide the label; such texts are left out.",
         ),
     ),
     answer=_answer,
@@ -355,8 +357,8 @@ SPEC = Spec(
         Drawing(
             "agreement",
             "Agreement of the readings",
-            "Mean τ-b of every two explanations (readings), compared by their absolute values. 1: the same order of tokens; "
-            "0: unrelated orders.",
+            "Mean τ-b of each pair of explanations (readings), compared by the absolute values of their weights. 1: the same "
+            "order of tokens; 0: unrelated orders.",
             "agreement_of_readings",
             ("win_comprehensiveness_random",),
         ),
