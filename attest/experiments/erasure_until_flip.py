@@ -128,10 +128,9 @@ def _flips(mean: Means) -> str:
 
 
 def _needed(mean: Means) -> str:
-    if all(mean(f"E12/fraction_{order}") is None for order in ORDERS.values()):
+    flips = any(mean(f"E12/fraction_{order}") is not None for order in ORDERS.values())
+    if not flips or "E12/fraction_common_attention" not in mean:
         return ""
-    if "E12/fraction_common_attention" not in mean:
-        return "This run's means are over different texts for each order, so the shares of weights cannot be compared."
     shares = {how: mean(f"E12/fraction_common_{order}") for how, order in (ORDERS | LEAST).items()}
     said = [f"{percent(share)} {how}" for how, share in shares.items() if share is not None]
     if not said:
@@ -198,6 +197,8 @@ SPEC = Spec(
             "texts whose decision flips in every order of erasing.",
             "Setting weights to 0 leaves the hidden states unchanged: they still contain information from the erased tokens.",
             beside=("in random order, on the same texts", "fraction_common_random"),
+            short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
+            of_texts="fraction_attention",
         ),
         Measure(
             "fraction_common_minimum",
@@ -205,24 +206,6 @@ SPEC = Spec(
             "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. The number is "
             "a mean over the texts whose decision flips in every order of erasing.",
             "Erasing the smallest set is enough to change the decision, but the model need not have used exactly this set.",
-        ),
-        Measure.high(
-            "fraction_attention",
-            "weights erased until the flip, on texts that flip",
-            "Share of the weights that are set to 0, largest first, until the decision flips. The number is a mean over the "
-            "texts whose decision flips in this order of erasing.",
-            "Do not compare this share with that of another order of erasing: the two are means over different texts.",
-            short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
-            replaced_by="fraction_common_attention",
-        ),
-        Measure(
-            "fraction_minimum",
-            "smallest set of weights that flips the decision",
-            "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. The number is "
-            "a mean over all texts in which some set of weights flips the decision.",
-            "Do not compare this share with the share of weights erased in the order of attention: the two are means over "
-            "different texts.",
-            replaced_by="fraction_common_minimum",
         ),
     ),
     answer=_answer,

@@ -127,8 +127,8 @@ class Measure:
         suspicious: which end speaks against reading the attention as an explanation; None if neither does.
         about: what it speaks of, where that is another thing than the experiment.
         beside: what the number is compared with within the run: a name, and the column.
-        short: heads the column in the report's table of texts, and what it means there; None if it is not shown.
-        replaced_by: the column that newer runs have instead; shown of older runs alone.
+        short: heads a column in the report's table of texts, and what it means there; None if it is not shown.
+        of_texts: the column of that table, where it is another than ``column``.
     """
 
     column: str
@@ -139,7 +139,7 @@ class Measure:
     about: About | None = None
     beside: tuple[str, str] | None = None
     short: tuple[str, str] | None = None
-    replaced_by: str = ""
+    of_texts: str = ""
 
     @classmethod
     def low(cls, column: str, title: str, means: str, misread: str = "", **others: Any) -> "Measure":

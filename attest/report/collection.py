@@ -17,7 +17,7 @@ from attest.core.measures.comparison import LEVEL, mean_of_each
 from attest.core.measures.numbers import interval, p_value
 from attest.core.measures.summary import share_interval
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.summary import label_of, labels, newer
+from attest.report.summary import labels
 from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
 from attest.runs.identity import TextsOfRun, identity_of, table_of, texts_of
 
@@ -91,17 +91,10 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
     """Return the keys of the numbers to show: the main numbers, or all that match a pattern such as ``E1/tau_*``.
 
-    A number of the verdict is left out if every setting that has it also has the number that replaced it. Patterns match part
-    by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians.
+    Patterns match part by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians.
     """
     if not patterns:
-        having = {key: [each for each in settings if each.over_seeds(key)] for key in labels()}
-        others = newer()
-        return [
-            key
-            for key, several in having.items()
-            if several and not (key in others and all(each.over_seeds(others[key]) for each in several))
-        ]
+        return [key for key in labels() if any(each.over_seeds(key) for each in settings)]
     names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
     chosen: dict[str, None] = {}
     for pattern in patterns:
@@ -188,11 +181,6 @@ def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
     return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
 
 
-def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
-    """Return the warnings that a reader needs before comparing the settings; empty if no warning is needed."""
-    return [note for note in (other_texts(settings), other_orders(keys)) if note]
-
-
 def other_texts(settings: Sequence[Setting]) -> str | None:
     """Return a warning that names the settings that were tested on different texts; None if no difference is known."""
     groups: list[tuple[dict[int, TextsOfRun], list[str]]] = []
@@ -214,17 +202,6 @@ def _differ(first: dict[int, TextsOfRun], second: dict[int, TextsOfRun]) -> bool
     pairs = [(first[seed], second[seed]) for seed in shared] or list(product(first.values(), second.values()))
     differing = [one.same_as(other) is False for one, other in pairs]
     return any(differing) if shared else all(differing)
-
-
-def other_orders(keys: Sequence[str]) -> str | None:
-    """Return a warning if several of the given numbers are means over different texts, as in older runs; else None."""
-    older = [key for key in keys if key.removesuffix("/mean") in newer()]
-    if len(older) < 2:
-        return None
-    return (
-        f"{' and '.join(f'“{label_of(key)}”' for key in older)} are means over different texts, those that flip in the order, "
-        "and cannot be compared."
-    )
 
 
 def tested(test: Paired, tagging: bool) -> str:

@@ -20,7 +20,6 @@ from attest.report.collection import (
     Interval,
     Pairing,
     Setting,
-    other_orders,
     other_texts,
     over_seeds,
     over_texts,
@@ -276,7 +275,6 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
         "folders": [each.name for each in folders],
         "conclusions": conclusions(settings, keys, compared, note is None),
         "other_texts": note,
-        "other_orders": other_orders(keys),
         "links": {
             each.name: [(seed, link_between(path, run.report)) for seed, run in sorted(each.runs.items())] for each in settings
         },

@@ -13,7 +13,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from attest.core.measures.chunks import chunk_counts, has_chunks, of_scheme
-from attest.experiments.registry import measures
+from attest.experiments.registry import EXPERIMENTS
 from attest.report.explained import ATTENTION, Explanation, deciding_words, explanations, joined, of_tokens, words_of
 from attest.runs.folder import INSTANCES, columns_in, read_table
 
@@ -63,8 +63,12 @@ OF_SENTENCES = (
 
 @cache
 def _of_experiments() -> tuple[ShownMeasure, ...]:
-    short = ((key, measure.short) for key, measure in measures().items())
-    return tuple(ShownMeasure(key, *words) for key, words in short if words)
+    return tuple(
+        ShownMeasure(f"{spec.id}/{measure.of_texts or measure.column}", *measure.short)
+        for spec in EXPERIMENTS.values()
+        for measure in spec.measures
+        if measure.short
+    )
 
 
 def instance_table(

@@ -15,7 +15,7 @@ from attest.experiments.stopping import ALL, READ
 from attest.report.collection import PARTS, within
 from attest.report.controls import SCORE_NAMES, ControlNumber, Controls, scores_line
 from attest.report.figures import PANELS
-from attest.report.summary import QUESTIONS, SCORES, described, newer
+from attest.report.summary import QUESTIONS, SCORES, described
 from attest.runs.asked import portable
 from attest.runs.identity import identity_of
 from attest.runs.published_tables import Publication, PublishedRow, every_published_number
@@ -141,7 +141,7 @@ def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
             lines.append(Line(key, score.title, number(summary[key]), summary[key], score.means, score.misread,
                               controls=controls.of(key), published=theirs.get(key)))  # fmt: skip
     for key, measure in measures().items():
-        if f"{key}/mean" in summary and f"{newer().get(key)}/mean" not in summary:
+        if f"{key}/mean" in summary:
             mean, low, high = (summary.get(f"{key}/{part}") for part in PARTS)  # published runs have kept no interval
             if low is not None and high is not None:
                 low, high = within(key, low, high)

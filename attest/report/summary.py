@@ -140,10 +140,3 @@ def labels() -> dict[str, str]:
 def label_of(key: str) -> str:
     """Return the name of a number for the report, by its key in ``summary.json``; the key if it has no name."""
     return labels().get(key, key)
-
-
-@cache
-def newer() -> dict[str, str]:
-    """Return a dictionary from the key of each replaced number to the key of the number that replaces it."""
-    replaced = {key: measure.replaced_by for key, measure in measures().items() if measure.replaced_by}
-    return {key: f"{key.split('/')[0]}/{column}" for key, column in replaced.items()}

@@ -178,10 +178,6 @@ def test_orders_where_the_number_of_texts_is_not_known(snapshot):
     assert said(FLIPS | del_minimum, "E12") == snapshot
 
 
-def test_orders_of_a_run_from_before_they_were_measured_on_the_same_texts(snapshot):
-    assert said(FLIPS | EXCESS, "E12", instances=20) == snapshot
-
-
 def test_orders_that_never_flip_together(snapshot):
     undefined = dict.fromkeys(COMMON, math.nan)
     assert said(FLIPS | undefined, "E12", instances=20) == snapshot

@@ -3,19 +3,12 @@
 import pytest
 
 from attest.app.cli.main import main
-from attest.report.collection import notes, settings_of, shared_keys
+from attest.report.collection import other_texts, settings_of
 from attest.report.run_tables import as_latex, as_markdown
 from attest.runs.identity import find_runs
 from tests.report.made import decided, made_run
 
 ROWS = decided([0, 1, 1], [0, 1, 0])
-OLDER = {"E12/fraction_attention/mean": 0.588, "E12/fraction_attention/nan": 14.0}
-OLDER |= {"E12/fraction_minimum/mean": 0.685, "E12/fraction_minimum/nan": 2.0}
-NEWER = {
-    "E12/fraction_common_attention/mean": 0.2,
-    "E12/fraction_common_minimum/mean": 0.1,
-    "E12/flips_in_every_order/mean": 0.3,
-}
 
 
 def settings(root):
@@ -37,17 +30,17 @@ NOTE = "Not all settings were tested on the same texts: (1) a, b, d; (2) c. Numb
 
 
 def test_other_texts_are_told_by_seed(mixed):
-    assert notes(settings(mixed), ["test/accuracy"]) == [NOTE]
+    assert other_texts(settings(mixed)) == NOTE
 
 
 def test_one_seed_on_other_texts_is_enough(mixed, snapshot):
     made_run(mixed / "x" / "b" / "seed1", {"test/accuracy": 0.6}, ROWS)
     found = settings(mixed / "x" / "a") + settings(mixed / "x" / "b")
-    assert notes(found, ["test/accuracy"]) == snapshot
+    assert other_texts(found) == snapshot
 
 
 def test_the_same_texts_need_no_note(mixed):
-    assert notes(settings(mixed / "x" / "a") + settings(mixed / "x" / "b"), ["test/accuracy"]) == []
+    assert other_texts(settings(mixed / "x" / "a") + settings(mixed / "x" / "b")) is None
 
 
 def test_every_table_and_page_has_the_note(mixed, capsys):
@@ -62,21 +55,3 @@ def test_every_table_and_page_has_the_note(mixed, capsys):
     page = (mixed / "x" / "comparison.html").read_text()
     assert f"<strong>{NOTE}</strong>" in page
     assert "Not paired, since they were tested on different texts: a and c (seed 0); b and c (seed 0)." in page
-
-
-def test_orders_of_erasure_over_different_texts_are_said_to_be_so(tmp_path, snapshot):
-    made_run(tmp_path / "x" / "old" / "seed0", OLDER)
-    found = settings(tmp_path)
-    keys = shared_keys(found)
-    assert keys == ["E12/fraction_attention", "E12/fraction_minimum"]
-    assert notes(found, keys) == snapshot
-    assert notes(found, ["E12/fraction_attention"]) == []
-
-
-def test_orders_over_the_same_texts_take_the_place_of_those_over_different_ones(tmp_path):
-    made_run(tmp_path / "x" / "new" / "seed0", OLDER | NEWER)
-    found = settings(tmp_path)
-    assert shared_keys(found) == [*(key.removesuffix("/mean") for key in sorted(NEWER))]
-    assert notes(found, shared_keys(found)) == []
-    made_run(tmp_path / "x" / "old" / "seed0", OLDER)
-    assert "E12/fraction_attention" in shared_keys(settings(tmp_path)), "or the older run would have no number at all"

@@ -9,8 +9,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, Literal, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -99,6 +99,7 @@ WEIGHTS_HELD = 14 * 4
 """Peak memory of a trial for each number of attention inside layers, in bytes: fourteen numbers of four bytes."""
 
 
+@dataclass(eq=False)
 class Measuring:
     """A runner of all experiments of a trial. The network reads each batch only once for all experiments.
 
@@ -108,41 +109,38 @@ class Measuring:
         label_names: the names of the classes, in class order; empty if the classes have numbers only.
         seed: the seed of the random draws.
         background: training texts, from which replacements of erased tokens are drawn; None if there are none.
+        labels: the names of the labels, if each instance is a text and a label.
+        scores: how well the model decides, if the decisions on trial do not tell it.
+        given: the explanations of the user, by name: whether some of their numbers are below 0.
+        reading: the reading that stands in the place of attention; None for the attention itself.
     """
 
-    first = INSTANCES
+    first: ClassVar[str] = INSTANCES
     """The table of the texts themselves."""
 
-    def __init__(
-        self,
-        network: nn.Module,
-        measures: dict[str, ConfiguredExperiment],
-        label_names: tuple[str, ...],
-        seed: int,
-        background: Background | None = None,
-    ) -> None:
-        self.network, self.measures, self.label_names, self.seed = network, measures, label_names, seed
-        self.background = background
-        self.labels: Sequence[str] = ()
-        """The names of the labels, where each instance is a text and a label."""
+    network: nn.Module
+    measures: dict[str, ConfiguredExperiment]
+    label_names: tuple[str, ...]
+    seed: int
+    background: Background | None = None
+    labels: Sequence[str] = ()
+    scores: dict[str, float] = field(default_factory=dict)
+    given: Mapping[str, bool] = field(default_factory=dict)
+    reading: str | None = None
+
+    def __post_init__(self) -> None:
         self.head_means: Mapping[str, Tensor] | None = None
         """What each head hands on in the mean over all texts, if an experiment asks for it."""
         self.fitting = Fitting()
-        self.given: Mapping[str, bool] = {}
-        """The explanations that somebody gave, by name: whether some of their numbers are below 0."""
-        self.reading: str | None = None
-        """The reading that stands in the place of attention; None for the attention itself."""
         self.clock: dict[str, float] = {}
         """The seconds that this process has spent on each reading of E15."""
         self._clocked = 0
         """The texts that these were spent on."""
-        self.scores: dict[str, float] = {}
-        """How well the model decides, where it is not told by the decisions on trial."""
         self.seconds: dict[str, float] = defaultdict(float)
         self._rank, self._processes = 0, 1
         """The place of this process among those that measure, and their number."""
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
-        self._asked = {self.first, *measures}
+        self._asked = {self.first, *self.measures}
         """The ids of the tables that are measured now."""
         self._early: dict[str, EarlyTable] = {}
         """The tables of the experiments that have read enough texts, by id."""

@@ -273,9 +273,9 @@ def trial(
         with in_evaluation_mode(network):
             batches, scores = asked_of(network, batches, batch_size) if several else (batches, scores)
         kind = TaggedMeasuring if tags else NumberMeasuring if number else Measuring
-        measuring = kind(network, measures, DECISIONS if several else names, seed, drawn_from)
-        measuring.labels, measuring.scores = names if several else (), scores
-        measuring.given, measuring.reading = signs_of(batches, [*given_numbers]), reading
+        decisions, labels = (DECISIONS, names) if several else (names, ())
+        signed = signs_of(batches, [*given_numbers])
+        measuring = kind(network, measures, decisions, seed, drawn_from, labels, scores, signed, reading)
         with budget_kept(), in_evaluation_mode(network):
 
             def check(batch: Batch) -> None:

@@ -168,8 +168,7 @@ def is_headline(name: str) -> bool:
     """
     experiment, between, column = name.partition(IN_EACH)
     if between and experiment in EXPERIMENTS:
-        shown = [measure for measure in EXPERIMENTS[experiment].measures if not measure.replaced_by]
-        return column in {f"{measure.column}/mean" for measure in shown[:OF_EACH]}
+        return column in {f"{measure.column}/mean" for measure in EXPERIMENTS[experiment].measures[:OF_EACH]}
     return bool(between) or name.startswith(("train/", "validation/"))
 
 
