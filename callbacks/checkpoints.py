@@ -43,9 +43,9 @@ class BestCheckpoint(ModelCheckpoint):
         if trainer.callback_metrics[self.monitor].isnan() and not trainer.sanity_checking:
             if not self.best_model_path:
                 raise AttestError(
-                    f"run.monitor is {self.monitor}, which is undefined on the validation split, so no epoch can be the best; "
-                    "expected a score that is defined: ROC-AUC needs texts of two classes, F1 needs texts of the positive "
-                    "class. Give other validation texts, or type --run.monitor=validation/loss --run.mode=min"
+                    f"run.monitor is {self.monitor}, which is undefined on the validation split, so no best epoch can be "
+                    "chosen; expected a score that is defined: ROC-AUC needs texts of two classes, F1 needs texts of the "
+                    "positive class. Give other validation texts, or type --run.monitor=validation/loss --run.mode=min"
                 )
             say(f"{self.monitor} is undefined in epoch {trainer.current_epoch}, which is not chosen.")
         elif not _epoch_will_be_validated_again(trainer):

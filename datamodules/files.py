@@ -99,9 +99,9 @@ class FilesDataModule(StoredDataModule):
         for (split, file), (other, same) in combinations(files.items(), 2):
             if file.samefile(same):
                 raise AttestError(
-                    f"{self.sources[split]} is given both for {split} and for {other}; expected files with different texts, "
-                    "because a score on the training texts does not show how well a model works. Give another file with "
-                    f"{option(other, '<file>')}"
+                    f"{self.sources[split]} is given both as the {split} file and as the {other} file; expected files with "
+                    "different texts, because a score on the training texts does not show how well a model works. Give "
+                    f"another file with {option(other, '<file>')}"
                 )
         instances, columns = read_instances(self.sources, self.file_options, classes=True)
         self.in_words = columns.words

@@ -90,9 +90,9 @@ class DataRecord:
     def _difference(self, split: str, found: "DataRecord") -> str:
         source = found.sources.get(split)
         then, now = self.counts[split], found.counts[split]
-        how = (
-            f"{now:,} texts instead of {then:,}" if now != then else f"{now:,} texts as before, but different texts or labels"
-        )
+        how = f"{now:,} texts as before, but some texts or labels differ"
+        if now != then:
+            how = f"{now:,} texts instead of {then:,}"
         return f"the {split} split{f' ({source})' if source else ''} has {how}"
 
 

@@ -63,10 +63,10 @@ def _answer(mean: Means) -> str | None:
     found = mean("E3/jsd_search") if exact is None else exact
     if found is None:
         return None
-    how = "there is" if exact is not None else "a search finds"
+    how = "There are" if exact is not None else "A search finds"
     return (
-        f"In the average text {how} an attention that moves the prediction by at most 0.01{mean.unit}, at "
-        f"{percent(found / LN2)} of the greatest possible distance from the model's attention."
+        f"{how} other attention weights that move the prediction by at most 0.01{mean.unit}. In the average text, their "
+        f"distance (JSD) from the model's attention is {percent(found / LN2)} of the largest possible distance."
     )
 
 

@@ -148,8 +148,11 @@ def _excess(mean: Means) -> str:
     if excess is None:
         return ""
     count = mean.defined("E12/excess_attention")
-    over = "" if count is None else f", mean over the {count:,} texts that flip in that order"
-    return f"The order of attention needs {excess:.1f} weights more than the smallest set that flips the decision{over}."
+    over = "" if count is None else f" (mean over the {count:,} texts that flip in this order)"
+    return (
+        f"In the order of attention, {excess:.1f} more weights are erased than are in the smallest set that flips the "
+        f"decision{over}."
+    )
 
 
 def _caption(rows: Any) -> str:

@@ -179,7 +179,7 @@ def chosen(
             f"{', '.join(known)}."
         )
     if not names or (unknown := [name for name in names if name not in known]):
-        wrong = f"the experiment {unknown[0]!r} is not known" if names else "no experiment was asked for"
+        wrong = f"the experiment {unknown[0]!r} is not known" if names else "no experiment was given"
         raise AttestError(f"{wrong}; expected one or more of: {', '.join(known)}. For example: experiments=('E1', 'E2')")
     found = {}
     for name in names:

@@ -404,7 +404,7 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
         raise
     if len(embedded) != 1:
         raise AttestError(
-            f"{type(network).__name__}.encode looks its tokens up in {len(embedded)} nn.Embedding layers; expected exactly "
+            f"{type(network).__name__}.encode reads its tokens with {len(embedded)} nn.Embedding layers; expected exactly "
             "one such layer, because gradients with respect to the input need a single embedded input."
         )
     require_shape(module, "encode", hidden, mask.shape, 3)

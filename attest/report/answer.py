@@ -37,7 +37,7 @@ def sentence(about: str, found: Verdict, inside: bool, labelled: bool) -> str:
         said = f"No. In {_about(1 - share)} the {attention} misses {where}."
     else:
         said = f"Cannot tell whether the {attention} points at {where}. {_why(found, labelled)}"
-    return f"For the hidden states that attention weighs: {said}" if about == "states" else said
+    return f"About hidden states instead of words: {said}" if about == "states" else said
 
 
 def _about(share: float) -> str:

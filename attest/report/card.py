@@ -45,8 +45,8 @@ def put_into(card: str, folder: RunFolder) -> str:
     begins, ends = card.count(BEGIN), card.count(END)
     if (begins, ends) not in ((0, 0), (1, 1)) or card.find(BEGIN) > card.find(END):
         raise AttestError(
-            f"in the card, the lines {BEGIN} (found: {begins}) and {END} (found: {ends}) do not enclose one section; expected "
-            "each line once, in this order, or no such line. Remove these lines and the text between them."
+            f"in the model card, the lines {BEGIN} (found: {begins}) and {END} (found: {ends}) do not enclose one section; "
+            "expected each line once, in this order, or no such line. Remove these lines and the text between them."
         )
     ending = "\r\n" if "\r\n" in card else "\n"
     written = section(folder).replace("\n", ending)

@@ -290,9 +290,9 @@ def _paired(pair: Pairing | None) -> str:
 
 def _differing(pair: Pairing, found: Paired) -> str:
     if not found.differing:
-        return f"on none of them {'is one of the two better' if pair.tagging else 'is only one of the two right'}"
+        return f"there is no {'sentence that one of the two tags better' if pair.tagging else 'text that only one gets right'}"
     ending = "" if found.differing == 1 else "s"
-    several, learned = f"text{ending} that only one of the two decides rightly", "decides"
+    several, learned = f"text{ending} that only one of the two gets right", "is right on"
     if pair.tagging:
         several, learned = f"sentence{ending} that one of the two tags better", "is better on"
-    return f"of {found.differing:,} {several}, learned attention {learned} {found.only_first:,}"
+    return f"learned attention {learned} {found.only_first:,} of the {found.differing:,} {several}"

@@ -142,9 +142,9 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
 def no_verdict_on(reading: str) -> str:
     """Return a sentence that says why an explanation other than attention has no verdict, and what to use instead."""
     return (
-        f"There is no verdict on the reading {reading!r}, because the rule of the verdict was fitted and tested only on "
-        f"attention. E14 shows whether the tokens that {reading!r} ranks first are better than random tokens; E15, without "
-        f"reading={reading!r}, shows whether it is better than attention."
+        f"There is no verdict on the explanation {reading!r}, because the rule of the verdict was fitted and tested only on "
+        f"attention. E14 shows whether the tokens that {reading!r} ranks first are better than random tokens. E15, without "
+        f"reading={reading!r}, shows whether {reading!r} is better than attention."
     )
 
 

@@ -100,7 +100,7 @@ def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None
     return [
         *_uniform(rows, pairs.get(UNIFORM), "tokens" if tagging else "test texts", base),
         *_moved(rows),
-        *_guided(rows, pairs, of_use, "the same tagger" if tagging else "a model without context", base),
+        *_guided(rows, pairs, of_use, "The same tagger" if tagging else "A model without context", base),
     ]
 
 
@@ -108,8 +108,9 @@ def _uniform(rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterato
     found = _accuracies(rows, "E4")
     if pair is not None and found:
         does = {1: "does worse", 0: "is not shown to do worse", -1: "does better"}[pair.better]
-        rightly = f"It decides {percent(found[UNIFORM], 1)} of the {units} rightly, and learned attention {base}"
-        yield Conclusion(f"Uniform attention {does} than learned attention.", f"{rightly} ({pair.tested}).")
+        rightly = f"{percent(found[UNIFORM], 1)} of the {units} are decided rightly with uniform attention"
+        figures = f"{rightly}, and {base} with learned attention ({pair.tested})."
+        yield Conclusion(f"Uniform attention {does} than learned attention.", figures)
 
 
 def _moved(rows: Rows) -> Iterator[Conclusion]:
@@ -127,9 +128,10 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
     if adversaries:
         farthest = max(adversaries, key=_distance)
         distance = _distance(farthest)
-        lies = f"The adversary's attention ({_lambda(farthest['name'])}) lies {rounded(distance)} nats from the base's"
-        farther = "farther" if exceeds(distance, max(seeds, default=0.0)) else "no farther"
-        yield Conclusion(f"{lies}, {farther} than another seed's." if seeds else f"{lies}.", floor)
+        of_adversary = f"The attention of the adversary ({_lambda(farthest['name'])})"
+        differs = f"{of_adversary} differs from the base run by {rounded(distance)} nats"
+        more = "more" if exceeds(distance, max(seeds, default=0.0)) else "no more"
+        yield Conclusion(f"{differs}, {more} than a run with another seed." if seeds else f"{differs}.", floor)
     elif seeds:
         yield Conclusion(f"If only the seed changes, attention changes by {rounded(fmean(seeds))} nats.", floor)
 
@@ -139,16 +141,15 @@ def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, mo
     if not found:
         return
     if of_use is None:
-        best = f"What guides {model} best is {_called(max(found, key=lambda name: found[name]))}."
+        best = f"{model} does best with {_called(max(found, key=lambda name: found[name]))}."
     else:
-        guides = {1: "guides", 0: "is not shown to guide", -1: "does not guide"}[of_use.better]
-        does = " does" if of_use.better == 1 else ""
-        best = f"The base's attention {guides} {model} better than uniform attention{does}."
+        does = {1: "does better", 0: "is not shown to do better", -1: "does not do better"}[of_use.better]
+        best = f"{model} {does} with the attention of the base run than with uniform attention."
     kept = [_called(name) for name in found if pairs[name].better < 1]
     shares = ", ".join(f"{percent(value, 1)} with {_called(name)}" for name, value in found.items())
-    tested = "" if of_use is None else f" (the base's attention against uniform attention, {of_use.tested})"
-    keeps = f"Not shown to be worse than the base itself ({base}): {', '.join(kept) or 'none of these'}."
-    yield Conclusion(best, f"Share decided rightly: {shares}{tested}. {keeps}")
+    tested = "" if of_use is None else f" Attention of the base run against uniform attention: {of_use.tested}."
+    keeps = f"Not shown to be worse than the base run ({base}): {', '.join(kept) or 'none of these'}."
+    yield Conclusion(best, f"Share decided rightly: {shares}.{tested} {keeps}")
 
 
 def _accuracies(rows: Rows, experiment: str) -> dict[str, float]:
@@ -162,8 +163,8 @@ def _distance(row: Mapping[str, Any]) -> float:
 
 def _called(guide: str) -> str:
     if guide.startswith(BY_ADVERSARY):
-        return f"the adversary's attention ({_lambda(guide)})"
-    return "the base's attention" if guide == BY_BASE else guide.removeprefix(GUIDE)
+        return f"the attention of the adversary ({_lambda(guide)})"
+    return "the attention of the base run" if guide == BY_BASE else guide.removeprefix(GUIDE)
 
 
 def _lambda(name: str) -> str:
@@ -238,12 +239,12 @@ def sweep_conclusions(
     (attention, moves), (predictions, pays) = (_along_sweep(rows, summaries, column) for column in (gained, cost))
     pay = FARTHER[pays].replace("moves", "move").replace("comes", "come")
     scores = [summary["test/accuracy"] for summary in summaries if summary.get("test/accuracy") is not None]
-    theirs = "" if base is None else f", the base's {percent(base, 1)}"
-    accuracy = f"; accuracy is {percent(min(scores), 1)} to {percent(max(scores), 1)}{theirs}" if scores else ""
-    moved = f"As λ grows from {lambdas[0]} to {lambdas[-1]}, the adversaries' attention {FARTHER[moves]} the base's."
+    theirs = "" if base is None else f", and {percent(base, 1)} for the base run"
+    accuracy = f"; their accuracy is {percent(min(scores), 1)} to {percent(max(scores), 1)}{theirs}" if scores else ""
+    moved = f"As λ grows from {lambdas[0]} to {lambdas[-1]}, the attention of the adversaries {FARTHER[moves]} the base run."
     found = [
         Conclusion(moved, f"{attention}."),
-        Conclusion(f"Their predictions {pay} the base's.", f"{predictions}{accuracy}."),
+        Conclusion(f"The predictions of the adversaries {pay} the base run.", f"{predictions}{accuracy}."),
     ]
     if seeds:
         beyond = [exceeds(value, max(seeds)) for value in rows[gained]]
@@ -253,15 +254,16 @@ def sweep_conclusions(
             where = f"from λ = {lambdas[beyond.index(True)]} on"
         else:
             where = f"at λ = {', '.join(compress(lambdas, beyond))}"
-        farther = f"farther from the base's than any other seed's {where}" if any(beyond) else "no farther than another seed's"
+        beyond_all = f"farther from the base run than that of any run with another seed, {where}"
+        farther = beyond_all if any(beyond) else "no farther from the base run than that of a run with another seed"
         most = _with_unit(gained, max(seeds))
         farthest = f"The attention of {len(seeds)} runs with other seeds differs from the base run by at most {most}."
-        found.append(Conclusion(f"Their attention lies {farther}.", farthest))
+        found.append(Conclusion(f"The attention of the adversaries is {farther}.", farthest))
     if not rows["knee"].any():
         return [*found, Conclusion("No λ stands out.", f"The curve of {cost.upper()} against {gained.upper()} has no knee.")]
     at = rows[rows["knee"]].iloc[0]
-    differ = f"{_with_unit(gained, at[gained])} and {_with_unit(cost, at[cost])}"
-    stands = f"At this λ, the adversary differs from the base run by {differ}."
+    reached = f"{_with_unit(gained, at[gained])} and {_with_unit(cost, at[cost])}"
+    stands = f"At this λ, the adversary has {reached}, measured against the base run."
     curve = f"The curve of {cost.upper()} against {gained.upper()} bends most at λ = {plain(at['lambda'])}."
     return [*found, Conclusion(curve, stands)]
 
@@ -271,8 +273,8 @@ def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], col
     found = [each for summary in summaries if (each := over_texts(summary, f"E7/{column}")) is not None]
     if len(found) < len(summaries):
         first, last = rows[column].iloc[[0, -1]]
-        return f"{column.upper()} changes from {rounded(first)} to {rounded(last)}{_unit(column)}", 0
-    said = f"{column.upper()} changes from {found[0]} to {found[-1]}{_unit(column)}"
+        return f"{column.upper()} against the base run changes from {rounded(first)} to {rounded(last)}{_unit(column)}", 0
+    said = f"{column.upper()} against the base run changes from {found[0]} to {found[-1]}{_unit(column)}"
     between = max(found)
     if between.apart(found[0]) and between.apart(found[-1]):
         said = f"{said}; in between it reaches {between} at λ = {plain(rows['lambda'].iloc[found.index(between)])}"

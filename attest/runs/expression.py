@@ -123,7 +123,7 @@ def _column(name: str, rows: "pd.DataFrame") -> "pd.Series":
 def _truth(node: ast.expr, rows: "pd.DataFrame") -> Any:
     value = _value(node, rows)
     if _dtype_letter(value) != TRUTHS:
-        raise TypeError("and, or, not stand between comparisons of columns alone")
+        raise TypeError("'and', 'or' and 'not' can join only comparisons of columns")
     return value
 
 

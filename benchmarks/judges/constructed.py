@@ -58,7 +58,7 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
         )
     if isinstance(made.rules, str) or not set(made.rules) & set(tried):
         raise AttestError(
-            f"{name} follows the rules {made.rules!r}, and none of them is tried here; expected a tuple of some of "
+            f"the rules of {name} are {made.rules!r}; expected a tuple with one or more of the rules that are tried: "
             f"{', '.join(tried)}. Write for example: rules = ('{tried[0]}',)"
         )
     return {name: made}

@@ -18,7 +18,7 @@ from benchmarks.architectures import main, outcome
         ("diffllama", "refused by name", "computes attention 4 times"),
         ("bart", "agrees", "from its own probabilities"),
         ("t5", "agrees", "from its own probabilities"),
-        ("mvp", "refused by name", "no attention is seen that leads from its decoder to its text"),
+        ("mvp", "refused by name", "Attest finds no attention from its decoder to the text"),
         ("squeezebert", "agrees", "from its own probabilities"),
         ("longformer", "refused by name", "none of its softmax calls returns, for each token, attention weights"),
         ("fnet", "refused by name", "is not supported"),

@@ -107,7 +107,7 @@ def test_a_renamed_word_is_refused_by_the_name_of_the_file(files, record):
     with expecting(record, "the run"), pytest.raises(AttestError, match="the data differ from those of the run") as refused:
         module(files).require_expected()
     said = str(refused.value)
-    assert f"the train split ({files / 'train.csv'}) has 18 texts as before, but different texts or labels" in said
+    assert f"the train split ({files / 'train.csv'}) has 18 texts as before, but some texts or labels differ" in said
     assert "the test split" not in said
 
 

@@ -38,21 +38,25 @@ def test_uniform_attention_is_worse_only_where_a_test_says_so(favours, p_value, 
 
 @pytest.mark.parametrize(
     ("jsd", "expected"),
-    [(0.151, "lies 0.151 nats from the base's, farther than"), (0.15, "lies 0.150 nats from the base's, no farther than")],
+    [(0.151, "by 0.151 nats, more than"), (0.15, "by 0.150 nats, no more than")],
 )
 def test_an_adversary_has_moved_where_it_lies_beyond_every_seed(jsd, expected, snapshot):
     moved = said([*SEEDS, GUIDES[3] | {"jsd": jsd}])[0]
-    assert moved.said == f"The adversary's attention (λ = 1) {expected} another seed's."
+    assert (
+        moved.said == f"The attention of the adversary (λ = 1) differs from the base run {expected} a run with another seed."
+    )
     assert moved.figures == snapshot
 
 
 def test_of_several_adversaries_the_farthest_is_told():
-    assert said([*SEEDS, *GUIDES])[0].said.startswith("The adversary's attention (λ = 1) lies 0.500 nats")
+    assert said([*SEEDS, *GUIDES])[0].said.startswith(
+        "The attention of the adversary (λ = 1) differs from the base run by 0.500 nats"
+    )
 
 
 def test_heads_are_matched_before_taggers_are_told_apart():
     rows = [row | {"jsd_matched": row["jsd"] / 2} for row in (*SEEDS, *GUIDES)]
-    assert said(rows)[0].said.startswith("The adversary's attention (λ = 1) lies 0.250 nats")
+    assert said(rows)[0].said.startswith("The attention of the adversary (λ = 1) differs from the base run by 0.250 nats")
 
 
 def test_seeds_alone_say_how_far_attention_moves_anyhow(snapshot):
@@ -78,15 +82,15 @@ def test_a_guide_keeps_the_accuracy_where_it_is_not_worse_by_more_than_chance(sn
     none = said(GUIDES, worse, pair(1, 0.01))[-1]
     assert none.figures == snapshot
     one = said(GUIDES, worse | {"guide: base's attention": pair(1, 0.06)}, pair(1, 0.01))[-1]
-    assert one.figures.endswith("Not shown to be worse than the base itself (90.0 %): the base's attention.")
+    assert one.figures.endswith("Not shown to be worse than the base run (90.0 %): the attention of the base run.")
 
 
 def test_taggers_are_compared_by_sentence_and_guide_themselves():
     rows, found = [UNIFORM, GUIDES[1]], pair(1, 0.01, tagging=True)
     uniform, _, guided = said(rows[:1] + SEEDS + rows[1:], {row["name"]: found for row in rows}, found)
-    assert "of the tokens rightly" in uniform.figures
+    assert "of the tokens are decided rightly" in uniform.figures
     assert "Wilcoxon's signed-rank test over sentences: p = 0.01" in uniform.figures
-    assert "guides the same tagger better" in guided.said
+    assert "The same tagger does better" in guided.said
 
 
 @pytest.mark.parametrize(

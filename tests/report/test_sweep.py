@@ -38,7 +38,7 @@ def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, cap
     write_sweep(base, "unfrozen-kl", runs)
     page = html.unescape((base.path / "adversarial" / "unfrozen-kl.html").read_text(encoding="utf-8"))
     assert re.findall("<strong>(.*?)</strong>", page) == snapshot
-    assert "accuracy is 60.0 % to 90.0 %, the base's 90.0 %." in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "their accuracy is 60.0 % to 90.0 %, and 90.0 % for the base run." in page.replace("\N{NO-BREAK SPACE}", " ")
     assert '<a href="unfrozen-kl-1e-05/report.html">0.00001</a>' in page
     compared = page.partition("Compared with</h2>")[2]
     heads = [

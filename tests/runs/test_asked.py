@@ -226,7 +226,7 @@ def test_another_reading_lies_apart_and_leaves_the_runs_own_tables(kept, capsys)
     assert kept.evidence("E11").read_bytes() == own != (apart / "evidence" / "E11.parquet").read_bytes()
     assert main(["evidence", "--run", str(kept.path), "--reading", "norm", "E2"]) != 0
     assert (
-        "E2 can only be asked of attention itself; with --reading expected one or more of: E1, E11, E12, E14"
+        "E2 tests only the attention weights, and --reading was typed; expected one or more of: E1, E11, E12, E14"
         in capsys.readouterr().err
     )
     assert main(["evidence", "--run", str(kept.path), "--reading", "nrom"]) != 0

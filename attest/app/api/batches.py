@@ -82,8 +82,8 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
     """Yield batches of texts of similar length. The ids of the texts count from 0 in the given order."""
     if encode is None:
         raise AttestError(
-            "texts were given without encode= or tokenizer=; expected encode=, a function that turns a text into token ids, "
-            "or tokenizer= for a model of transformers. For example: encode=lambda text: [vocabulary[word] for word in "
+            "texts were given without encode= or tokenizer=; expected tokenizer= (for a model of transformers) or encode= (a "
+            "function that turns a text into token ids). For example: encode=lambda text: [vocabulary[word] for word in "
             "text.split()]"
         )
     encoded = [torch.as_tensor(encode(text), dtype=torch.int64).flatten() for text in texts]

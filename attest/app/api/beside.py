@@ -18,7 +18,7 @@ from attest.core.errors import AttestError
 from attest.datamodules.instances import FIRST, SECOND, TEXTS, TOKENS, first_of
 from attest.datamodules.notice import say, some
 
-UNITS = ("token", "token without special ones", "word")
+UNITS = ("token", "token that is not special", "word")
 
 
 class Units:
@@ -158,7 +158,7 @@ def columns_by_text(
     if missing := [key for key in keys if key not in rows]:
         raise AttestError(
             f"{what} has no row for {len(missing)} of {len(keys)} texts (the first is {_short(missing[0])!r}); expected a row "
-            "with exactly the same letters for every text."
+            "for every text, with exactly the same characters."
         )
     return {name: [table[name].iloc[rows[key]] for key in keys] for name in columns}
 

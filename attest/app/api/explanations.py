@@ -93,7 +93,7 @@ def _require_names(named: Any) -> None:
                 "'my-method', because names of columns contain it."
             )
         if column in taken or columns.count(column) > 1:
-            raise AttestError(f"the explanation {name!r} has the name of another reading; expected a name of its own.")
+            raise AttestError(f"the name {name!r} already belongs to another explanation; expected a new name.")
 
 
 def _has_numbers(_name: str, column: pd.Series) -> bool:

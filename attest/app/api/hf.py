@@ -44,7 +44,7 @@ class AttentionTrial(TrainerCallback):
     ) -> None:
         steps = isinstance(every, int) and not isinstance(every, bool) and every > 0
         if every not in MOMENTS and not steps:
-            raise AttestError(f"every is {every!r}; expected 'epoch', 'evaluation' or a number of steps from 1.")
+            raise AttestError(f"`every` is {every!r}; expected 'epoch', 'evaluation' or a number of steps from 1.")
         self.texts = list(texts) if isinstance(texts, Iterator) else texts
         self.experiments, self.every, self.tokenizer, self.options = experiments, every, tokenizer, options
         self.last: Trial | None = None

@@ -91,7 +91,7 @@ def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
     """Return the token whose tag a rationale explains (-1 for none), and the rationale's marks of deciding words."""
     if row is None or (isinstance(row, float) and np.isnan(row)):
         return -1, None
-    words, count = units.places.get("word", units.places["token without special ones"])
+    words, count = units.places.get("word", units.places["token that is not special"])
     named = row.get("word") if isinstance(row, Mapping) and {*row} == {"word", "marks"} else None
     word = int(named) if isinstance(named, Integral) else -1
     found = (words == word).nonzero().flatten().tolist() if 0 <= word < count else []
@@ -132,7 +132,7 @@ def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndar
 
     Places in a pair go on from the first text to the second, unless a span says by ``docid`` in which it lies, as ERASER's do.
     """
-    count = units.places.get("word", units.places["token without special ones"])[1]
+    count = units.places.get("word", units.places["token that is not special"])[1]
     marks = np.zeros(count)
     for span in spans:
         found = [span.get("start_token"), span.get("end_token")] if isinstance(span, Mapping) else [*span]

@@ -141,8 +141,8 @@ class Outcome:
             )
         except (HTTPError, HFValidationError, OSError) as error:  # OSError: offline by HF_HUB_OFFLINE, among others
             raise AttestError(
-                f"the card of {repo} could not be read or written ({said_by(error)}); expected a model on the Hub, a network "
-                "connection, and a login that may change the model. Type: hf auth login"
+                f"the model card of {repo} could not be read or written ({said_by(error)}); expected a model on the Hub, a "
+                "network connection, and a login with write access to the model. Type: hf auth login"
             ) from error
         return done.pr_url or done.commit_url
 

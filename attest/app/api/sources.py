@@ -69,7 +69,7 @@ def sources(
     """
     require_bounds({"seed": seed})
     if leave_out not in ("each", "groups"):
-        raise AttestError(f"leave_out is {leave_out!r}; expected 'each' or 'groups'.")
+        raise AttestError(f"`leave_out` is {leave_out!r}; expected 'each' or 'groups'.")
     grouped = leave_out == "groups"
     if new_tokens < 1 or ablations < 0:
         raise AttestError(
@@ -214,7 +214,7 @@ def _tokens_of(answer: str, asked: str, ids: torch.Tensor, tokenizer: Any) -> to
     whole = tokenizer(asked + (answer if answer[:1].isspace() else f" {answer}"), verbose=False)["input_ids"]
     if not answer.strip() or len(whole) <= len(ids) or whole[: len(ids)] != ids.tolist():
         raise AttestError(
-            f"the answer {answer!r} has no tokens of its own behind the prompt, which ends with {asked[-10:]!r}; expected an "
-            "answer that begins a new token, and a tokenizer that ends no text by itself."
+            f"the answer {answer!r} has no tokens of its own after the prompt, which ends with {asked[-10:]!r}; expected an "
+            "answer that begins with a new token, and a tokenizer that adds no token at the end of a text."
         )
     return torch.tensor(whole[len(ids) :], device=ids.device)

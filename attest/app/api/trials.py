@@ -394,8 +394,8 @@ def _with_readings(
     if readings is not None:
         if "E15" not in settings:
             raise AttestError(
-                "readings= is only for the experiment E15, which was not asked for. Add E15 to the experiments, or leave "
-                "readings= out."
+                "readings= is only for the experiment E15, and E15 is not among the experiments. Add E15 to the experiments, "
+                "or leave readings= out."
             )
         settings["E15"]["readings"] = tuple(readings)
     return settings
@@ -410,7 +410,7 @@ def _require_reading(reading: str | None, explanations: Sequence[str], measures:
     known = [name for name, spec in EXPERIMENTS.items() if spec.any_reading]
     if other := [name for name in measures if name not in (*known, "E15")]:
         raise AttestError(
-            f"{other[0]} can only be asked of attention itself; with reading={reading!r} expected one or more of: "
+            f"{other[0]} tests only the attention weights, and reading={reading!r} was given; expected one or more of: "
             f"{', '.join(known)}. Leave reading= or {other[0]} out."
         )
 

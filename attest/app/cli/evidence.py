@@ -50,8 +50,8 @@ def _of_reading(reading: str, wanted: list[str]) -> list[str]:
     known = [name for name, spec in EXPERIMENTS.items() if spec.any_reading]
     if other := [name for name in wanted if name not in known]:
         raise AttestError(
-            f"{other[0]} can only be asked of attention itself; with --reading expected one or more of: {', '.join(known)}. "
-            f"Type: attest evidence --run <folder> {other[0]}"
+            f"{other[0]} tests only the attention weights, and --reading was typed; expected one or more of: "
+            f"{', '.join(known)}. Type: attest evidence --run <folder> {other[0]}"
         )
     return wanted or known
 

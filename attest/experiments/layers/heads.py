@@ -132,8 +132,9 @@ def _answer(mean: Means) -> str | None:
     said.append(_changed("add most to the decision", write, random_write))
     if look is not None and random_look is not None and tau_look is not None and tau_write is not None:
         said.append(
-            f"In the average text, the effect of switching a head off agrees by τ-b {number(tau_look)} with how much it "
-            f"attends to the important tokens and by τ-b {number(tau_write)} with how much it adds to the decision."
+            f"In the average text, τ-b over heads is {number(tau_look)} between the effect of switching a head off and its "
+            f"attention to the important tokens, and {number(tau_write)} between this effect and what the head adds to the "
+            "decision."
         )
     return " ".join(said)
 
@@ -150,10 +151,10 @@ def _answer_of_chosen(mean: Means) -> str | None:
     won, low, high = mean("E17/won_chosen"), *(mean.summary.get(f"E17/won_chosen/ci_{end}") for end in ("low", "high"))
     if drop is None or random is None or flipped is None or won is None or low is None or high is None:
         return None
-    carry = "carry more" if low > 0.5 else "carry less" if high < 0.5 else "are not shown to carry more"
+    matter = "matter more" if low > 0.5 else "matter less" if high < 0.5 else "are not shown to matter more"
     return (
         f"Without the chosen heads, the logit difference falls by {number(drop)} and {percent(flipped)} of decisions change. "
-        f"Without random heads of the same layers, it falls by {number(random)}. The chosen heads {carry} of the decision: "
+        f"Without random heads of the same layers, it falls by {number(random)}. The chosen heads {matter} than random heads: "
         f"{percent(won)} of random sets of heads have a smaller effect (95 % interval: {percent(low)} to {percent(high)})."
     )
 

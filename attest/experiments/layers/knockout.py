@@ -145,16 +145,18 @@ def _answer(mean: Means) -> str | None:
     flipped, random, won, sink = (mean(f"E16/{name}") for name in ("flipped", "flipped_random", "won", "sink"))
     if won is not None and sink is not None and (moves := mean("E16/moved")) is not None:
         return (
-            "Cutting the edges to the tokens that the deciding token attends to most moves the prediction by "
-            f"{number(moves)}{mean.unit} in the average text, further than cutting random edges in {percent(won)} of "
-            f"comparisons. The first token of the text gets {percent(sink)} of the deciding token's attention."
+            "If the token at which the decoder decides cannot attend to the tokens that it attends to most, the prediction "
+            f"moves by {number(moves)}{mean.unit} in the average text. In {percent(won)} of comparisons, this is further than "
+            f"without attention to random tokens. The token gives {percent(sink)} of its attention to the first token of the "
+            "text."
         )
     if flipped is None or random is None or won is None or sink is None:
         return None
     return (
-        f"Cutting the edges to the tokens that the deciding token attends to most changes {percent(flipped)} of decisions; "
-        f"cutting random edges changes {percent(random)}. The logit difference falls further than without random edges in "
-        f"{percent(won)} of comparisons. The first token of the text gets {percent(sink)} of the deciding token's attention."
+        f"If the token at which the decoder decides cannot attend to the tokens that it attends to most, {percent(flipped)} "
+        f"of decisions change. If it cannot attend to random tokens, {percent(random)} change. In {percent(won)} of "
+        f"comparisons, the logit difference falls further in the first case. The token gives {percent(sink)} of its "
+        "attention to the first token of the text."
     )
 
 

@@ -87,7 +87,7 @@ def _gradient_times_input(asked: Observation) -> Tensor:
         logits = network.decode(network.encode(tokens, mask), mask)[:rows]
     if len(embedded) != 1:
         raise AttestError(
-            f"{type(network.tagger).__name__} looks its tokens up in {len(embedded)} nn.Embedding layers; expected exactly "
+            f"{type(network.tagger).__name__} reads its tokens with {len(embedded)} nn.Embedding layers; expected exactly "
             "one such layer. Leave gradient-input out: readings=['leave-one-out']"
         )
     (leaf,) = embedded.values()

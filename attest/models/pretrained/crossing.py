@@ -196,9 +196,7 @@ class CrossingNetwork(PretrainedNetwork):
             if self._places[-1] is not None:
                 self.calls.append(CrossCall(self))
         if not self.calls:
-            raise AttestError(
-                f"{name} is not supported: no attention is seen that leads from its decoder to its text; {EXPECTED}."
-            )
+            raise AttestError(f"{name} is not supported: Attest finds no attention from its decoder to the text; {EXPECTED}.")
         with refusing(lambda said: f"{name} cannot decide about a text ({said}); {EXPECTED}."), in_evaluation_mode(model):
             self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
 

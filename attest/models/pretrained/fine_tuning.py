@@ -41,8 +41,8 @@ class FineTunedClassifier(PretrainedNetwork):
             )
         if not pretrained:
             raise AttestError(
-                "MODEL=pretrained does not name a pretrained model; expected the folder or the Hub id of a model. Type "
-                f"{NAME_IT}"
+                "MODEL=pretrained was typed without the name of a pretrained model; expected the folder or the Hub id of a "
+                f"model. Type {NAME_IT}"
             )
         tokenizer = tokenizer_of(pretrained)
         if vocab_size != len(vocabulary_of(tokenizer)) + OURS:

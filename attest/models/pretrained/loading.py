@@ -89,8 +89,9 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
         )
     if missing:
         raise AttestError(
-            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify. Fine-tune "
-            "the model and save it with save_pretrained, or ask a language model with --prompt."
+            f"{name} has no weights for {', '.join(missing[:3])}, so this part would be random; expected a model that was "
+            "fine-tuned to classify. Fine-tune the model and save it with save_pretrained. Or use a language model with "
+            "--prompt."
         )
     words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
     alone = adapter is not None and not any(_file(name, file) for file in VOCABULARIES[:-1])

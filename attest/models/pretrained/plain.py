@@ -167,7 +167,7 @@ def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[..., Ten
         called(_half(tokens), input_ids=tokens)
     if len(used) != 1:
         raise AttestError(
-            f"{type(model).__name__} looks its tokens up in {len(used)} nn.Embedding layers; expected one such layer, because "
+            f"{type(model).__name__} reads its tokens with {len(used)} nn.Embedding layers; expected one such layer, because "
             f"gradients need a single embedded input. {GUIDE}."
         )
     return next(iter(used))

@@ -41,7 +41,7 @@ def held(encode, texts, explanations):
     ("explanations", "said"),
     [
         ({"shap": WORDS}, OF_WORDS),
-        ({"shap": [np.array(each) for each in PLAIN]}, "one number for each token without special ones"),
+        ({"shap": [np.array(each) for each in PLAIN]}, "one number for each token that is not special"),
         ({"shap": lambda texts: [WORDS[TEXTS.index(text)] for text in texts]}, OF_WORDS),
         (FRAME.sample(frac=1.0, random_state=1), OF_WORDS),
     ],

@@ -269,7 +269,7 @@ def test_the_planted_span_is_what_the_model_attends_to_most(planted):
     tried = attest.trial(planted.model, planted.texts, {"E16": {}}, **asked)
     table = tried.table("E16").set_index("id")
     assert table.loc[[*planted.spans], "flipped"].mean() >= 0.95
-    assert "Cutting the edges to the tokens that the deciding token attends to most" in tried.answers["E16"]
+    assert "cannot attend to the tokens that it attends to most" in tried.answers["E16"]
     assert not math.isnan(tried.summary["E16/sink/mean"])
 
 

@@ -203,7 +203,7 @@ def test_a_language_model_decides_by_the_first_token_that_it_would_write(tokeniz
 
 
 def test_what_is_not_reached_is_refused(tokenizer):
-    with pytest.raises(AttestError, match="no attention is seen that leads from its decoder to its text"):
+    with pytest.raises(AttestError, match="Attest finds no attention from its decoder to the text"):
         CrossingNetwork(made("led", writes=True, attention_window=4), answers=ANSWERS)
     with pytest.raises(AttestError, match="windows need a model with one stack of layers"):
         attest.trial(made("bart", end=3, vocab_size=len(WORDS)), TEXTS, tokenizer=tokenizer, window=8)
