@@ -228,8 +228,7 @@ class TextDataModule(LightningDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raise an ``AttestError`` if the model of the checkpoint was trained on other data."""
-        if state_dict:  # checkpoints of earlier versions hold none
-            DataRecord.from_plain(state_dict).require(self.found, "the model of this checkpoint")
+        DataRecord.from_plain(state_dict).require(self.found, "the model of this checkpoint")
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -148,6 +148,5 @@ def fetched(split: str) -> pa.Table:
     except OSError as error:
         raise out_of_reach("20 Newsgroups", "its archive") from error
     in_file_order = np.argsort(_shuffled(len(posts.data), LOADED_ORDER))
-    table = pa.table({"text": pa.array(posts.data, pa.string()), "label": pa.array(posts.target, pa.int64())})
-    names = pa.array([posts.target_names[label] for label in posts.target], pa.string())
-    return table.append_column("label_text", names).take(in_file_order)
+    names = [posts.target_names[label] for label in posts.target]
+    return pa.table({"text": posts.data, "label_text": names}).take(in_file_order)

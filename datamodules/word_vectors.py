@@ -3,7 +3,6 @@
 Legend: V token ids of the vocabulary, E dimensions.
 """
 
-import hashlib
 import shutil
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -23,6 +22,7 @@ from attest.core.errors import AttestError
 from attest.core.memory import cache_folder
 from attest.core.vector_files import first_line
 from attest.datamodules.notice import say
+from attest.datamodules.record import digest_of
 from attest.datamodules.vocabulary import Vocabulary
 
 NOT_TEXT = (
@@ -171,9 +171,7 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
 
 def _vectors_of_package(package: VectorPackage, folder: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
     array = folder / package.vectors
-    with array.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
-    if found != package.sha256:
+    if (found := digest_of(array)) != package.sha256:
         raise AttestError(
             f"{array.name} of the package {package.name} has the hash {found[:16]}…; expected {package.sha256[:16]}…. Install "
             "that package again, or give a file of vectors: EMBEDDINGS=<file>"

@@ -1,7 +1,4 @@
-"""A run that LightningCLI has parsed and checked, with its folder. Data, model and Trainer are made when they are needed.
-
-``training.py`` trains it.
-"""
+"""A run that LightningCLI has parsed and checked, with its folder. Data, model and Trainer are made when they are needed."""
 
 import re
 import secrets
@@ -219,7 +216,6 @@ class ConfiguredRun(LightningCLI):
         return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
     def _require_same_configuration(self) -> None:
-        """Refuse a folder that contains a run with different settings."""
         if not self.folder.config.is_file():
             return
         theirs = self.folder.settings()
@@ -394,7 +390,6 @@ def _require_questions_read(network: Any, data: LightningDataModule) -> None:
 
 
 def _require_whole_weights(precision: str) -> None:
-    """Refuse to train weights in half precision, because it is too coarse for the experiments."""
     if precision not in ("64-true", "32-true") and not precision.endswith("-mixed"):
         raise AttestError(
             f"trainer.precision is {precision}, and half precision is too coarse for what the experiments measure; expected "

@@ -1,7 +1,4 @@
-"""The identity of a run, which is stored in its folder: a folder that is renamed, moved or copied is still the same run.
-
-Start at ``identity_of``.
-"""
+"""The identity of a run, which is stored in its folder: a folder that is renamed, moved or copied is still the same run."""
 
 import hashlib
 from collections.abc import Iterable, Sequence

@@ -127,7 +127,6 @@ def _listed(data: Any) -> list[Any]:
 
 
 def _require_same_rows(data: Any, labels: Any) -> None:
-    """Refuse pandas texts and labels with different indexes, because their rows are matched by position."""
     if isinstance(data, pd.Series | pd.DataFrame) and isinstance(labels, pd.Series) and len(data) == len(labels):
         if data.index.equals(labels.index):
             return

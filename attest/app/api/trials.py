@@ -402,7 +402,6 @@ def _with_readings(
 
 
 def _require_reading(reading: str | None, explanations: Sequence[str], measures: Collection[str], tags: bool) -> None:
-    """Refuse an unknown explanation (reading), and experiments that can only test attention itself."""
     if reading is None:
         return
     if reading not in (*READINGS, *explanations) or tags:
