@@ -14,7 +14,7 @@ from attest.callbacks.evidence import Batch, Columns, Evidence
 from attest.core.attention import Projection
 from attest.core.errors import AttestError
 from attest.experiments import Observation
-from attest.experiments.layers import LayerObservation, attention_rollout, where_rollout_begins
+from attest.experiments.layers import LayerObservation, read_from_layers
 from attest.experiments.registry import EXPERIMENTS, INSIDE, OF_TAGS, askable
 
 
@@ -80,9 +80,7 @@ class Explaining(Evidence):
     @staticmethod
     def by_rollout(first: Observation, layers: LayerObservation | None = None) -> Observation:
         """Return the observation with attention rollout in place of attention, or unchanged if ``layers`` is None."""
-        if layers is None:
-            return first
-        return first.explained_by(attention_rollout(layers.attention, where_rollout_begins(first)))
+        return first if layers is None else first.explained_by(read_from_layers(first, layers.attention))
 
 
 class FeatureImportance(Explaining):

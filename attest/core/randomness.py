@@ -95,6 +95,15 @@ def random_uniforms(seed: int, *counters: Tensor) -> Tensor:
     return (_shift_right(random_bits(seed, *counters), 11).double() + 0.5) * 2.0**-53
 
 
+def random_pairs(seed: int, ids: Tensor, draws: int, size: int) -> tuple[Tensor, Tensor]:
+    """Draw two independent numbers in (0, 1) for each instance, draw and position, float64 ``(B, draws, size)`` each."""
+    draw_D11 = torch.arange(draws, device=ids.device)[:, None, None]
+    position_T1 = torch.arange(size, device=ids.device).unsqueeze(-1)
+    two = torch.arange(2, device=ids.device)
+    first, second = random_uniforms(seed, ids[:, None, None, None], draw_D11, position_T1, two).unbind(dim=-1)
+    return first, second
+
+
 def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.dtype) -> Tensor:
     """Draw a standard normal number for each instance, draw and position, ``(B, D, T)``.
 
@@ -105,11 +114,7 @@ def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.d
     Returns:
         float ``(B, D, T)``; what one instance gets at a position depends on no other.
     """
-    draw_D11 = torch.arange(draws, device=ids.device)[:, None, None]
-    position_T1 = torch.arange(size, device=ids.device).unsqueeze(-1)
-    two = torch.arange(2, device=ids.device)
-    uniform_BDT2 = random_uniforms(seed, ids[:, None, None, None], draw_D11, position_T1, two)
-    radius, turn = uniform_BDT2.unbind(dim=-1)
+    radius, turn = random_pairs(seed, ids, draws, size)
     return ((-2 * radius.log()).sqrt() * (2 * torch.pi * turn).cos()).to(dtype)
 
 

@@ -236,7 +236,6 @@ SPEC = Spec(
             "Do attention and gradient norms rank the hidden states alike? If the τ-b for hidden states is high and the τ-b "
             "for inputs is low, attention shows which states matter, not which words.",
             "A hidden state also contains information from neighbouring tokens: it does not describe its own word alone.",
-            about="states",
         ),
         TAU_LEAVE_ONE_OUT,
         Measure.low(
@@ -253,7 +252,6 @@ SPEC = Spec(
             "leaves out one hidden state.",
             "The other hidden states were computed from the whole text: they still contain information from the missing "
             "token.",
-            about="states",
         ),
         Measure(
             "tau_gradient_and_leave_one_out",

@@ -62,7 +62,7 @@ def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Ten
     for place, space in enumerate(spaces):
         trivial = torch.where(count_BN > 0, (space.rank == count_BN).double(), torch.nan)
         columns += [space.rank.double().mean(dim=-1), trivial.nanmean(dim=-1)]
-        columns += [mean_over_rows(values[..., place], real_BQ) for values in compared]
+        columns += [mean_over_rows(values[..., place], real_BQ.unsqueeze(1)) for values in compared]
     return torch.stack(columns, dim=-1)
 
 
@@ -81,7 +81,6 @@ TRIVIAL = Measure.low(
     "Share of heads for which no other attention weights give the same output, mean over texts. The share is 0 for a text "
     "that has more tokens than a head has dimensions.",
     "The share depends far more on the length of the text and the size of a head than on what the model learned.",
-    about="layers",
 )
 
 TAU = Measure.low(
@@ -90,7 +89,6 @@ TAU = Measure.low(
     "Do attention weights rank tokens as effective attention does? Effective attention is the part of the weights that the "
     "head's output determines.",
     "Effective attention may be negative and does not sum to 1: no model could attend like that.",
-    about="layers",
 )
 
 SPEC = Spec(
@@ -140,7 +138,6 @@ SPEC = Spec(
             "sink adds little to the output.",
             "A value vector counts as short if its norm is at most half of the median norm of the value vectors in the text.",
             beside=("at the first token", "sinks_first"),
-            about="layers",
         ),
         spared(TRIVIAL),
         spared(TAU),

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from attest.core.measures import movement
 from attest.core.memory import by_rows
-from attest.models.observation import Observation, by_texts, cached_per_batch, skips_long_texts
+from attest.models.observation import Observation, cached_per_batch, skips_long_texts
 from attest.models.prediction import predictions_of
 from attest.models.variants import ACTIVATIONS, moved_together, read_each
 
@@ -148,11 +148,15 @@ def _by_encoding(observation: Observation) -> Tensor:
 
 
 def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:
-    def of_texts(part: Observation) -> Tensor:
-        return _movements(part, part.probabilities_under(counterfactual(part)))
+    size = observation.mask.shape[-1]
 
-    per_text = WEIGHTS_A_PAIR * observation.mask.shape[-1] ** 2 * observation.scores.element_size()
-    return by_texts(of_texts, per_text, observation)
+    def of_rows(rows: Tensor) -> Tensor:
+        part = observation.part(rows)
+        moved = _movements(part, part.probabilities_under(counterfactual(part)))
+        return functional.pad(moved, (0, size - moved.shape[-1]))
+
+    per_text = WEIGHTS_A_PAIR * size**2 * observation.scores.element_size()
+    return by_rows(of_rows, per_text, torch.arange(len(observation.ids), device=observation.ids.device))
 
 
 def _others(mask: Tensor) -> Tensor:

@@ -48,8 +48,8 @@ def between_texts(observation: LayerObservation, text_of: Tensor) -> dict[str, T
     other = (text_of.unsqueeze(-1) != text_of.unsqueeze(1)) & rows.unsqueeze(1)
 
     def share(columns: Tensor) -> Tensor:
-        layers = [mean_over_rows((each * columns.unsqueeze(1)).sum(dim=-1), rows) for each in observation.attention.values()]
-        return torch.stack(layers).mean(dim=0)
+        given = ((each * columns.unsqueeze(1)).sum(dim=-1) for each in observation.attention.values())
+        return torch.stack([mean_over_rows(each, rows.unsqueeze(1)) for each in given]).mean(dim=0)
 
     return dict(zip(BETWEEN, (share(own), share(other)), strict=True))
 

@@ -125,7 +125,6 @@ class Measure:
         means: what the number says.
         misread: how it is easily misread.
         suspicious: which end speaks against reading the attention as an explanation; None if neither does.
-        about: what it speaks of, where that is another thing than the experiment.
         beside: what the number is compared with within the run: a name, and the column.
         short: heads a column in the report's table of texts, and what it means there; None if it is not shown.
         of_texts: the column of that table, where it is another than ``column``.
@@ -136,7 +135,6 @@ class Measure:
     means: str
     misread: str = ""
     suspicious: Suspicious | None = None
-    about: About | None = None
     beside: tuple[str, str] | None = None
     short: tuple[str, str] | None = None
     of_texts: str = ""
@@ -323,7 +321,3 @@ class Spec:
         """Return the description of a column by its name; the most specific one if several fit, None if none fits."""
         fitting = [column for column in self.columns if column.fits(name)]
         return max(fitting, key=lambda column: len(re.sub(r"<\w+>", "", column.name)), default=None)
-
-    def about_of(self, measure: Measure) -> About:
-        """Return what a measure is about: tokens, states, layers or predictions."""
-        return measure.about or self.about

@@ -4,7 +4,7 @@ Legend: B batch, N heads, T tokens (the last of two T is attended to), C logits,
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -12,11 +12,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from attest.core.attention.interventions import Intervention, attending, intervene, recorded, unwrapped
+from attest.core.attention.interventions import Intervention, attending, intervene, recorded, to_itself, unwrapped
 from attest.core.errors import AttestError
 from attest.core.measures import jensen_shannon, movement, probabilities
 from attest.core.rounding import rounding
-from attest.models.observation import numbered, outside_inference, rightly
+from attest.models.observation import hooked, numbered, outside_inference, rightly
 from attest.models.prediction import predictions_of
 
 Scopes = dict[str, list[str]]
@@ -66,6 +66,11 @@ class LayerObservation:
         return self.prediction.argmax(dim=-1)
 
     @cached_property
+    def ranked(self) -> Tensor:
+        """Return which tokens may be ranked and erased, bool ``(B, T)``: all real tokens except special tokens."""
+        return self.mask if self.special is None else self.mask & ~self.special
+
+    @cached_property
     def scopes(self) -> Scopes:
         """Return groups of layers by the suffix of their result columns: ``""`` for all layers, ``_layer1`` for layer 1."""
         layers = list(self.attention)
@@ -79,9 +84,9 @@ class LayerObservation:
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
         return replace(self, attention=attention, logits=logits, inputs={})
 
-    def logits_under(self, rows: Tensor, *interventions: Intervention) -> Tensor:
+    def logits_under(self, rows: Tensor | slice, *interventions: Intervention) -> Tensor:
         """Run the texts ``rows``, int64 ``(R,)``, with changes inside layers; return logits ``(R, C)`` or ``(R, T, K)``."""
-        with intervene(self.network, *interventions), torch.autocast(rows.device.type, enabled=False):
+        with intervene(self.network, *interventions), torch.autocast(self.mask.device.type, enabled=False):
             return self._forward(rows)()
 
     @torch.no_grad()
@@ -93,7 +98,7 @@ class LayerObservation:
         if not getattr(unwrapped(self.network), "shows_values", True):
             return {layer: self._of_itself(layer) for layer in self.attention}
         with recorded(self.network, "values") as found:
-            self.logits_under(torch.arange(len(self.ids), device=self.ids.device))
+            self.logits_under(slice(None))
         return {layer: found[layer] for layer in self.attention}
 
     def _of_itself(self, layer: str) -> Tensor:
@@ -103,11 +108,7 @@ class LayerObservation:
             found.append(outputs)
             return outputs
 
-        def itself(weights: Tensor, _mask: Tensor) -> Tensor:
-            return torch.eye(weights.shape[-1]).to(weights).expand_as(weights)
-
-        rows = torch.arange(len(self.ids), device=self.ids.device)
-        self.logits_under(rows, Intervention("weights", itself, [layer]), Intervention("outputs", look, [layer]))
+        self.logits_under(slice(None), Intervention("weights", to_itself, [layer]), Intervention("outputs", look, [layer]))
         return found[0]
 
     def _forward(self, rows: Tensor | slice) -> Callable[[], Tensor]:
@@ -125,14 +126,15 @@ class LayerObservation:
         chosen = {name: column[index] for name, column in by_text.items() if column is not None}
         return replace(self, attention=attention, inputs=inputs, **chosen)
 
-    def per_instance(self, values: Tensor) -> Tensor:
+    def per_instance(self, values: Tensor, rows: Tensor | slice = slice(None)) -> Tensor:
         """Return one number for each text, ``(B,)``: ``values (B,)`` unchanged, or the means over tokens of ``(B, T)``.
 
-        The mean is taken over the tokens in ``deciding``.
+        The mean is taken over the tokens in ``deciding``. The values may be of the given rows of the batch alone.
         """
         if values.ndim == 1:
             return values
-        return torch.where(self.deciding, values, 0).sum(dim=-1) / self.deciding.sum(dim=-1)
+        counts = self.deciding[rows]
+        return torch.where(counts, values, 0).sum(dim=-1) / counts.sum(dim=-1)
 
     @cached_property
     def deciding(self) -> Tensor:
@@ -166,10 +168,7 @@ class LayerObservation:
 
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
         """Average ``measure(layer)``, ``(B, N, T)``, over layers, heads and real tokens, ignoring NaN: ``(B,)``."""
-        means = [
-            measure(layer).masked_fill(~self.rows_that_count(self.attention[layer]), torch.nan).flatten(1).nanmean(dim=-1)
-            for layer in layers
-        ]
+        means = [mean_over_rows(measure(layer), self.rows_that_count(self.attention[layer])) for layer in layers]
         return torch.stack(means).nanmean(dim=0)
 
     def rows_that_count(self, weights: Tensor) -> Tensor:
@@ -202,8 +201,8 @@ def _of_heads(side: Tensor, weights: Tensor) -> Tensor:
 
 
 def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
-    """Average ``values (B, N, T)`` over heads and over the tokens in ``mask (B, T)``, ignoring NaN: ``(B,)``."""
-    return values.masked_fill(~mask.unsqueeze(1), torch.nan).flatten(1).nanmean(dim=-1)
+    """Average ``values (B, N, T)`` over heads and over the tokens in ``mask (B, 1 or N, T)``, ignoring NaN: ``(B,)``."""
+    return values.masked_fill(~mask, torch.nan).flatten(1).nanmean(dim=-1)
 
 
 def self_attending(network: nn.Module) -> list[str]:
@@ -272,10 +271,11 @@ def entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
     """Collect the inputs of the given modules, by module name, while the ``with`` block runs."""
     inputs: dict[str, Tensor] = {}
 
-    def keep(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:
-        return lambda _module, arguments: inputs.update({name: arguments[0]} if arguments else {})
+    names = {module: name for name, module in modules.items()}
 
-    with ExitStack() as hooks:
-        for name, module in modules.items():
-            hooks.enter_context(module.register_forward_pre_hook(keep(name)))
+    def keep(module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        if arguments:
+            inputs[names[module]] = arguments[0]
+
+    with hooked(modules.values(), keep, before=True):
         yield inputs

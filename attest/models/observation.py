@@ -3,15 +3,14 @@
 Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from attest.core.errors import AttestError
 from attest.core.measures import class_logits, probabilities
@@ -307,17 +306,6 @@ def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
     return everyone
 
 
-def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, observation: Observation) -> Tensor:
-    """Apply ``measurement`` to a few texts at a time, so that each call stays within the memory budget."""
-    everyone = torch.arange(len(observation.ids), device=observation.ids.device)
-
-    def of_rows(rows: Tensor) -> Tensor:
-        measured = measurement(observation.part(rows))
-        return functional.pad(measured, (0, observation.mask.shape[-1] - measured.shape[-1]))
-
-    return by_rows(of_rows, bytes_per_text, everyone)
-
-
 def observe(
     network: Network,
     ids: Tensor | None,
@@ -395,9 +383,7 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
         return embedded[-1]
 
     try:
-        with ExitStack() as hooks:
-            for each in _token_lookups(network, tokens, mask):
-                hooks.enter_context(each.register_forward_hook(begin_graph))
+        with hooked(_token_lookups(network, tokens, mask), begin_graph):
             hidden = network.encode(tokens, mask)
     except IndexError:
         require_known_tokens(module, tokens)
@@ -422,6 +408,15 @@ def outside_inference(values: Tensor) -> Tensor:
     return values.clone() if values.is_inference() else values
 
 
+@contextmanager
+def hooked(modules: Iterable[nn.Module], hook: Callable[..., Any], before: bool = False) -> Iterator[None]:
+    """Call ``hook`` after (or ``before``) each forward pass of the given modules, while the ``with`` block runs."""
+    with ExitStack() as hooks:
+        for module in modules:
+            hooks.enter_context(module.register_forward_pre_hook(hook) if before else module.register_forward_hook(hook))
+        yield
+
+
 def tables_of(network: Network) -> list[nn.Module]:
     """Return the ``nn.Embedding`` layers of a network, or the token embedding of a wrapped model."""
     if getattr(network, "holds_a_model", False):
@@ -441,8 +436,6 @@ def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Mo
         if inputs[0].shape == twice.shape:
             used.append(module)
 
-    with ExitStack() as hooks, torch.no_grad():
-        for each in lookups:
-            hooks.enter_context(each.register_forward_hook(note))
+    with hooked(lookups, note), torch.no_grad():
         network.encode(twice, mask.expand(2, -1))
     return list(dict.fromkeys(used))

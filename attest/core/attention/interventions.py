@@ -130,6 +130,11 @@ def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]
         yield values
 
 
+def to_itself(weights: Tensor, mask: Tensor) -> Tensor:
+    """Return attention weights ``(B, N, T, T)`` by which each token attends only to itself, as a ``Replacement``."""
+    return torch.eye(weights.shape[-1]).to(weights).expand_as(weights)
+
+
 def unwrapped(network: nn.Module) -> nn.Module:
     """Return a network without the wrappers of DDP (``module``) and of the compiler (``_orig_mod``)."""
     for wrapper in ("module", "_orig_mod"):

@@ -28,7 +28,7 @@ from attest.experiments.erasure.outcomes import (
 from attest.experiments.erasure.read_anew import controlled_soft_scores, soft_scores, tau_randomised
 from attest.experiments.erasure.until_clear import until_clear
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.spec import MOVES, About, Column, Drawing, Means, Measure, OfNumbers, Spec
+from attest.experiments.spec import MOVES, Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation
 from attest.models.variants import attends_within
 
@@ -135,7 +135,7 @@ def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
         lower, upper = (each.mean(dim=-1) for each in exact_limits(observation, counts))
         within = rounding(torch.float64)
     else:
-        lower, upper = (each.double() for each in beam_limits(observation, counts, attention))
+        lower, upper = (each.double() for each in beam_limits(observation, counts))
         within = observation.within
     aopc = area(observation.confidence.double(), outcomes_of(observation, ranks, counts, attention).double())
     lower, upper = lower.unsqueeze(-1), upper.unsqueeze(-1)
@@ -187,7 +187,7 @@ def _answer(mean: Means) -> str | None:
 FALL = (-1.0, 1.0)
 
 
-def _win(operator: str, without: str, about: About = "tokens") -> Measure:
+def _win(operator: str, without: str) -> Measure:
     return Measure.low(
         f"win_comprehensiveness_{operator}",
         f"random sets beaten, {operator}",
@@ -195,7 +195,6 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
         f"Erased tokens: {without}. 50 %: no better than chance.",
         "A high share shows only that the ranking of tokens is better than chance; NAOPC (AOPC between its limits) shows how "
         "good the ranking is.",
-        about=about,
     )
 
 
@@ -238,7 +237,7 @@ SPEC = Spec(
         Column.at_least_0("token", "taggers only: position of the token whose tag is explained, from 0", type="int"),
     ),
     measures=(
-        _win("attention", "nothing attends to them", about="states"),
+        _win("attention", "nothing attends to them"),
         _win("delete", "they are deleted from the text"),
         _win("mask", "the unknown token replaces them"),
         _win("resample", "tokens of other texts replace them"),
@@ -249,7 +248,6 @@ SPEC = Spec(
             "(the greatest possible effect). To erase a token means here that nothing attends to it.",
             "The limits of AOPC are found separately for each number of erased tokens, so perhaps no single ranking of "
             "tokens reaches 1. The limits of AOPC are exact only for two classes and a linear decoder.",
-            about="states",
         ),
         Measure.high(
             "naopc_sufficiency",
@@ -259,14 +257,12 @@ SPEC = Spec(
             "suffice for the prediction.",
             "The limits of AOPC are found separately for each number of erased tokens, so perhaps no single ranking of "
             "tokens reaches 0.",
-            about="states",
         ),
         Measure.high(
             "violation_attention",
             "prediction rises without the top token",
             "Share of texts for which the model becomes more confident if nothing attends to the top-ranked token.",
             "A token may be important because it lowers the probability of the predicted class.",
-            about="states",
         ),
     ),
     answer=_answer,

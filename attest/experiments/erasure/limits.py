@@ -11,7 +11,7 @@ Legend: B batch, W width of the beam, K sizes, T tokens.
 import torch
 from torch import Tensor
 
-from attest.experiments.erasure.operators import Operator, bias_alone, is_pooled_linearly
+from attest.experiments.erasure.operators import attention, bias_alone, is_pooled_linearly
 from attest.models.observation import Observation
 
 STEPS = 50
@@ -85,25 +85,23 @@ WIDTH = 5
 
 
 @torch.no_grad()
-def beam_limits(observation: Observation, counts: Tensor, operator: Operator, width: int = WIDTH) -> tuple[Tensor, Tensor]:
+def beam_limits(observation: Observation, counts: Tensor, width: int = WIDTH) -> tuple[Tensor, Tensor]:
     """Estimate the smallest and largest AOPC of any ranking by beam search. The true limits may be wider.
 
     Args:
         observation: the batch; texts of at least two tokens.
         counts: int64 ``(B, K)``.
-        operator: one of ``operators()``.
         width: W.
     Returns:
         Two ``(B, 2)``: comprehensiveness, sufficiency.
     """
     rows = [
-        torch.stack([_searched(observation, counts, operator, width, alone, sign) for alone in (False, True)], dim=1)
-        for sign in (-1, 1)
+        torch.stack([_searched(observation, counts, width, alone, sign) for alone in (False, True)], dim=1) for sign in (-1, 1)
     ]
     return rows[0], rows[1]
 
 
-def _searched(observation: Observation, counts: Tensor, operator: Operator, width: int, alone: bool, sign: int) -> Tensor:
+def _searched(observation: Observation, counts: Tensor, width: int, alone: bool, sign: int) -> Tensor:
     """Return the largest or smallest AOPC ``(B,)`` found by beam search over erased (if ``alone``, kept) tokens."""
     extreme = torch.amax if sign > 0 else torch.amin
     mask, size = observation.ranked, observation.mask.shape[-1]
@@ -115,7 +113,7 @@ def _searched(observation: Observation, counts: Tensor, operator: Operator, widt
         grown = (chosen.unsqueeze(2) | torch.eye(size, dtype=torch.bool, device=mask.device)).flatten(1, 2)
         possible = (~chosen & mask.unsqueeze(1)).flatten(1)
         kept = (grown if alone else ~grown) & mask.unsqueeze(1) | always
-        fall = before - operator(observation, kept)
+        fall = before - attention(observation, kept)
         times = (counts == step).sum(dim=-1, keepdim=True)
         total = score.repeat_interleave(size, dim=1) + times * fall
         look = total + 1e-6 * fall * (times == 0)  # between sizes that count, the better set so far goes on

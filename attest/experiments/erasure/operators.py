@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attest.core.errors import AttestError
-from attest.core.randomness import random_uniforms, stream
+from attest.core.randomness import random_pairs, stream
 from attest.models.observation import Observation
 from attest.models.prediction import predictions_of
 from attest.models.variants import attends_within, beside, moved_together, read_each
@@ -56,13 +56,10 @@ class Background:
             ids, lengths: int64 ``(B,)``, of the texts in which tokens are replaced.
             draws, size: D and T.
         """
-        draw_D11 = torch.arange(draws, device=ids.device)[:, None, None]
-        position_T1 = torch.arange(size, device=ids.device).unsqueeze(-1)
-        two = torch.arange(2, device=ids.device)
-        replaced = stream(seed, "replacements")
-        which, where = random_uniforms(replaced, ids[:, None, None, None], draw_D11, position_T1, two).unbind(dim=-1)
+        which, where = random_pairs(stream(seed, "replacements"), ids, draws, size)
         text = (which * len(self.starts)).long()
-        relative = (position_T1.squeeze(-1) + where) / lengths[:, None, None]  # a random point within the token's own span
+        position = torch.arange(size, device=ids.device) + where  # a random point within the token's own span
+        relative = position / lengths[:, None, None]
         place = (relative.clamp(max=1 - 1e-12) * self.lengths[text]).long()
         return self.tokens[self.starts[text] + place]
 

@@ -3,8 +3,7 @@
 Legend: B batch, T tokens, E embedding.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -15,7 +14,7 @@ from torch import Tensor, nn
 from attest.core.measures import tau_b
 from attest.core.randomness import random_uniforms, stream
 from attest.models.contract import decided
-from attest.models.observation import Network, Observation, tables_of
+from attest.models.observation import Network, Observation, hooked, tables_of
 from attest.models.prediction import predictions_of
 from attest.models.variants import beside, untouched
 
@@ -112,17 +111,6 @@ def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) 
         hidden = network.encode(tokens, mask)
     with untouched(network):
         return decided(network, hidden, mask)
-
-
-@contextmanager
-def hooked(modules: Iterable[nn.Module], hook: Callable[..., Any]) -> Iterator[None]:
-    """Call ``hook`` after each forward pass of the given modules, while the ``with`` block runs."""
-    handles = [module.register_forward_hook(hook) for module in modules]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str, Network]]]] = WeakKeyDictionary()

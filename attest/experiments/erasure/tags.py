@@ -75,7 +75,7 @@ def about_one_token(observation: LayerObservation, seed: int, place: Tensor | No
         scores=torch.zeros_like(explanation),
         weights=explanation,
         logits=network.decode(states, explanation),
-        spared=asked.bool() if observation.special is None else asked.bool() | (observation.special & observation.mask),
+        spared=asked.bool() | (observation.mask & ~observation.ranked),
     )
     return view, place
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from attest.core.attention import MultiHeadAttention
-from attest.core.attention.interventions import attending, recorded
+from attest.core.attention.interventions import attending
 from attest.core.memory import by_rows
 from attest.experiments.identifiability import MEASURED, measured_of_rows
 from attest.experiments.sink import WITHOUT, parks_attention, shows_sinks, sinks_of
@@ -100,14 +100,8 @@ def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
     """
     layers = attending(observation.network)
     ours = {name: layer for name, layer in layers.items() if isinstance(layer, MultiHeadAttention)}
-    if observation.inputs and observation.inputs.keys() <= ours.keys():
-        values = {name: ours[name].values(hidden) for name, hidden in observation.inputs.items()}
-    else:
-        with recorded(observation.network, "values") as values:
-            observation.network(observation.tokens, observation.mask)
-    return {
-        name: _seen_by_output(ours[name], values[name]) if name in ours else values[name] for name in observation.attention
-    }
+    values = observation.values()
+    return values | {name: _seen_by_output(ours[name], values[name]) for name in values.keys() & ours.keys()}
 
 
 def _seen_by_output(layer: MultiHeadAttention, values_BNTD: Tensor) -> Tensor:

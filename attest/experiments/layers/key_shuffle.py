@@ -12,7 +12,6 @@ from torch import Tensor
 from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers.tampering import (
     Sinks,
-    Tamper,
     Tampering,
     clean_keys,
     replacing_keys,
@@ -51,25 +50,23 @@ def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObserva
     layers = observation.scopes[""]
     keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
     rows = torch.arange(len(observation.ids), device=observation.ids.device)
-    shuffle = _shuffling(keys, layers, seed, {})
     draw = random_bits(seed, observation.ids, torch.zeros_like(rows))
-    return observation.under(*shuffle(observation, rows, draw)(layers))
+    return observation.under(*_shuffling(keys, layers, seed, {}, observation, rows, draw)(layers))
 
 
-def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sinks: Sinks) -> Tamper:
-    def shuffle(clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
-        if sinks:  # the keys of all heads move together
-            free_RYT = torch.stack([clean.mask & ~sinks[layer][rows].any(dim=1) for layer in everywhere], dim=1)
-            keys_RY = random_bits(seed, draws.unsqueeze(-1), torch.arange(len(everywhere), device=draws.device))
-            order_RYT = shuffled_within(seed, keys_RY.flatten(), free_RYT.flatten(0, 1)).view(free_RYT.shape)
-        else:
-            order_RYT = random_permutations(seed, draws, len(everywhere), clean.mask)
-        keys_RYTH = keys_BYTH[rows]
-        shuffled_RYTH = keys_RYTH.gather(-2, order_RYT.unsqueeze(-1).expand_as(keys_RYTH))
-        changes = dict(zip(everywhere, replacing_keys(clean.network, everywhere, shuffled_RYTH), strict=True))
-        return lambda layers: [changes[layer] for layer in layers]
-
-    return shuffle
+def _shuffling(
+    keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sinks: Sinks, clean: LayerObservation, rows: Tensor, draws: Tensor
+) -> Tampering:
+    if sinks:  # the keys of all heads move together
+        free_RYT = torch.stack([clean.mask & ~sinks[layer][rows].any(dim=1) for layer in everywhere], dim=1)
+        keys_RY = random_bits(seed, draws.unsqueeze(-1), torch.arange(len(everywhere), device=draws.device))
+        order_RYT = shuffled_within(seed, keys_RY.flatten(), free_RYT.flatten(0, 1)).view(free_RYT.shape)
+    else:
+        order_RYT = random_permutations(seed, draws, len(everywhere), clean.mask)
+    keys_RYTH = keys_BYTH[rows]
+    shuffled_RYTH = keys_RYTH.gather(-2, order_RYT.unsqueeze(-1).expand_as(keys_RYTH))
+    changes = dict(zip(everywhere, replacing_keys(clean.network, everywhere, shuffled_RYTH), strict=True))
+    return lambda layers: [changes[layer] for layer in layers]
 
 
 CORRECT_SHUFFLED = Measure.high(

@@ -105,9 +105,8 @@ def _windows(layers: list[str], width: int) -> dict[str, list[str]]:
 
 
 def _candidates(observation: LayerObservation, deciding: Tensor) -> Tensor:
-    mask = observation.mask if observation.special is None else observation.mask & ~observation.special
-    place_T = torch.arange(mask.shape[-1], device=mask.device)
-    return mask & (place_T > 0) & (place_T < deciding.unsqueeze(-1))
+    place_T = torch.arange(observation.mask.shape[-1], device=deciding.device)
+    return observation.ranked & (place_T > 0) & (place_T < deciding.unsqueeze(-1))
 
 
 def _sink_columns(first_BYN: Tensor) -> dict[str, Tensor]:

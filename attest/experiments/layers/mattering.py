@@ -25,7 +25,7 @@ def what_matters(observation: LayerObservation, truth: Tensor | None, spans: Map
     if truth is not None:
         return (truth & mask).unsqueeze(1)
     moved = _moved_without_each(observation)
-    candidates = (mask if observation.special is None else mask & ~observation.special).unsqueeze(1) & (moved > 0)
+    candidates = observation.ranked.unsqueeze(1) & (moved > 0)
     counts = (SHARE * candidates.sum(dim=-1)).ceil().long()
     return highest(moved.masked_fill(~candidates, -1), counts)
 
@@ -37,9 +37,7 @@ def _moved_without_each(observation: LayerObservation) -> Tensor:
     """
     network, mask = observation.network, observation.mask
     lengths, size = mask.sum(dim=-1, keepdim=True), mask.shape[-1]
-    candidates = mask & (lengths > 1) & (lengths <= longest_quadratic())
-    if observation.special is not None:
-        candidates = candidates & ~observation.special
+    candidates = observation.ranked & (lengths > 1) & (lengths <= longest_quadratic())
     rows, places = candidates.nonzero().unbind(dim=-1)
     before = lead(logits_of_classes(network, observation.logits), observation.predicted)
     kept_T = torch.arange(size - 1, device=mask.device)

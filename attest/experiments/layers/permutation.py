@@ -17,7 +17,6 @@ from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers.tampering import (
     DecidingRow,
     Sinks,
-    Tamper,
     Tampering,
     attends_everywhere,
     keys_of_rows,
@@ -60,15 +59,12 @@ def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, 
     return columns
 
 
-def _permuting(seed: int, sinks: Sinks) -> Tamper:
-    def permute(clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
-        orders = {}
-        for place, (layer, weights) in enumerate(clean.attention.items()):
-            key = random_bits(seed, draws, torch.tensor(place, device=draws.device))
-            orders[layer] = _order(clean, weights, key, seed, sinks[layer][rows] if sinks else None)
-        return lambda layers: _permuted(clean, {layer: orders[layer] for layer in layers})
-
-    return permute
+def _permuting(seed: int, sinks: Sinks, clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
+    orders = {}
+    for place, (layer, weights) in enumerate(clean.attention.items()):
+        key = random_bits(seed, draws, torch.tensor(place, device=draws.device))
+        orders[layer] = _order(clean, weights, key, seed, sinks[layer][rows] if sinks else None)
+    return lambda layers: _permuted(clean, {layer: orders[layer] for layer in layers})
 
 
 def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sinks_RNT: Tensor | None) -> Tensor:

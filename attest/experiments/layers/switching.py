@@ -145,7 +145,7 @@ class Heads:
         with intervene(seen.network, *(Intervention("outputs", partial(shifted, layer), [layer]) for layer in self.means)):
             logits = seen.network(seen.tokens[rows], seen.mask[rows])
         leads = lead(logits_of_classes(seen.network, logits), seen.predicted[rows])
-        gradients = torch.autograd.grad(self._per_text(leads, rows).sum(), [shifts[layer] for layer in seen.attention])
+        gradients = torch.autograd.grad(seen.per_instance(leads, rows).sum(), [shifts[layer] for layer in seen.attention])
         written = []
         for layer, gradient in zip(seen.attention, gradients, strict=True):
             away = outputs[layer] - self.means[layer].to(outputs[layer]).unsqueeze(1)
@@ -179,14 +179,7 @@ class Heads:
         classes = logits_of_classes(self.observation.network, self.observation.logits_under(rows, *changes))
         predicted = self.observation.predicted[rows]
         drop, flipped = self.lead[rows] - lead(classes, predicted), classes.argmax(dim=-1) != predicted
-        return torch.stack([self._per_text(each.double(), rows) for each in (drop, flipped)], dim=-1)
-
-    def _per_text(self, values: Tensor, rows: Tensor) -> Tensor:
-        """Return one number for each text: values ``(R,)`` as they are, or the mean of ``(R, T)`` over tagged tokens."""
-        if values.ndim == 1:
-            return values
-        counts = self.observation.deciding[rows]
-        return torch.where(counts, values, 0).sum(dim=-1) / counts.sum(dim=-1)
+        return torch.stack([self.observation.per_instance(each.double(), rows) for each in (drop, flipped)], dim=-1)
 
     def random_sets(self, chosen: Tensor, draws: int, seed: int) -> Tensor:
         """Draw random sets of heads that have as many heads in each layer as ``chosen``, bool ``(B, draws, M)``."""

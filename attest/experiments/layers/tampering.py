@@ -157,8 +157,8 @@ Sinks = Mapping[str, Tensor]
 """Which tokens of the batch are sinks of each head, bool ``(B, N, T)``, by layer; empty for none."""
 Tampering = Callable[[Sequence[str]], list[Intervention]]
 """Maps layers to what is put there."""
-Tamper = Callable[[LayerObservation, Tensor, Tensor], Tampering]
-"""Maps R observed instances, their rows of the batch, and R random keys of their draws, int64 both, to a tampering."""
+Tamper = Callable[[Sinks, LayerObservation, Tensor, Tensor], Tampering]
+"""Maps sinks that keep their weight, R observed instances, their rows and R random keys, int64 both, to a tampering."""
 MAPS = 6
 """Attention maps alive for each that is recorded: the clean one, its tampered twin, scores, and the integers that shuffle."""
 COPIES_OF_ROW = 16
@@ -184,7 +184,7 @@ def tampered_at_random(
     labels: Tensor,
     draws: int,
     seed: int,
-    tamper: Callable[[Sinks], Tamper],
+    tamper: Tamper,
     compared: bool = False,
 ) -> dict[str, Outcomes]:
     """Change attention randomly D times, in all layers or in one, and measure how the predictions change.
@@ -194,32 +194,31 @@ def tampered_at_random(
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         seed: with an instance's id it fixes the keys of that instance's draws.
-        tamper: takes the sinks that are left as they are; returns what says what to put where.
+        tamper: says what to put where.
         compared: whether attention is compared too, which costs as much as a pass.
     Returns:
         By the suffix of the scope.
     """
-    outcomes = _tampered_in(observation.scopes, observation, labels, draws, seed, tamper({}), compared)
+    kinds: list[tuple[Scopes, Sinks]] = [(observation.scopes, {})]
     if has_sinks(observation.network):
-        everywhere = {WITHOUT: observation.scopes[""]}
-        outcomes |= _tampered_in(everywhere, observation, labels, draws, seed, tamper(sinks_of(observation)), compared)
-    return outcomes
-
-
-def _tampered_in(
-    scopes: Scopes, observation: LayerObservation, labels: Tensor, draws: int, seed: int, tamper: Tamper, compared: bool
-) -> dict[str, Outcomes]:
-    def measure(rows: Tensor, draw: Tensor) -> Tensor:
-        clean = observation.rows(rows)
-        tampering = tamper(clean, rows, random_bits(seed, clean.ids, draw))
-        return torch.stack([_measured(clean, tampering, labels[rows], layers, compared) for layers in scopes.values()], dim=-1)
-
+        kinds.append(({WITHOUT: observation.scopes[""]}, sinks_of(observation)))
     device = observation.ids.device
     rows = torch.arange(len(observation.ids), device=device).repeat_interleave(draws)
     draw = torch.arange(draws, device=device).repeat(len(observation.ids))
     per_row = MAPS * sum(weights[0].nbytes for weights in observation.attention.values())
-    measured = by_rows(measure, per_row, rows, draw, budget=NEAR).unflatten(0, (-1, draws))
-    return {suffix: Outcomes(*each.unbind(dim=-1)) for suffix, each in zip(scopes, measured.unbind(dim=-1), strict=True)}
+    outcomes = {}
+    for scopes, sinks in kinds:
+
+        def measure(rows: Tensor, draw: Tensor, scopes: Scopes = scopes, sinks: Sinks = sinks) -> Tensor:
+            clean = observation.rows(rows)
+            tampering = tamper(sinks, clean, rows, random_bits(seed, clean.ids, draw))
+            found = [_measured(clean, tampering, labels[rows], layers, compared) for layers in scopes.values()]
+            return torch.stack(found, dim=-1)
+
+        measured = by_rows(measure, per_row, rows, draw, budget=NEAR).unflatten(0, (-1, draws))
+        for suffix, each in zip(scopes, measured.unbind(dim=-1), strict=True):
+            outcomes[suffix] = Outcomes(*each.unbind(dim=-1))
+    return outcomes
 
 
 def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, layers: Sequence[str], compared: bool) -> Tensor:

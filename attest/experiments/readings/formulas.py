@@ -15,12 +15,12 @@ from torch import Tensor, nn
 from attest.core.attention.interventions import Intervention, intervene
 from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
-from attest.experiments.erasure.read_anew import hooked, logits_of, reading_embedded
+from attest.experiments.erasure.read_anew import logits_of, reading_embedded
 from attest.experiments.erasure_until_flip import attention_gradient
 from attest.experiments.importance import gradients_through_attention
 from attest.experiments.layers.rollout import read_from_layers, where_rollout_begins
 from attest.models.layers_observed import observe_layers
-from attest.models.observation import Observation, cached_per_batch
+from attest.models.observation import Observation, cached_per_batch, hooked
 from attest.models.prediction import logits_of_classes, predictions_of
 from attest.models.variants import ACTIVATIONS, beside
 

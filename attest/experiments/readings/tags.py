@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from attest.core.errors import AttestError
 from attest.core.measures import probabilities
 from attest.experiments.erasure.outcomes import on_part
-from attest.experiments.erasure.read_anew import hooked
 from attest.experiments.erasure.tags import about_one_token
 from attest.experiments.importance import leave_one_out_inputs
 from attest.experiments.readings.compared import column_of, scores_of
@@ -23,7 +22,7 @@ from attest.experiments.readings.kinds import RANDOM, random_reading
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
-from attest.models.observation import Observation, tables_of
+from attest.models.observation import Observation, hooked, tables_of
 
 
 def tags_side_by_side(

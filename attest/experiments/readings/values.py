@@ -19,11 +19,10 @@ from attest.core.attention.rollout import attention_rollout
 from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
 from attest.core.rounding import rounding
-from attest.experiments.erasure.read_anew import hooked
 from attest.experiments.layers.rollout import where_rollout_begins
 from attest.models.layers_observed import entering, observe_layers
 from attest.models.networks.transformer import TransformerLayer
-from attest.models.observation import Observation, cached_per_batch, skips_long_texts
+from attest.models.observation import Observation, cached_per_batch, hooked, skips_long_texts
 
 
 @skips_long_texts
@@ -37,9 +36,15 @@ def value_zeroing(observation: Observation) -> Tensor:
     network = cast(nn.Module, observation.network)
     with entering(blocks_of(observation)) as inputs:
         network(observation.tokens, observation.mask)
+    turned = (_turned_by_each(observation, place, *each) for place, each in enumerate(inputs.items()))
+    return _multiplied(observation, list(turned))
+
+
+def _multiplied(observation: Observation, matrices: list[Tensor]) -> Tensor:
+    """Follow the matrices ``(B, T, T)`` of all layers from the decision down to the tokens, ``(B, T)``."""
     reading = where_rollout_begins(observation).unsqueeze(1)
-    for place, layer in reversed([*enumerate(inputs)]):
-        reading = reading.to(inputs[layer]) @ _turned_by_each(observation, place, layer, inputs[layer])
+    for matrix in reversed(matrices):
+        reading = reading.to(matrix) @ matrix
     return reading.squeeze(1)
 
 
@@ -118,10 +123,7 @@ def alti(observation: Observation) -> Tensor:
         matrix = torch.zeros_like(weights[:, 0])
         matrix[text, row] = by_rows(of_rows, 4 * written[0].nbytes, text, row)
         matrices.append(matrix)
-    reading = where_rollout_begins(observation).unsqueeze(1)
-    for matrix in reversed(matrices):
-        reading = reading.to(matrix) @ matrix
-    return reading.squeeze(1)
+    return _multiplied(observation, matrices)
 
 
 def _alti_of_rows(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from attest.core.attention.interventions import Intervention, intervene
+from attest.core.attention.interventions import Intervention, intervene, to_itself
 from attest.core.errors import AttestError
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_itself
@@ -120,12 +120,11 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
     """Return whether a token's last hidden state depends on other tokens when each token attends only to itself."""
     mask, middle = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
-    itself = Intervention("weights", lambda weights, _mask: torch.eye(weights.shape[-1]).to(weights).expand_as(weights))
     states: list[torch.Tensor] = []
     look: Any = _States(tokens.shape[-1], states)
     if not isinstance(network, PlainNetwork):
         look = network.model.base_model.register_forward_hook(lambda _base, _inputs, output: states.append(output[0][0]))
-    with torch.enable_grad(), intervene(network, itself), look:
+    with torch.enable_grad(), intervene(network, Intervention("weights", to_itself)), look:
         embedded = network.encode(tokens, mask).detach().requires_grad_()
         network.decode(embedded, mask.to(embedded))
         hidden = states[-1][middle]

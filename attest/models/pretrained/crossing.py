@@ -114,13 +114,7 @@ class CrossingNetwork(PretrainedNetwork):
         return {}
 
     def next_call(self) -> AttentionCall:
-        if self.made == len(self._places):
-            raise AttestError(
-                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self._places)} "
-                "times); expected the same number of times in every pass."
-            )
-        place = self._places[self.made]
-        self.made += 1
+        place = self._next_of(self._places)
         return cast(AttentionCall, Look() if place is None else self.calls[place])
 
     def deciding_step(self, steps: int) -> Tensor:

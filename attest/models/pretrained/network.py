@@ -111,17 +111,19 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     def next_call(self) -> AttentionCall:
         """Return the object that handles the next attention computation of the current forward pass."""
-        if self.made == len(self.calls) and self._exploring:
+        if self._exploring:
             self.calls.append(AttentionCall())
-        if self.made == len(self.calls):
+        return cast(AttentionCall, self._next_of(self.calls))
+
+    def _next_of(self, computed: Any) -> Any:
+        """Return the entry for the next attention computation in a list with one entry for each that the first pass made."""
+        if self.made == len(computed):
             raise AttestError(
-                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self.calls)} times); "
+                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(computed)} times); "
                 "expected the same number of times in every pass."
             )
         self.made += 1
-        call = self.calls[self.made - 1]
-        assert isinstance(call, AttentionCall)
-        return call
+        return computed[self.made - 1]
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``.

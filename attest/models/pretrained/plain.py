@@ -5,7 +5,6 @@ Legend: B batch, T tokens, H hidden, C logits, K classes.
 
 import inspect
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 
 from attest.core.errors import AttestError, refusing, said_by
 from attest.core.memory import in_evaluation_mode
+from attest.models.observation import hooked
 from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, PretrainedNetwork
 
 GUIDE = "“Your own model” in the documentation shows one that works"
@@ -161,9 +161,8 @@ def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[..., Ten
 
     unread = f"{type(model).__name__} cannot read token ids int64 (1, {tokens.shape[-1]})"
     refuse = refusing(lambda said: f"{unread} ({said}); expected forward(tokens, mask). {GUIDE}.")
-    with refuse, ExitStack() as hooks, in_evaluation_mode(model):
-        for part in (part for part in model.modules() if isinstance(part, nn.Embedding)):
-            hooks.enter_context(part.register_forward_pre_hook(note))
+    tables = (part for part in model.modules() if isinstance(part, nn.Embedding))
+    with refuse, hooked(tables, note, before=True), in_evaluation_mode(model):
         called(_half(tokens), input_ids=tokens)
     if len(used) != 1:
         raise AttestError(

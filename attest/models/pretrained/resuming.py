@@ -12,7 +12,7 @@ Legend: B batch, R rows to read again, G key-value groups, N heads, T tokens, D 
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from attest.core.memory import in_evaluation_mode
 from attest.core.rounding import rounding
 from attest.models.layers_observed import entering
+from attest.models.observation import hooked
 from attest.models.pretrained.calls import AttentionCall, Memory, last_real
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Te
         if arguments and isinstance(hidden, Tensor) and hidden.shape == getattr(arguments[0], "shape", None):
             seen.append((block, network.made, arguments[0]))
 
-    with ExitStack() as hooks:
-        for block in blocks:
-            hooks.enter_context(block.register_forward_hook(look))
+    with hooked(blocks, look):
         clean = network.logits_of(mask, input_ids=tokens)
     if [(block, made) for block, made, _ in seen] != [(block, place) for place, block in enumerate(blocks, start=1)]:
         return False

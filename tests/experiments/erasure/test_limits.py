@@ -60,7 +60,7 @@ def test_a_case_by_hand():
 def test_a_beam_as_wide_as_all_orders_finds_the_best_nested_order():
     observation = observation_of(DeepDecoder(pooling_classifier()), [4, 4, 4, 3, 2])
     counts = sizes(observation.lengths, (0.01, 0.5))
-    lower, upper = beam_limits(observation, counts, attention, width=64)
+    lower, upper = beam_limits(observation, counts, width=64)
     for row, (first, second) in enumerate(counts.tolist()):
         length = int(observation.lengths[row])
         for alone in (False, True):
@@ -80,7 +80,7 @@ def test_a_narrow_beam_lies_within_the_exact_limits():
     observation = observation_of(pooling_classifier(), [8, 5, 7, 6])
     counts = sizes(observation.lengths)
     lower, upper = (each.mean(dim=-1) for each in exact_limits(observation, counts))
-    found_lower, found_upper = beam_limits(observation, counts, attention)
+    found_lower, found_upper = beam_limits(observation, counts)
     assert (found_lower >= lower - 1e-9).all()
     assert (found_upper <= upper + 1e-9).all()
     assert (found_upper - found_lower > 0.5 * (upper - lower)).all()

@@ -100,7 +100,7 @@ def test_rows_are_permuted_within_real_tokens_each_by_itself():
 
     layer = next(iter(observation.attention))
     with torch.no_grad():
-        permuted = _permuting(0, {})(observation, torch.arange(2), torch.tensor([4, 5]))
+        permuted = _permuting(0, {}, observation, torch.arange(2), torch.tensor([4, 5]))
         observation.under(*permuted([layer]), Intervention("weights", look, [layer]))
     clean = observation.attention[layer]
     assert torch.equal(seen["permuted"].sort(dim=-1).values, clean.sort(dim=-1).values)
