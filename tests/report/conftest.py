@@ -11,7 +11,7 @@ import yaml
 
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
 from attest.runs.identity import RunIdentity
-from tests.report.browsers import CHROMIUM
+from tests.report.browsers import CHROMIUM, FIREFOX
 
 
 def variant(source: RunFolder, root, name: str, seed: int, accuracy: float, wrong=()) -> RunFolder:
@@ -47,7 +47,9 @@ def browser(request) -> Iterator:
             launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         elif os.path.isfile(started.firefox.executable_path):
             launched = started.firefox.launch()
+        elif FIREFOX:
+            launched = started.firefox.launch(channel="moz-firefox", executable_path=FIREFOX)
         else:
-            pytest.skip("no Firefox of Playwright, which alone can be told of media and keys: playwright install firefox")
+            pytest.skip("no Firefox: apt install firefox-esr, or playwright install firefox")
         yield launched
         launched.close()

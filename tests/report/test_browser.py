@@ -14,7 +14,7 @@ import pytest
 
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
-from tests.report.browsers import AXE, WIDTHS, in_a_browser, with_axe
+from tests.report.browsers import AXE, WIDTHS, in_a_browser, tell_media, with_axe
 from tests.report.made import made_run
 from tests.report.test_sentences import ROWS
 
@@ -122,7 +122,7 @@ def test_a_question_opens_by_keyboard_and_a_link_opens_what_it_leads_to(page):
 
 
 def test_in_print_everything_is_open_but_what_needs_a_hand(page):
-    page.emulate_media(media="print")
+    tell_media(page, "print", media="print")
     heights = "['E2', 'first', 'texts', 'made'].map(each => document.getElementById(each).getBoundingClientRect().height)"
     assert min(page.evaluate(heights)) > 50
     assert page.locator("#instances").evaluate("each => each.getBoundingClientRect().height") == 0
@@ -158,20 +158,20 @@ def test_a_text_opens_by_keyboard(page):
     unfold(page)
     page.locator(".instances tbody td.excerpt button").first.focus()
     page.keyboard.press("Enter")
-    assert page.locator("#opened article h4").count() > 1
+    page.locator("#opened article h4").nth(1).wait_for()
 
 
 def test_dark_mode_is_dark_and_light_mode_light(page):
     brightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
     light = page.evaluate(brightness)
-    page.emulate_media(color_scheme="dark")
+    tell_media(page, "(prefers-color-scheme: dark)", color_scheme="dark")
     assert page.evaluate(brightness) < 150 < 600 < light
 
 
 @with_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_rules_of_accessibility_are_kept(page, scheme):
-    page.emulate_media(color_scheme=scheme)
+    tell_media(page, f"(prefers-color-scheme: {scheme})", color_scheme=scheme)
     unfold(page)
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]

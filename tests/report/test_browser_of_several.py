@@ -12,7 +12,7 @@ import yaml
 from attest.report.comparison import write_comparison
 from attest.report.related_pages import write_controls, write_sweep
 from attest.runs.folder import RunFolder
-from tests.report.browsers import AXE, WIDTHS, in_a_browser, with_axe
+from tests.report.browsers import AXE, WIDTHS, in_a_browser, tell_media, with_axe
 from tests.report.made import made_run
 from tests.report.test_controls_page import BASE, LABELS, OTHER, UNIFORM, run
 from tests.report.test_sweep import adversary
@@ -129,7 +129,7 @@ def test_what_is_folded_opens_by_keyboard_and_stands_in_print(page):
         page.keyboard.press("Enter")
         assert folded.evaluate("(each) => each.open")
         folded.evaluate("(each) => { each.open = false; }")
-        page.emulate_media(media="print")
+        tell_media(page, "print", media="print")
         assert folded.bounding_box()["height"] > 2 * folded.locator("summary").bounding_box()["height"]
         page.emulate_media(media="screen")
 
@@ -137,14 +137,14 @@ def test_what_is_folded_opens_by_keyboard_and_stands_in_print(page):
 def test_dark_mode_is_dark_and_light_mode_light(page):
     brightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
     light = page.evaluate(brightness)
-    page.emulate_media(color_scheme="dark")
+    tell_media(page, "(prefers-color-scheme: dark)", color_scheme="dark")
     assert page.evaluate(brightness) < 150 < 600 < light
 
 
 @with_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_rules_of_accessibility_are_kept(page, scheme):
-    page.emulate_media(color_scheme=scheme)
+    tell_media(page, f"(prefers-color-scheme: {scheme})", color_scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
