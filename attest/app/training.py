@@ -182,7 +182,7 @@ def _interrupting(trainer: Trainer) -> Iterator[None]:
 
 @rank_zero_only
 def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) -> None:
-    """Write ``summary.json`` from the tables and scores, and print how many seconds each measured table took."""
+    """Write ``summary.json`` from the tables and scores, and print how many seconds each experiment took."""
     summary = summarise_run(run.folder, run.expected_tables, scores, run.run.monitor, run.run.mode)
     write_summary(run.folder, summary)
     seconds = read_json(run.folder.timing).get("seconds", {})

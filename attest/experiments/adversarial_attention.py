@@ -106,9 +106,9 @@ SPEC = Spec(
             "jsd_exact",
             "ε-max JSD, exact",
             "The largest Jensen-Shannon divergence between the model's attention and another attention that moves the "
-            "prediction by at most 0.01; at most ln 2 = 0.693. If the divergence is large, very different attention gives "
-            "nearly the same prediction: the prediction does not determine the attention.",
-            "Training may never lead to such different attention, and the model's own attention may still be right.",
+            "prediction by at most 0.01; at most ln 2 = 0.693. If this JSD is large, very different attention gives nearly "
+            "the same prediction.",
+            "Training may never lead to this other attention, so the model's own attention may still explain the prediction.",
             short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
         ),
         Measure.high(
@@ -116,16 +116,15 @@ SPEC = Spec(
             "ε-max JSD, by search",
             "The largest JSD from the model's attention that a gradient search with five starts finds; the largest possible "
             "JSD is never smaller.",
-            "A small value may mean only that the search failed: very different attention with the same prediction may still "
-            "exist.",
+            "A small JSD may mean only that the gradient search failed: very different attention with the same prediction "
+            "may still exist.",
         ),
         Measure.high(
             "jsd_search_filter",
             "ε-max JSD, found by search with ε = 0.05",
             "The largest JSD from the model's attention that the search finds if the prediction may move by 0.05, as in the "
             "published code.",
-            "This search lets the prediction move by 0.05, but the exact JSD allows only 0.01, so the search may find a "
-            "larger JSD.",
+            "This search may find a larger JSD than the exact one, because it lets the prediction move by 0.05, not 0.01.",
         ),
     ),
     answer=_answer,
@@ -134,17 +133,17 @@ SPEC = Spec(
         Drawing("jsd_by_max_attention", "Adversarial attention", _caption, "largest_jsd_violins"),
         Drawing(
             "jsd_histograms",
-            "Largest JSD at almost the same prediction, by search and exactly",
-            "Distributions of the largest JSD from the model's attention if the prediction moves by at most ε, by gradient "
-            "search and exactly.",
+            "Largest JSD at almost the same prediction: search, exact value",
+            "How far (JSD) attention can change while the prediction moves by at most ε: found by gradient search, and "
+            "computed exactly.",
             "adversary_histograms",
             needs=("jsd_search",),
         ),
         Drawing(
             "exact_against_search",
             "What the search misses",
-            "One point per text. On the line, the search found the largest possible JSD; above the line, the search found a "
-            "smaller JSD.",
+            "One point per text. For texts on the line, the gradient search found the largest possible JSD; for texts above "
+            "the line, a smaller JSD.",
             "exact_against_search",
             needs=("jsd_search", "jsd_exact"),
         ),

@@ -73,7 +73,7 @@ class SearchObjective:
         return (NOISE * noise).masked_fill(~self.mask.unsqueeze(1), -1e4)
 
     def gradient(self, logits: Tensor) -> Tensor:
-        """Return the gradient of the search's objective with respect to the logits, ``(B, R, T)``."""
+        """Return the gradient of the adversarial search's loss with respect to R attention logits per token, ``(B, R, T)``."""
         log_weights = logits.log_softmax(dim=-1)
         weights = log_weights.exp()
         slope = self._penalty_slope(weights) - self._jsd_slope(weights, log_weights)

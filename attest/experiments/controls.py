@@ -82,10 +82,9 @@ GUIDES = Spec(
         Measure(
             "tvd",
             "TVD from the base run's predictions",
-            "How far (TVD) the predictions of a model that must use given attention weights are from the predictions of the "
-            "base run.",
-            "A weak model predicts differently from the base run with any attention: compare this TVD with the TVD of a "
-            "model with uniform attention.",
+            "Distance (TVD) between the predictions of the base run and of a model that must use given attention weights.",
+            "A weak model has a large TVD with any attention: compare this TVD with the TVD of a model with uniform "
+            "attention.",
         ),
         DECISIONS,
     ),
@@ -136,14 +135,14 @@ ADVERSARIES = Spec(
             "kl",
             "KL divergence from the base run's attention",
             "The Kullback-Leibler divergence of the adversary's attention from the base run's attention.",
-            "The KL divergence has no upper bound, and single tokens without attention dominate its value.",
+            "The KL divergence has no upper bound: one token with almost no attention in the base run may dominate it.",
         ),
         Measure(
             "tvd",
             "TVD from the base run's predictions",
             "How far (TVD) the adversary's predictions are from those of the base run, 0 to 1: the price of its different "
             "attention.",
-            "A small mean can hide single texts on which the adversary decides differently from the base run.",
+            "A small mean TVD can hide texts on which the adversary decides differently from the base run.",
         ),
         Measure(
             "nll",

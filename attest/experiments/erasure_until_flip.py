@@ -174,7 +174,7 @@ SPEC = Spec(
     cost="T log T if the decoder is linear, else one decoding for each weight",
     columns=(
         Column.share("fraction_<order>", "weights set to zero until the decision flips, as a share of the tokens"),
-        Column.share("fraction_common_<order>", "`fraction_<order>` only for texts whose decision flips in every order"),
+        Column.share("fraction_common_<order>", "`fraction_<order>` if the decision flips in every order of erasing"),
         Column.yes_or_no("flips_in_every_order", "whether the decision flips in every order of erasing, also in random order"),
         Column.share(
             "fraction_support_<order>", "share of the non-zero weights that are set to zero until the decision flips"
@@ -188,17 +188,18 @@ SPEC = Spec(
     measures=(
         Measure(
             "flips_in_every_order",
-            "texts that flip in every order of erasing",
-            "Share of texts whose decision flips in every order of erasing weights. The next two rows are means over the "
-            "texts whose decision flips in every order.",
-            "The next two rows leave out the texts whose decision never flips; on these texts the model is most confident.",
+            "flips in every order of erasing weights",
+            "Share of texts whose decision flips in every tested order of erasing attention weights. The next two rows are "
+            "means over the texts whose decision flips in every tested order.",
+            "The next two rows leave out decisions that never flip, often the most confident ones.",
         ),
         Measure.high(
             "fraction_common_attention",
             "weights erased until the decision flips",
-            "Share of the weights that are set to 0, largest first, until the decision flips. The number is a mean over the "
-            "texts whose decision flips in every order of erasing.",
-            "Setting weights to 0 leaves the hidden states unchanged: they still contain information from the erased tokens.",
+            "Share of the attention weights that are set to 0, largest first, until the decision flips. The number is a mean "
+            "over the texts whose decision flips in every order of erasing.",
+            "Setting attention weights to 0 leaves the hidden states unchanged: they still contain information from the "
+            "erased tokens.",
             beside=("in random order, on the same texts", "fraction_common_random"),
             short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
             of_texts="fraction_attention",
@@ -206,8 +207,8 @@ SPEC = Spec(
         Measure(
             "fraction_common_minimum",
             "smallest set of weights that flips the decision",
-            "Size of the smallest set of weights whose erasure flips the decision, as a share of all weights. The number is "
-            "a mean over the texts whose decision flips in every order of erasing.",
+            "Smallest share of the attention weights whose erasure flips the decision. The number is a mean over the texts "
+            "whose decision flips in every order of erasing.",
             "Erasing the smallest set is enough to change the decision, but the model need not have used exactly this set.",
         ),
     ),

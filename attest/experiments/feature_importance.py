@@ -163,8 +163,7 @@ TAU_GRADIENT = Measure.low(
     "tau_gradient_inputs",
     "τ-b of attention and gradient × input",
     "Do attention and |⟨∂ŷ/∂e, e⟩| (gradient × input at constant attention) rank the tokens alike? 1: the same ranking; 0: "
-    "no relation. A high value supports the claim that attention shows importance; a low value alone does not refute this "
-    "claim.",
+    "no relation. A high τ-b supports the claim that attention shows importance; a low τ-b alone does not refute this claim.",
     "Gradients are one measure of importance, not the truth.",
     beside=BETWEEN,
     short=("τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
@@ -211,7 +210,7 @@ SPEC = Spec(
         Column.correlation("tau_support_<importance>", "τ-b among the tokens that get attention"),
         Column.correlation(
             "tau_top_k_<importance>",
-            "agreement of the top k tokens by attention and by importance; k is the number of tokens with attention",
+            "agreement of attention and importance on their top k tokens; k: number of weights above 0",
         ),
         Column.share("mass_<importance>", "share of attention on tokens with at least half of the largest importance"),
         Column.share(
@@ -256,25 +255,23 @@ SPEC = Spec(
         Measure(
             "tau_gradient_and_leave_one_out",
             "τ-b of gradient × input and leave-one-out",
-            "How well do gradient × input and leave-one-out agree? One can hardly expect attention to agree better with "
-            "either of these two measures.",
-            "Disagreement does not show which of the two measures of importance is wrong.",
+            "How well do gradient × input and leave-one-out agree? Attention can hardly agree better with gradient × input "
+            "or with leave-one-out than these two agree with each other.",
+            "If gradient × input and leave-one-out disagree, we do not know which of the two is wrong.",
         ),
         Measure.low(
             "concordant_gradient_inputs",
             "pairs ranked alike by attention and gradient × input",
-            "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. If attention "
-            "is sparse, few pairs count, because all tokens without attention are tied.",
-            "Most pairs contain two unimportant tokens: a high share does not show that the two rankings begin with the same "
-            "token.",
+            "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Sparse "
+            "attention leaves few pairs of tokens to compare, because all tokens without attention are tied.",
+            "Two rankings can order most pairs of tokens alike and still begin with different tokens.",
             beside=CONCORDANT_BETWEEN,
         ),
         Measure.low(
             "concordant_leave_one_out_inputs",
             "pairs ranked alike by attention and leave-one-out",
             "Share of token pairs that attention and leave-one-out rank alike, ties left out; 0.5 by chance.",
-            "Most pairs contain two unimportant tokens: a high share does not show that the two rankings begin with the same "
-            "token.",
+            "Two rankings can order most pairs of tokens alike and still begin with different tokens.",
             beside=CONCORDANT_BETWEEN,
         ),
         Measure.low(
@@ -314,7 +311,8 @@ SPEC = Spec(
             "tau_histograms",
             "Attention and feature importance",
             "Kendall's τ-b of attention with gradient × input and with leave-one-out, by predicted class (Jain & Wallace "
-            "2019, Fig. 2 and 8). Dashed: the mean. Dotted: the τ-b from which a text of median length has p < 0.05.",
+            "2019, Fig. 2 and 8). Dashed: the mean. Dotted: beyond these two values of τ-b, a text of median length has p < "
+            "0.05.",
             "importance_histograms",
         ),
         Drawing(

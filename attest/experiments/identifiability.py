@@ -77,17 +77,17 @@ def _between(suffix: str, whose: str) -> tuple[Column, ...]:
 
 TRIVIAL = Measure.low(
     "trivial",
-    "heads whose output determines their attention",
+    "heads whose output fits only one attention",
     "Share of heads for which no other attention weights give the same output, mean over texts. The share is 0 for a text "
     "that has more tokens than a head has dimensions.",
-    "The share depends far more on the length of the text and the size of a head than on what the model learned.",
+    "The share depends far more on text length and head dimension than on what the model learned.",
 )
 
 TAU = Measure.low(
     "tau",
     "τ-b of raw and effective attention",
-    "Do attention weights rank tokens as effective attention does? Effective attention is the part of the weights that the "
-    "head's output determines.",
+    "Do attention weights rank tokens as effective attention does? Effective attention is the part of the attention weights "
+    "that affects the head's output.",
     "Effective attention may be negative and does not sum to 1: no model could attend like that.",
 )
 
@@ -106,11 +106,11 @@ SPEC = Spec(
     columns=(
         Column.at_least_0("rank_<kind>", "rank of the matrix that maps attention to `<kind>`, the context or the prediction"),
         Column.yes_or_no(
-            "trivial_<kind>", "whether this `<kind>` (the context vector or the prediction) determines the attention"
+            "trivial_<kind>", "whether only one attention gives this `<kind>` (the context vector or the prediction)"
         ),
         *_between("_<kind>", ""),
         Column.at_least_0("rank", "Transformers only: rank of the matrix that maps a head's attention to its output"),
-        Column.share("trivial", "Transformers only: share of heads whose output determines their attention"),
+        Column.share("trivial", "Transformers only: share of heads whose output fits only one attention"),
         *_between("", "Transformers only: "),
         Column.share("sinks", "Transformers only: share of heads that give much attention to a sink"),
         Column.share("sinks_first", "Transformers only: share of heads whose sink is the first token"),
@@ -124,10 +124,10 @@ SPEC = Spec(
     measures=(
         Measure.low(
             "trivial_context",
-            "texts whose context determines attention",
-            "Share of texts for which no other attention weights give the same context vector. In all other texts, many "
-            "different attention weights give the same context vector.",
-            "The share depends far more on the length of the text and the size of the states than on what the model learned.",
+            "texts with only one possible attention",
+            "Share of texts for which no other attention weights give the same context vector. If the context vector does "
+            "not determine the attention, many different attention weights give this vector.",
+            "The share depends far more on text length and state dimension than on what the model learned.",
         ),
         TRIVIAL,
         TAU,

@@ -137,7 +137,8 @@ SPEC = Spec(
             "entropies",
             "How concentrated is influence?",
             "Normalised entropy of influence, from 0 (all influence comes from one token) to 1 (all tokens have equal "
-            "influence), as in Meister et al. 2021, Fig. 2 and Table 1. Hidden states come from a sample of the texts.",
+            "influence), as in Meister et al. 2021, Fig. 2 and Table 1. The influence on hidden states is measured on a "
+            "sample of the texts.",
             "entropy_bars",
         ),
     ),

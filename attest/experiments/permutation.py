@@ -140,8 +140,8 @@ SPEC = Spec(
             "permutation_by_max_attention",
             "Permuting attention",
             "Median change of the prediction over random permutations of the attention, by the largest weight of the text "
-            "and by predicted class (Jain & Wallace 2019, Fig. 3). If the prediction hardly changes although the largest "
-            "weight is high, it did not matter which token got this weight.",
+            "and by predicted class (Jain & Wallace 2019, Fig. 3). If permuting even a large weight hardly changes the "
+            "prediction, it did not matter which token got this weight.",
             "permutation_violins",
             ("tvd_median",),
         ),

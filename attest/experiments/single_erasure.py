@@ -83,9 +83,7 @@ def _columns(suffix: str, where: str) -> tuple[Column, ...]:
         Column.share(f"attention_gap{suffix}", "weight of the top token minus weight of the other token"),
         Column.yes_or_no(f"only_top{suffix}", "whether only erasing the top token changes the decision"),
         Column.yes_or_no(f"only_random{suffix}", "whether only erasing the other token changes the decision"),
-        Column.yes_or_no(
-            f"both{suffix}", "whether each erasure, of the top token or of the other token, changes the decision"
-        ),
+        Column.yes_or_no(f"both{suffix}", "whether the decision changes without the top token and also without the other one"),
         Column.yes_or_no(
             f"neither{suffix}", "whether neither erasing the top token nor erasing the other token changes the decision"
         ),
@@ -113,14 +111,14 @@ SPEC = Spec(
         Measure.low(
             "only_top",
             "decisions that need the top token",
-            "Share of texts whose decision changes without the most attended token, but not without a random other token.",
-            "Most decisions need no single token: a small share does not show that attention is right or wrong.",
+            "Share of texts whose decision needs the most attended token, but not a random other token.",
+            "If few decisions need the top token, attention may still be right: most decisions need no single token.",
             beside=("a random other token", "only_random"),
         ),
         Measure.high(
             "only_random",
             "decisions that need a random other token",
-            "Share of texts whose decision changes without a random other token, but not without the most attended token.",
+            "Share of texts whose decision needs a random other token, but not the most attended token.",
             "Only one random token of each text is tried; other tokens may matter.",
         ),
         Measure.low(

@@ -19,7 +19,9 @@ def main(arguments: list[str]) -> int:
     parser = CommandParser("attest card", __doc__)
     parser.add_argument("folder", type=Path, help="the folder of a run or of a trial")
     parser.add_argument(
-        "--into", type=Path, help="write the section into this model card, such as README.md, or into a new file"
+        "--into",
+        type=Path,
+        help="write the section about attention into this model card, such as README.md, or into a new file",
     )
     typed = parser.parse_args(arguments)
     from attest.report.card import put_into

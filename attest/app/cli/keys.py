@@ -50,6 +50,6 @@ def _require_self_attention(settings: dict[str, Any]) -> None:
     lacks = {"label": "has no self-attention", "tags": "gives a tag to each word"}
     lack = lacks.get(str(kind), "is not a classifier that can be attacked")
     raise AttestError(
-        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies texts, whose network or encoder has "
-        "the attribute `attends_within`. Type MODEL=transformer-dr"
+        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies texts (its class has "
+        "`attends_within = True`). Type MODEL=transformer-dr"
     )

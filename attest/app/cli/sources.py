@@ -64,8 +64,8 @@ def _parser() -> CommandParser:
         "--ablations",
         type=int,
         default=32,
-        help="how many random sets of sources (parts of the context) are left out to fit a linear model; by default 32; 0 "
-        "fits no linear model",
+        help="how many random sets of sources (parts of the context) are left out to fit a linear model of their effects; by "
+        "default 32; 0: no linear model",
     )
     parser.add_argument(
         "--leave-out", choices=("each", "groups"), default="each",

@@ -193,8 +193,8 @@ def _win(operator: str, without: str) -> Measure:
         f"random sets beaten, {operator}",
         "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens ranked first. "
         f"Erased tokens: {without}. 50 %: no better than chance.",
-        "A high share shows only that the ranking of tokens is better than chance; NAOPC (AOPC between its limits) shows how "
-        "good the ranking is.",
+        "Beating random sets shows only that a ranking of tokens is better than chance; NAOPC (AOPC between its limits) "
+        "shows how good the ranking is.",
     )
 
 
@@ -217,11 +217,9 @@ SPEC = Spec(
     columns=(
         *FALLS[:3],
         Column.share("win_<either>_<operator>", "share of random sets that the explanation beats; ties count half"),
-        Column.share("violation_<operator>", "share of draws in which the prediction rises without the top token"),
+        Column.share("violation_<operator>", "share of erasures of the top token that raise the prediction"),
         *FALLS[3:],
-        Column.unbounded(
-            "naopc_<either>", "AOPC, scaled so that `lowest_<either>` becomes 0 and `highest_<either>` becomes 1"
-        ),
+        Column.unbounded("naopc_<either>", "AOPC on a scale from `lowest_<either>` (0) to `highest_<either>` (1)"),
         Column.unbounded("soft_<either>", "soft score by Zhao & Aletras, who drop elements of embeddings; higher is better"),
         Column.unbounded(
             "soft_controlled_<either>", "mean soft score if 10, 30, 50, 70 and 90 % of embedding elements are kept"
@@ -231,7 +229,7 @@ SPEC = Spec(
         Column("ferret_<either>", FALL, "score of the library ferret: the mean if the top 1, 2, … or all tokens are deleted"),
         Column.correlation(
             "tau_randomised_<part>",
-            "τ-b of attention before and after the parameters from the output down to this part become random",
+            "τ-b of attention with and without random parameters from the output down to this part",
         ),
         *(each.moved() for each in FALLS),
         Column.at_least_0("token", "taggers only: position of the token whose tag is explained, from 0", type="int"),
@@ -246,17 +244,16 @@ SPEC = Spec(
             "NAOPC, comprehensiveness",
             "Effect of erasing the tokens that attention ranks first, on a scale from 0 (the least possible effect) to 1 "
             "(the greatest possible effect). To erase a token means here that nothing attends to it.",
-            "The limits of AOPC are found separately for each number of erased tokens, so perhaps no single ranking of "
-            "tokens reaches 1. The limits of AOPC are exact only for two classes and a linear decoder.",
+            "Perhaps no ranking reaches 1: for each number of tokens, the best set of tokens is found separately. The limits "
+            "of AOPC are exact only for two classes and a linear decoder.",
         ),
         Measure.high(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
             "Fall of the prediction if only the tokens that attention ranks first are kept, on a scale from 0 (the least "
-            "possible fall) to 1 (the greatest possible fall). A low value is good: the tokens that attention ranks first "
+            "possible fall) to 1 (the greatest possible fall). A small fall is good: the tokens that attention ranks first "
             "suffice for the prediction.",
-            "The limits of AOPC are found separately for each number of erased tokens, so perhaps no single ranking of "
-            "tokens reaches 0.",
+            "Perhaps no ranking reaches 0: for each number of tokens, the best set of tokens is found separately.",
         ),
         Measure.high(
             "violation_attention",

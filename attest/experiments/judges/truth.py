@@ -39,7 +39,7 @@ def verdict(mass: Tensor) -> str:
 
 @torch.no_grad()
 def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> None:
-    """Raise an ``AttestError`` if a network decides wrongly, or uses tokens or states that should not decide."""
+    """Raise an ``AttestError`` if a network predicts a wrong label, or uses tokens or states that must not matter."""
     told = f"the defendant {name!r} with the rule {texts.rule!r}"
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
         raise AttestError(

@@ -223,23 +223,23 @@ SPEC = Spec(
         Measure.low(
             "tau_look",
             "τ-b of heads' attention to important tokens and their effect",
-            "Do the heads that attend most to the important tokens (look) also move the decision most when they are switched "
-            "off? Kendall's τ-b over heads. 0: a head's attention says nothing about its effect.",
+            "Do the heads that attend most to the important tokens also move the decision most when they are switched off? "
+            "Kendall's τ-b over heads. 0: a head's attention says nothing about its effect.",
             "Other heads may do the work of a missing head: a small effect does not show that the head did nothing.",
         ),
         Measure(
             "tau_write",
             "τ-b of the estimated and the measured effect of heads",
-            "Do the heads with the largest effect on the decision, as a gradient estimates it (write), also change the "
-            "decision most when switched off? Kendall's τ-b over heads.",
-            "The gradient is a first-order estimate of the effect of switching a head off, so some agreement is no surprise.",
+            "Does a gradient estimate well which heads change the decision most when they are switched off? Kendall's τ-b "
+            "over heads.",
+            "The gradient is a first-order estimate of the effect of switching a head off: a τ-b above 0 is no surprise.",
         ),
         Measure.low(
             "won_look",
             "random heads beaten by heads that attend to important tokens",
             "Share of random sets of heads whose removal moves the decision less than removing the heads that attend most to "
-            "the important tokens. If the share is near 0.5, the heads that attend to the important tokens matter no more "
-            "than random heads.",
+            "the important tokens. If only half of the random sets of heads are beaten, the heads that attend to the "
+            "important tokens matter no more than random heads.",
             "The important tokens are those that the corpus marks; if it marks none, those that leave-one-out finds.",
         ),
         Measure(

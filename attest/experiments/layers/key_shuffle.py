@@ -88,7 +88,8 @@ MOVED_SHUFFLED = Measure.low(
     "moved_shuffled",
     "change of the predicted number with shuffled keys, in σ",
     f"For a model that returns one number: how far the number moves with keys permuted in every layer, {MOVES}.",
-    "The model was never trained with shuffled keys: a prediction that changes does not show that attention was right.",
+    "The model was never trained with shuffled keys: a changed prediction does not show that attention explains the "
+    "prediction.",
 )
 
 SPEC = Spec(
@@ -113,7 +114,7 @@ SPEC = Spec(
         Column.yes_or_no("correct_attacked", "whether the decision under attack is the label that the attack aims at"),
         Column.yes_or_no("flipped", "whether the attack changes the decision"),
         Column.share("tvd_attacked", "how far (TVD) the prediction moves under attack"),
-        Column.nats("jsd_attacked", "how far (JSD) attention moves under attack, mean over rows"),
+        Column.nats("jsd_attacked", "how far (JSD) attention moves under attack, on average"),
     ),
     measures=(
         CORRECT_SHUFFLED,

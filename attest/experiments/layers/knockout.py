@@ -25,7 +25,7 @@ from attest.models.prediction import lead, logits_of_classes, rounding_of, says_
 
 WINDOWS = 4
 """Windows that the layers are parted into unless a width is given."""
-NEVER = ", without the first token, the token at which the decoder decides, and special tokens"
+NEVER = ", but not the first token, not the token at which the decoder decides, and no special token"
 
 
 @torch.no_grad()
@@ -196,8 +196,8 @@ SPEC = Spec(
             "won",
             "random edges beaten",
             "Share of random sets of attention edges whose removal lowers the logit difference less than removing the edges "
-            "to the most attended tokens. If the share is near 0.5, the most attended tokens matter no more than random "
-            "tokens.",
+            "to the most attended tokens. If only half of the random sets of edges are beaten, the most attended tokens "
+            "matter no more than random tokens.",
             "Through other tokens, information may still reach the last token, at which the decoder decides.",
         ),
         Measure.low(
@@ -205,14 +205,13 @@ SPEC = Spec(
             "decisions that flip if edges to the top tokens are cut",
             "Share of texts whose decision changes if the last token, at which the decoder decides, cannot attend to its "
             "most attended tokens in any layer.",
-            "A confident decision seldom changes: compare this share with the share for random attention edges, in the row "
-            "below.",
+            "A confident decision seldom changes: compare this share with the share of decisions that flip if random "
+            "attention edges are cut, in the row below.",
         ),
         Measure(
             "flipped_random",
             "decisions that flip if random attention edges are cut",
-            "Share of texts whose decision changes if random attention edges are cut (instead of the edges to the most "
-            "attended tokens), as a mean over random draws.",
+            "Share of texts whose decision changes if random attention edges are cut, as a mean over random draws.",
             "The share says how fragile the model is; it says nothing about the attention of the model.",
         ),
         Measure.high(

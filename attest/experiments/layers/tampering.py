@@ -114,7 +114,7 @@ def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, expe
     """Return which tokens the given ``spans`` of each text contain, bool ``(B, T)``.
 
     Args:
-        spans: places of tokens, by id.
+        spans: positions of tokens, by text id.
         allowed: bool ``(B, T)``, tokens that may be named.
         experiment, but: whose setting it is, and which tokens are not allowed, for a refusal.
     Raises:
@@ -125,9 +125,10 @@ def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, expe
         places = list(spans.get(identity, ()))
         if any(not 0 <= place < found.shape[-1] or not allowed[row, place] for place in places):
             may_be = allowed[row].nonzero().flatten().tolist()
-            within = f"places from {may_be[0]} to {may_be[-1]}" if may_be else "no places"
+            within = f"token numbers from {may_be[0]} to {may_be[-1]}, counted from 0" if may_be else "no token"
             raise AttestError(
-                f"the setting `spans` of {experiment} names the tokens {places} of text {identity}; expected {within}{but}."
+                f"the setting `spans` of {experiment} contains the token numbers {places} for text {identity}; expected "
+                f"{within}{but}."
             )
         found[row, places] = True
     return found

@@ -276,14 +276,14 @@ SPEC = Spec(
         *IN_PROBABILITY[3:],
         *(each.moved() for each in IN_PROBABILITY),
         Column.yes_or_no(
-            "hangs_on_truth", "whether deleting the tokens known to decide lowers the prediction more than any random set"
+            "hangs_on_truth", "whether the prediction falls more without the deciding tokens than without any random set"
         ),
         Column.share(
             "precision_<reading>",
-            "share of the n tokens known to decide that are among the n top tokens, if `hangs_on_truth` is 1",
+            "of the n tokens known to decide: share among the n top tokens, if `hangs_on_truth` is 1",
         ),
-        Column.share("depth_<reading>", "share of the ranking that contains all tokens known to decide"),
-        Column.share("auprc_<reading>", "average precision in finding the tokens that are known to decide"),
+        Column.share("depth_<reading>", "share of the ranking down to the last token known to decide"),
+        Column.share("auprc_<reading>", "average precision in finding tokens known to decide the label"),
         Column.share(
             "plausible_f1_<reading>", "marked texts only: token F1 of the n top-ranked words, if people marked n words"
         ),
@@ -324,8 +324,8 @@ SPEC = Spec(
             "Integrated gradients should add up to the difference between the prediction for the text and that for zero "
             "embeddings. This number is the error of the sum of integrated gradients, in probability; above 0.01, integrated "
             "gradients count as undefined.",
-            "A network that begins with RMSNorm is discontinuous at zero embeddings. For such a network, more steps do not "
-            "make the error of integrated gradients small.",
+            "A network that begins with RMSNorm is discontinuous at zero embeddings. If RMSNorm comes first, more "
+            "integration steps do not make the error of integrated gradients small.",
         ),
         Measure.low(
             "tau_attention_and_integrated_gradients",
@@ -335,11 +335,10 @@ SPEC = Spec(
         ),
         Measure.low(
             "precision_attention",
-            "tokens known to decide that attention finds",
+            "deciding tokens found by attention",
             "If n tokens are known to decide (the true tokens): share of true tokens among the n tokens that attention ranks "
-            "first. Texts are left out if their decision does not depend on the true tokens, which are known to decide the "
-            "label.",
-            "A model may decide correctly without the tokens that are known to decide the label; such texts are left out.",
+            "first. Texts whose decision does not depend on the true tokens are left out.",
+            "A text is left out if the model decides it without the tokens that are known to decide its label.",
         ),
     ),
     answer=_answer,

@@ -89,7 +89,7 @@ class Softmaxes(TorchFunctionMode):
         return scores.unflatten(0, (texts, -1)) if len(scores) % texts == 0 else None
 
     def _is_attention(self, fits: bool) -> bool:
-        """Count the current softmax, and return whether it computes attention."""
+        """Count this call of softmax, and return whether the call computes attention."""
         places = self.network.attends_at or ()
         if places and self.network.made != self._taken:  # the pass began at a later layer
             self.found = [False] * places[self.network.made]

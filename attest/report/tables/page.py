@@ -51,7 +51,7 @@ KEPT_ALONE = (
 
 
 def table_page(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
-    """Return the page of one table, without its figures."""
+    """Return the page of one table of results as Markdown, without its pictures."""
     parts = [
         f"# {table.name}: {table.title}",
         f"{table.paper}. Ours: mean ± standard deviation over seeds, on the test split.",

@@ -126,7 +126,7 @@ def test_edges_to_special_tokens_are_never_cut():
     columns = knockout(observe_layers(network, torch.arange(2), tokens, mask, special=special), 0)
     assert columns["drop"].isfinite().tolist() == [True, False]
     spans = {0: [4]}
-    with pytest.raises(attest.AttestError, match="expected places from 2 to 3"):
+    with pytest.raises(attest.AttestError, match="expected token numbers from 2 to 3"):
         knockout(observe_layers(network, torch.arange(2), tokens, mask, special=special), 0, spans=spans)
 
 
