@@ -170,8 +170,8 @@ class Evidence(Callback):
             )
         if not {*missing} <= {*OBSERVED}:
             raise AttestError(
-                f"{self.id} ({type(self).__name__}) needs attention that pools, but {type(model).__name__} has attention "
-                "inside layers; expected a callback of attest.callbacks.layers, LayerPermutation for example, or "
+                f"{self.id} ({type(self).__name__}) needs attention that pools the tokens, but {type(model).__name__} has "
+                "attention inside layers; expected a callback of attest.callbacks.layers, such as LayerPermutation, or "
                 "FeatureImportance('rollout')."
             )
         if self._running.of_transformers is None or self._running.of_transformers.network.model is not model:

@@ -92,13 +92,13 @@ def require_controls(base: Settings) -> None:
     run = base["run"]
     if predicts(base) not in GUIDE_OVERLAYS:
         raise AttestError(
-            f"{base['model']['class_path']} has no controls; expected a LightningModule whose network declares predicts = "
-            '"label" or "tags", and that is not an adversary itself. Type MODEL=bilstm for example.'
+            f"no control runs can be trained for {base['model']['class_path']}; expected a LightningModule that is no "
+            'adversary itself, and a network with the attribute predicts = "label" or "tags". Type for example: MODEL=bilstm'
         )
     if run["projection"] == "uniform" or run["model"] == "average":
         raise AttestError(
             f"MODEL={run['model']} PROJECTION={run['projection']} is itself a control; expected the model that is compared "
-            "with its controls. Type MODEL=bilstm PROJECTION=softmax"
+            "with control runs. Type MODEL=bilstm PROJECTION=softmax"
         )
     require_comparable(base)
 

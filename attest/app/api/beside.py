@@ -86,8 +86,8 @@ def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Se
     unit = fitting[0]
     if any(not torch.equal(text.places[unit][0], text.places[other][0]) for text in units for other in fitting[1:]):
         raise AttestError(
-            f"{what} may have one number for each {unit} or for each {fitting[-1]}, because every text has as many of the "
-            "first as of the second; expected one number for each token, special tokens included."
+            f"{what} can be read in two ways: one number for each {unit} or for each {fitting[-1]}, because every text has "
+            "the same number of both; expected one number for each token, special tokens included."
         )
     places = [text.places[unit] for text in units]
     read = [len(where[where >= 0].unique()) for where, _ in places]

@@ -23,7 +23,7 @@ def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, str
     from attest.models.pretrained.windows import windowed
 
     if getattr(network, "crosses", False):
-        raise AttestError("windows need a model with one stack of layers; expected an encoder. Leave window= out.")
+        raise AttestError("window= works only for a model with one stack of layers; expected an encoder. Leave window= out.")
     if isinstance(encode, PromptEncoder):
         raise AttestError(
             "a prompt ends with its question, and windows would cut this end off; expected a classifier. Leave window= out."

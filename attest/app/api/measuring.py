@@ -205,7 +205,7 @@ class Measuring:
         """Run only the experiments that may stop before all texts are read."""
         if any(batch["token_ids"].ndim > 2 for batch in batches):
             raise AttestError(
-                "the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out."
+                "`until` works only for texts of tokens, and these texts are lists of sentences. Leave `until` out."
             )
 
         def measure(texts: list[int], going: Collection[str]) -> dict[str, pd.DataFrame]:

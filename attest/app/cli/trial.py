@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     if other := [name for name in typed.experiments if name != ALL and not EXPERIMENT.fullmatch(name)]:
         raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
     if typed.second_column is not None and typed.prompt is not None:
-        raise AttestError("a prompt has one text in it, and --second-column names a second one; leave it out.")
+        raise AttestError("a prompt contains one text, and --second-column names a second text. Leave --second-column out.")
     out = typed.out.absolute()
     nearest = next(place for place in (out, *out.parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):

@@ -103,11 +103,11 @@ def random_reading(observation: Observation, seed: int = 0) -> Tensor:
     return drawn.masked_fill(~observation.mask, 0)
 
 
-POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a linear decoder"
-BLOCKS = "attention that pools, or a stack of layers in which each layer has its own attention"
-READ_BY_ONE = "layers in which one linear module reads the joined outputs of all heads"
+POOLS, LAYERS, LINEAR = "attention that pools the tokens", "attention between tokens", "a linear decoder"
+BLOCKS = "attention that pools the tokens, or a stack of layers in which each layer has its own attention"
+READ_BY_ONE = "layers in which one linear module reads the concatenated outputs of all heads"
 ADDED = f"{READ_BY_ONE} and its output is visibly added to the input of the layer"
-POOLS_OR_READ = f"attention that pools, or {READ_BY_ONE}"
+POOLS_OR_READ = f"attention that pools the tokens, or {READ_BY_ONE}"
 CROSSES = "a decoder that attends to the text of an encoder"
 LAYER_NORMS = "attention between tokens and layer norms, or RMS norms"
 PACKAGES = "the packages captum and scikit-learn"

@@ -105,7 +105,7 @@ class Adapter:
                 f"write its folder as base_model_name_or_path into {SETTINGS}."
             )
         if not self.base:
-            raise AttestError(f"{name} names no model that it adapts; expected base_model_name_or_path in {SETTINGS}.")
+            raise AttestError(f"{name} does not name its base model; expected base_model_name_or_path in {SETTINGS}.")
 
     def configured(self, config: Any, kind: Any) -> Any:
         """Return a copy of a model configuration with the architecture of ``kind`` and the adapter's number of classes."""

@@ -159,7 +159,7 @@ class AttentionCall(HookedModule):
     def _left(self, allowed: Tensor, real: Tensor) -> Tensor:
         left = self.hook("edges", allowed, real)
         if not (left & allowed).any(dim=-1)[real_rows(real).squeeze(-1).expand(left.shape[:-1])].all():
-            raise AttestError("all attention edges of a token were cut; expected at least one token to which it may attend.")
+            raise AttestError("a token may not attend to any token; expected at least one token to which it may attend.")
         return left
 
     def _require_written_out(self, module: nn.Module, weights: Tensor, values: Tensor, output: Tensor, real: Tensor) -> None:

@@ -134,7 +134,7 @@ def _require_one_class(model: nn.Module) -> None:
         if number or problem in ("multi_label_classification", "regression"):
             raise AttestError(
                 f"{type(model).__name__} contains a {name} that returns a number or several labels (problem_type {problem}), "
-                "and from another module Attest reads only one class; expected the inner model itself."
+                "which Attest can test only without the module around it; expected the inner model itself."
             )
 
 

@@ -123,7 +123,8 @@ class WindowedNetwork(UniformPooling, nn.Module):
             )
         if network.number is not None and pooled == POOLED[2]:
             raise AttestError(
-                f"{type(network.model).__name__} returns one number and no probabilities; expected pooled mean or max."
+                f"{type(network.model).__name__} returns one number and no probabilities; expected pooled='mean' "
+                "or pooled='max'."
             )
         if network.decides_by == "last":
             raise AttestError(

@@ -209,7 +209,7 @@ def test_what_a_stranger_may_write_into_an_adapter(tokenizer, tmp_path):
         ({"megatron_config": {"a": 1}, "megatron_core": "evil"}, "asks for Megatron"),
         ({"peft_type": "XLORA"}, r"XLORA adapter|cannot be read"),
         ({"peft_type": "NONE"}, "cannot be read"),
-        ({"base_model_name_or_path": None}, "names no model that it adapts"),
+        ({"base_model_name_or_path": None}, "does not name its base model"),
         ({"base_model_name_or_path": "nobody/nothing", "revision": "a1"}, "adapts the revision a1 of nobody/nothing"),
         ({"base_model_name_or_path": str(folder)}, "contains only an adapter"),
         ({"target_modules": ["query", "key"]}, "exists in only one of the two"),

@@ -205,7 +205,7 @@ def test_a_language_model_decides_by_the_first_token_that_it_would_write(tokeniz
 def test_what_is_not_reached_is_refused(tokenizer):
     with pytest.raises(AttestError, match="Attest finds no attention from its decoder to the text"):
         CrossingNetwork(made("led", writes=True, attention_window=4), answers=ANSWERS)
-    with pytest.raises(AttestError, match="windows need a model with one stack of layers"):
+    with pytest.raises(AttestError, match="window= works only for a model with one stack of layers"):
         attest.trial(made("bart", end=3, vocab_size=len(WORDS)), TEXTS, tokenizer=tokenizer, window=8)
     begins = made("t5", writes=True)
     begins.generation_config.decoder_start_token_id = begins.config.decoder_start_token_id = None
