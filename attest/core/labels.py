@@ -81,13 +81,12 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
     numbers = {label: number for label in labels if (number := _whole(label)) is not None and numbered}
     if len(numbers) < len(labels) or not names or set(labels) & {*names} or not set(numbers.values()) <= {*range(len(names))}:
         unknown = sorted(label for label in labels if label not in names)
-        expected = (
-            f"one of the names {_some(names)}" if names else "class numbers from 0, because the model has no class names"
-        )
-        or_numbers = f", or a class number from 0 to {len(names) - 1}" if numbered and names else ""
-        raise AttestError(
-            f"the data have labels that the model does not know: {_some(unknown)}; expected {expected}{or_numbers}. {how}"
-        )
+        expected = "class numbers from 0, because the model has no class names"
+        if names:
+            expected = f"only the names {_some(names)}"
+        if names and numbered and not any(_whole(name) is not None for name in names):
+            expected += f", or only class numbers from 0 to {len(names) - 1}"
+        raise AttestError(f"the data have labels that the model does not know: {_some(unknown)}; expected {expected}. {how}")
     if 0 not in numbers.values():
         label, number = min(numbers.items(), key=lambda each: each[1])
         raise AttestError(

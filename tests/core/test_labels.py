@@ -100,7 +100,7 @@ def test_numbers_of_a_file_that_begin_at_1_have_two_readings(refusal):
     assert by_name({"1", "2", "3"}, ["1", "2", "3"], "") == {"1": 0, "2": 1, "3": 2}, "names are read first"
     with refusal():
         by_name({"0", "1", "2"}, ["1", "2", "3"], "")
-    with pytest.raises(AttestError, match="does not know: 0; expected one of the names 1 star, 2 stars, 3 stars"):
+    with pytest.raises(AttestError, match="does not know: 0; expected only the names 1 star, 2 stars, 3 stars"):
         by_name({"0"}, stars, "Give an answer.", numbered=False)
 
 
