@@ -15,7 +15,6 @@ from attest.core.measures import class_logits
 from attest.core.randomness import random_bits, random_uniforms
 from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, clean_keys, observe_layers, replacing_keys
-from attest.experiments.layers.tampering import euclidean_distance, mean_squared_distance
 from attest.lightning_modules.classifier import Classifier
 from attest.lightning_modules.text_module import Batch
 from attest.models.layers_observed import self_attending
@@ -103,9 +102,11 @@ class KeyAdversary(Classifier):
             observation = observe_layers(self.network, batch["id"], batch["token_ids"], mask)
         scored = 1 - labels if self.attack == "opposite" else labels
         losses = functional.cross_entropy(class_logits(observation.logits), scored, reduction="none")
-        squared = mean_squared_distance(clean_BYTH, keys_BYTH, mask)
+        squares = (torch.where(mask[:, None, :, None], clean_BYTH - keys_BYTH, 0) ** 2).sum(dim=(1, 2, 3))
+        squared = squares / (clean_BYTH[0, :, 0].numel() * mask.sum(dim=-1))
         if self.attack == "adversarial":
-            far = squared.log() if self.distance == "log" else euclidean_distance(clean_BYTH, keys_BYTH, mask)
+            above_0 = squares.clamp(min=torch.finfo(squares.dtype).tiny)  # equal keys have a gradient of 0, not NaN
+            far = squared.log() if self.distance == "log" else above_0.sqrt()
             losses = self.weight * losses - (1 - self.weight) * far
         return Attacked(observation, scored, squared, losses)
 

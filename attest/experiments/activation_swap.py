@@ -7,7 +7,7 @@ from torch import Tensor
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.numbers import number, percent
-from attest.experiments.sink import SPARED, columns_of_decoders, spared
+from attest.experiments.sink import SPARED, and_spared, columns_of_decoders, spared
 from attest.experiments.spec import MOVES, Column, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, rightly
 
@@ -146,8 +146,7 @@ SPEC = Spec(
             for name, label in NAMES.items()
         ),
         *(spared(_accuracy(name, label)) for name, label in NAMES.items()),
-        *(_movement(name, label) for name, label in NAMES.items()),
-        *(spared(_movement(name, label)) for name, label in NAMES.items()),
+        *and_spared(*(_movement(name, label) for name, label in NAMES.items())),
         Measure(
             "support",
             "support of the attention",

@@ -8,7 +8,7 @@ from attest.core.measures import total_variation
 from attest.core.measures.numbers import number, percent
 from attest.core.memory import sort_rows
 from attest.core.randomness import random_permutations
-from attest.experiments.sink import SPARED, columns_of_decoders, spared
+from attest.experiments.sink import SPARED, and_spared, columns_of_decoders
 from attest.experiments.spec import Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation
 
@@ -101,7 +101,6 @@ DECIDING = (
 )
 
 MOVED = tuple(column.moved() for column in (*PERMUTED, *DECIDING) if column.name.startswith("tvd_"))
-MOVED_MEDIAN, MOVED_MEDIAN_DECIDING = TVD_MEDIAN.moved(), TVD_MEDIAN_DECIDING.moved()
 
 SPEC = Spec(
     id="E2",
@@ -121,18 +120,10 @@ SPEC = Spec(
         Column.share("max_attention", "the largest weight"),
     ),
     measures=(
-        TVD_MEDIAN,
-        FLIPPED,
-        spared(TVD_MEDIAN),
-        spared(FLIPPED),
-        TVD_MEDIAN_DECIDING,
-        FLIPPED_DECIDING,
-        spared(TVD_MEDIAN_DECIDING),
-        spared(FLIPPED_DECIDING),
-        MOVED_MEDIAN,
-        spared(MOVED_MEDIAN),
-        MOVED_MEDIAN_DECIDING,
-        spared(MOVED_MEDIAN_DECIDING),
+        *and_spared(TVD_MEDIAN, FLIPPED),
+        *and_spared(TVD_MEDIAN_DECIDING, FLIPPED_DECIDING),
+        *and_spared(TVD_MEDIAN.moved()),
+        *and_spared(TVD_MEDIAN_DECIDING.moved()),
     ),
     answer=_answer,
     drawings=(

@@ -97,6 +97,11 @@ def spared(measure: Measure) -> Measure:
     return _without(measure, SPARED)
 
 
+def and_spared(*measures: Measure) -> tuple[Measure, ...]:
+    """Return measures, followed by their variants for decoders, as in ``spared``."""
+    return (*measures, *map(spared, measures))
+
+
 def _without(measure: Measure, how: str) -> Measure:
     return replace(
         measure,

@@ -113,15 +113,6 @@ def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int
     raise AttestError(f"{type(network).__name__}.{step} returned {found}; expected {STEPS[step][1]} with {sizes}. {GUIDE}.")
 
 
-def require_gradient(network: nn.Module, hidden: Tensor) -> None:
-    """Refuse hidden states through which no gradient flows back to the embedded input."""
-    if not hidden.requires_grad:
-        raise AttestError(
-            f"{type(network).__name__}.encode returned hidden states without a gradient; expected a gradient that reaches "
-            "the embedding. Leave out detach() and torch.no_grad() there."
-        )
-
-
 def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
     """Refuse token ids that are outside the embedding table of a network."""
     sizes = [module.num_embeddings for module in network.modules() if isinstance(module, nn.Embedding)]

@@ -18,7 +18,6 @@ from attest.core.memory import by_rows, longest_quadratic
 from attest.models.contract import (
     require_attention,
     require_batch,
-    require_gradient,
     require_known_tokens,
     require_repeatable,
     require_shape,
@@ -394,7 +393,11 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
             "one such layer, because gradients with respect to the input need a single embedded input."
         )
     require_shape(module, "encode", hidden, mask.shape, 3)
-    require_gradient(module, hidden)
+    if not hidden.requires_grad:
+        raise AttestError(
+            f"{type(network).__name__}.encode returned hidden states without a gradient; expected a gradient that reaches "
+            "the embedding. Leave out detach() and torch.no_grad() there."
+        )
     return embedded[0], hidden
 
 

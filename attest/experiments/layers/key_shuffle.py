@@ -18,7 +18,7 @@ from attest.experiments.layers.tampering import (
     shuffled_within,
     tampered_at_random,
 )
-from attest.experiments.sink import columns_of_decoders, spared
+from attest.experiments.sink import and_spared, columns_of_decoders, spared
 from attest.experiments.spec import MOVES, Column, Inside, Measure, OfNumbers, Spec
 from attest.models.layers_observed import LayerObservation
 
@@ -138,8 +138,7 @@ SPEC = Spec(
             "Attention may change much at tokens that no later layer uses.",
         ),
         spared(CORRECT_SHUFFLED),
-        MOVED_SHUFFLED,
-        spared(MOVED_SHUFFLED),
+        *and_spared(MOVED_SHUFFLED),
     ),
     of_numbers=OfNumbers.moves("and nothing is decided"),
 )

@@ -18,7 +18,6 @@ from attest.experiments.layers.tampering import (
     DecidingRow,
     Sinks,
     Tampering,
-    attends_everywhere,
     keys_of_rows,
     row_among,
     shuffled_within,
@@ -71,7 +70,7 @@ def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: 
     """Draw a random permutation of each attention row of a layer, as indices for ``gather``, int64 ``(R, N, T, T)``."""
     keys = keys_of_rows(seed, keys_R, weights_RNTT)
     allowed = clean.places(weights_RNTT).expand(weights_RNTT.shape)
-    if attends_everywhere(clean.network):
+    if getattr(clean.network, "attends_everywhere", True):
         return random_permutations(seed, keys, 1, allowed.flatten(0, 2)).view_as(weights_RNTT)
     allowed = allowed & (weights_RNTT > 0)  # a weight of 0 is one that the mask forbids
     allowed = allowed if sinks_RNT is None else allowed & ~sinks_RNT.unsqueeze(2)

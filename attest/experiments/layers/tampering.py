@@ -23,11 +23,6 @@ from attest.experiments.sink import WITHOUT, has_sinks, sinks_of
 from attest.models.layers_observed import LayerObservation, Scopes
 
 
-def attends_everywhere(network: nn.Module) -> bool:
-    """Return whether every token may attend to every other in all layers, as in an encoder."""
-    return getattr(network, "attends_everywhere", True)
-
-
 class SinkKept(nn.Module):
     """A projection that keeps the softmax weight of sinks and divides the rest among the other tokens.
 
@@ -87,21 +82,6 @@ def replacing_keys(network: nn.Module, layers: Sequence[str], keys: Tensor) -> l
         return torch.where(mask[:, None, :, None], ours_BNTD.to(computed_BNTD), computed_BNTD)
 
     return [Intervention("keys", partial(replace, place), [layer]) for place, layer in enumerate(layers)]
-
-
-def mean_squared_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Compute the mean squared distance of two tensors of attention keys: ``(B, Y, T, H)`` each -> ``(B,)``."""
-    return _squares(keys - others, mask) / (keys[0, :, 0].numel() * mask.sum(dim=-1))
-
-
-def euclidean_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    r"""Compute the Euclidean distance of two tensors of attention keys: ``(B, Y, T, H)`` each -> ``(B,)``."""
-    squares = _squares(keys - others, mask)
-    return squares.clamp(min=torch.finfo(squares.dtype).tiny).sqrt()  # equal keys have a gradient of 0, not NaN
-
-
-def _squares(differences_BYTH: Tensor, mask: Tensor) -> Tensor:
-    return (torch.where(mask[:, None, :, None], differences_BYTH, 0) ** 2).sum(dim=(1, 2, 3))
 
 
 def highest(values: Tensor, counts: Tensor) -> Tensor:
