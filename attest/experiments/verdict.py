@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from attest.experiments.registry import EXPERIMENTS, settings_of
+from attest.experiments.registry import EXPERIMENTS, askable
 
 YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED = "yes", "in part", "no", "cannot tell", "not learned"
 
@@ -167,11 +167,5 @@ def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.Dat
         if name not in tables or not {*columns} <= {*tables[name]}:
             return pd.DataFrame()
         rows = tables[name].set_index("id")[list(columns)].rename(columns=columns)
-        parts.append(rows.dropna(how="all") if samples(name) else rows)
+        parts.append(rows.dropna(how="all") if askable()[name].samples else rows)
     return pd.concat(parts, axis=1, join="inner").reset_index()
-
-
-def samples(name: str) -> bool:
-    """Return whether an experiment measures only a random sample of the texts."""
-    run = EXPERIMENTS[name].run
-    return run is not None and "texts" in settings_of(run)
