@@ -5,7 +5,7 @@ texts.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -292,8 +292,7 @@ def strange_class(settings: dict[str, Any], trusted: Iterable[str] = ()) -> str 
     built, data = {name: settings.get(name) for name in SECTIONS}, settings.get("data")
     if isinstance(data, dict) and str(data.get("class_path")).startswith(DATA) and isinstance(data.get("init_args"), dict):
         built["data"] = [value for value in data["init_args"].values() if not _are_words(value)]
-    named = (path for text in _texts(built) for path in IMPORTABLE.findall(text))
-    return next((path for path in named if not path.startswith(known)), None)
+    return next((path for path in IMPORTABLE.findall(str(built)) if not path.startswith(known)), None)
 
 
 def require_trusted(settings: dict[str, Any], trusted: Iterable[str], where: str) -> None:
@@ -312,13 +311,3 @@ def require_trusted(settings: dict[str, Any], trusted: Iterable[str], where: str
 def _are_words(value: Any) -> bool:
     """Return whether a setting is a string or a list of strings, such as ``train.csv``, and so names no class."""
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
-
-
-def _texts(settings: Any) -> Iterator[str]:
-    if isinstance(settings, dict):
-        yield from _texts([*settings, *settings.values()])
-    elif isinstance(settings, list):
-        for each in settings:
-            yield from _texts(each)
-    elif isinstance(settings, str):
-        yield settings
