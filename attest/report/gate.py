@@ -25,7 +25,6 @@ from attest.experiments.registry import EXPERIMENTS, askable, measures
 from attest.experiments.stopping import ALL, reading_order
 from attest.report.answer import error
 from attest.report.findings import SHOWN_AS, Findings, pools
-from attest.runs.belonging import require_together
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, columns_in, read_table
 
 PassOrFail = Literal["pass", "fail", "undecided"]
@@ -103,20 +102,6 @@ def requirement(typed: str) -> Answered | Bounded:
         f"{typed!r} is not a requirement; expected an answer about tokens or states, or a measure with <, <=, > or >= and a "
         f"bound. Put it in quotes, because in a shell > writes to a file: {EXAMPLES}"
     )
-
-
-def finished(folder: RunFolder) -> RunFolder:
-    """Return the folder of a finished run or trial; refuse every other folder."""
-    if not folder.path.is_dir():
-        raise AttestError(f"{folder.path} does not exist; expected the folder of a run or of a trial. Look for: ls runs/*/*")
-    if not folder.config.is_file() or not folder.summary.is_file():
-        lacking = folder.config if not folder.config.is_file() else folder.summary
-        raise AttestError(
-            f"{folder.path} has no {lacking.name}; expected the folder of a finished run or trial, such as "
-            "runs/<data>/<name>/seed0. If a command was stopped, type the same command again: it continues."
-        )
-    require_together([folder])
-    return folder
 
 
 def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:

@@ -171,6 +171,24 @@ def require_together(folders: Sequence[RunFolder]) -> None:
             )
 
 
+def finished(folder: RunFolder) -> RunFolder:
+    """Return the folder of a finished run or trial; refuse every other folder."""
+    such = "the folder of a run or of a trial, such as runs/<data>/<name>/seed0"
+    if not folder.path.is_dir():
+        raise AttestError(f"{folder.path} does not exist; expected {such}.")
+    if not folder.config.is_file():
+        inside = sorted(str(config.parent) for config in folder.path.glob("*/**/config.yaml"))
+        expected = f"one of the run folders inside it: {', '.join(inside[:3])}" if inside else such
+        raise AttestError(f"{folder.path} is not the folder of a run: it has no config.yaml; expected {expected}.")
+    if not folder.summary.is_file():
+        raise AttestError(
+            f"the run in {folder.path} is not finished: it has no summary.json; expected a finished run. Type the command "
+            "that started the run again: it continues the run."
+        )
+    require_together([folder])
+    return folder
+
+
 def other_version(path: Path) -> str:
     """Return a phrase such as ``, by attest 0.2.0 …`` if another version of Attest made a table, else empty text."""
     made = made_from(path)

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from attest.experiments.stopping import reading_order
-from attest.report.gate import Ruling, Sample, finished, overall, requirement, rule
+from attest.report.gate import Ruling, Sample, overall, requirement, rule
+from attest.runs.belonging import finished
 from attest.runs.folder import RunFolder, Stopped, write_json, write_table
 from benchmarks.gate import false_passes, passes_of_student
 from tests.report.made import VERDICT, decided, made_run

@@ -19,14 +19,13 @@ from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
-from attest.datamodules.notice import some
 from attest.report.card import put_into
 from attest.report.explained import ExplainedText, joined
 from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.report.templating import render
 from attest.runs.asked import AskedRun
-from attest.runs.belonging import require_together
+from attest.runs.belonging import finished
 from attest.runs.folder import INSTANCES, RunFolder
 from attest.runs.versions import quieten
 
@@ -170,21 +169,7 @@ def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
     Raises:
         AttestError: there is no finished run, or what is in the folder does not belong together.
     """
-    folder = RunFolder(Path(path))
-    if not folder.path.is_dir():
-        raise AttestError(f"{path} does not exist; expected the folder of a run, such as runs/<data>/<name>/seed0.")
-    if not folder.config.is_file():
-        runs = sorted(str(config.parent) for config in folder.path.glob("*/**/config.yaml"))
-        found = f"Open one of the run folders inside it: {some(runs, few=3)}."
-        expected = found if runs else "Expected a folder such as runs/<data>/<name>/seed0."
-        raise AttestError(f"{path} is not the folder of a run: it has no config.yaml. {expected}")
-    if not folder.summary.is_file():
-        raise AttestError(
-            f"the run in {path} is not finished: it has no summary.json. Type the command that started the run again: it "
-            "continues the run."
-        )
-    require_together([folder])
-    return Run(folder, trust)
+    return Run(finished(RunFolder(Path(path))), trust)
 
 
 class Run(Outcome):

@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     )
     typed = parser.parse_args(arguments)
     from attest.report.card import put_into
-    from attest.report.gate import finished
+    from attest.runs.belonging import finished
     from attest.runs.folder import RunFolder, write_atomically
 
     folder = finished(RunFolder(typed.folder))

@@ -28,7 +28,8 @@ def main(arguments: list[str]) -> int:
         "--json", action="store_true", help="print one line of JSON; its schema is configs/schemas/gate.schema.json"
     )
     typed = parser.parse_args(arguments)
-    from attest.report.gate import EXIT_CODES, as_json, finished, overall, requirement, rule
+    from attest.report.gate import EXIT_CODES, as_json, overall, requirement, rule
+    from attest.runs.belonging import finished
     from attest.runs.folder import RunFolder
 
     required = [requirement(each) for each in typed.require]
