@@ -7,7 +7,7 @@ from torch import Tensor
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.numbers import number, percent
-from attest.experiments.sink import SPARED, and_spared, columns_of_decoders, spared
+from attest.experiments.sink import SPARED, and_for_decoders, and_spared, spared
 from attest.experiments.spec import MOVES, Column, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, rightly
 
@@ -110,8 +110,6 @@ SWAPPED = (
     Column.share("tvd_<projection>", "how far (TVD) the prediction moves with this projection, such as sparsemax"),
 )
 
-MOVED = (SWAPPED[1].moved(),)
-
 SPEC = Spec(
     id="E8",
     question="Does the model survive another projection?",
@@ -124,10 +122,8 @@ SPEC = Spec(
     columns=(
         Column.yes_or_no("correct", "whether the model decides rightly with its own projection, such as softmax", type="bool"),
         Column.share("support", "share of tokens with a weight above 0"),
-        *SWAPPED,
-        *columns_of_decoders(SWAPPED, SPARED),
-        *MOVED,
-        *columns_of_decoders(MOVED, SPARED),
+        *and_for_decoders(SWAPPED, SPARED),
+        *and_for_decoders([SWAPPED[1].moved()], SPARED),
         Column.nats("jsd_<projection>", "how far (JSD) attention moves with this projection, such as sparsemax"),
         Column.share(
             "support_<projection>", "share of tokens with an attention weight above 0 with this projection, such as sparsemax"

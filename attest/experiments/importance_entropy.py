@@ -14,7 +14,7 @@ from attest.core.memory import by_rows
 from attest.core.randomness import random_order
 from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.sink import LEFT_OUT, columns_of_decoders, has_sinks, left_out, tokens_that_are_sinks
+from attest.experiments.sink import LEFT_OUT, and_for_decoders, has_sinks, left_out, tokens_that_are_sinks
 from attest.experiments.spec import Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation, observe
 
@@ -116,8 +116,7 @@ SPEC = Spec(
     about="tokens",
     cost="T forward passes for each text for leave-one-out, a backward pass for each sampled state",
     columns=(
-        *ENTROPIES,
-        *columns_of_decoders(ENTROPIES, LEFT_OUT),
+        *and_for_decoders(ENTROPIES, LEFT_OUT),
         Column.share("entropy_hidden", "mean normalised entropy of the inputs' influence on sampled hidden states"),
     ),
     measures=(

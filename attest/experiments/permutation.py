@@ -8,7 +8,7 @@ from attest.core.measures import total_variation
 from attest.core.measures.numbers import number, percent
 from attest.core.memory import sort_rows
 from attest.core.randomness import random_permutations
-from attest.experiments.sink import SPARED, and_spared, columns_of_decoders
+from attest.experiments.sink import SPARED, and_for_decoders, and_spared
 from attest.experiments.spec import Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation
 
@@ -112,11 +112,8 @@ SPEC = Spec(
     about_columns="Inside layers, each row is permuted over the tokens that it may attend to. With `_layer<l>` at the end, a "
     "column is about the l-th layer alone; columns of all rows without sinks have no such copy.",
     columns=(
-        *PERMUTED,
-        *DECIDING,
-        *columns_of_decoders((*PERMUTED, *DECIDING), SPARED),
-        *MOVED,
-        *columns_of_decoders(MOVED, SPARED),
+        *and_for_decoders((*PERMUTED, *DECIDING), SPARED),
+        *and_for_decoders(MOVED, SPARED),
         Column.share("max_attention", "the largest weight"),
     ),
     measures=(

@@ -86,6 +86,11 @@ def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ..
     )
 
 
+def and_for_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:
+    """Return column descriptions, followed by their copies for decoders, as in ``columns_of_decoders``."""
+    return (*columns, *columns_of_decoders(columns, how))
+
+
 def left_out(measure: Measure) -> Measure:
     """Return a copy of a measure for decoders, computed over all tokens except sinks."""
     beside = measure.beside and (measure.beside[0], f"{measure.beside[1]}{WITHOUT}")

@@ -18,7 +18,7 @@ from attest.experiments.layers.tampering import (
     shuffled_within,
     tampered_at_random,
 )
-from attest.experiments.sink import and_spared, columns_of_decoders, spared
+from attest.experiments.sink import and_for_decoders, and_spared, columns_of_decoders, spared
 from attest.experiments.spec import MOVES, Column, Inside, Measure, OfNumbers, Spec
 from attest.models.layers_observed import LayerObservation
 
@@ -83,7 +83,6 @@ SHUFFLED = (
     Column.nats("jsd_shuffled", "how far (JSD) attention moves with shuffled keys, on average"),
 )
 
-MOVED = SHUFFLED[1].moved()
 MOVED_SHUFFLED = Measure.low(
     "moved_shuffled",
     "change of the predicted number with shuffled keys, in σ",
@@ -109,8 +108,7 @@ SPEC = Spec(
             "correct_shuffled_layer<l>", "share of shuffles of the keys of one layer after which the decision is right"
         ),
         *columns_of_decoders(SHUFFLED, "while the keys of sinks stay in their places"),
-        MOVED,
-        *columns_of_decoders([MOVED], "while the keys of sinks stay in their places"),
+        *and_for_decoders([SHUFFLED[1].moved()], "while the keys of sinks stay in their places"),
         Column.yes_or_no("correct_attacked", "whether the decision under attack is the label that the attack aims at"),
         Column.yes_or_no("flipped", "whether the attack changes the decision"),
         Column.share("tvd_attacked", "how far (TVD) the prediction moves under attack"),
