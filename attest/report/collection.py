@@ -114,12 +114,8 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
     """Return only the first ``of_each`` keys of each experiment, and of the scores."""
-    kept: list[str] = []
-    for key in keys:
-        experiment = key.partition("/")[0]
-        if sum(other.partition("/")[0] == experiment for other in kept) < of_each:
-            kept.append(key)
-    return kept
+    named = pd.Series(keys, dtype=str)
+    return named.groupby(named.str.partition("/")[0]).head(of_each).tolist()
 
 
 PARTS = ("mean", "ci_low", "ci_high")
@@ -136,10 +132,6 @@ class Interval(NamedTuple):
     def apart(self, other: "Interval") -> int:
         """Return 1 if this interval lies wholly above ``other``, -1 if wholly below it, 0 if the two overlap or touch."""
         return int(self.low > other.high) - int(self.high < other.low)
-
-    def gap(self, other: "Interval") -> float:
-        """Return the distance between the two intervals; 0 if they overlap."""
-        return max(0.0, self.low - other.high, other.low - self.high)
 
     def __str__(self) -> str:
         return interval(self.mean, self.low, self.high)

@@ -121,36 +121,21 @@ SHOWN = 3
 """The number of items that a sentence names."""
 
 
-@dataclass(frozen=True)
-class DifferingNumber:
-    """A number that differs between settings, with the two settings whose intervals are farthest apart."""
+def apart(settings: Sequence[Setting], keys: Sequence[str]) -> dict[str, str]:
+    """Return a phrase for each number whose intervals in at least two settings do not overlap, the widest gap first.
 
-    key: str
-    lower: str
-    higher: str
-    intervals: tuple[Interval, Interval]
-
-    @property
-    def gap(self) -> float:
-        """Return the distance between the two intervals, divided by the length of the number's scale."""
-        low, high = scale_of(self.key)
-        return self.intervals[0].gap(self.intervals[1]) / (high - low)
-
-    def __str__(self) -> str:
-        lower, higher = self.intervals
-        return f"{label_of(self.key)}: {lower} with {self.lower}, {higher} with {self.higher}"
-
-
-def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[DifferingNumber]:
-    """Return the numbers whose intervals in at least two settings do not overlap, the widest gap first."""
-    found = []
+    A phrase names the two settings whose intervals are farthest apart. A gap is measured on the scale of its number.
+    """
+    gaps, phrases = {}, {}
     for key in keys:
         known = _intervals(settings, key)
         if len(known) > 1:
             lower, higher = min(known, key=lambda name: known[name].high), max(known, key=lambda name: known[name].low)
             if known[higher].apart(known[lower]) > 0:
-                found.append(DifferingNumber(key, lower, higher, (known[lower], known[higher])))
-    return sorted(found, key=lambda each: -each.gap)
+                start, end = scale_of(key)
+                gaps[key] = (known[higher].low - known[lower].high) / (end - start)
+                phrases[key] = f"{label_of(key)}: {known[lower]} with {lower}, {known[higher]} with {higher}"
+    return {key: phrases[key] for key in sorted(gaps, key=lambda key: -gaps[key])}
 
 
 def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
@@ -170,12 +155,8 @@ def conclusions(
 ) -> list[Conclusion]:
     """Return conclusions from comparing settings: on their options, their numbers and their decisions."""
     if len(settings) == 1:
-        return [
-            Conclusion(
-                f"The {len(settings[0].runs)} runs have the same setting and different seeds.",
-                "Nothing but the seed differs.",
-            )
-        ]
+        said = f"The {len(settings[0].runs)} runs have the same setting and different seeds."
+        return [Conclusion(said, "Nothing but the seed differs.")]
     return [
         _on_settings(settings),
         *_on_verdicts(settings),
@@ -228,14 +209,10 @@ def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
     how = f"Intervals are over {over}. They are so wide that equal settings lie apart in about one of 20 numbers."
     found = apart(settings, keys)
     if not found:
-        which = (
-            f"The confidence intervals of all {known} numbers overlap"
-            if known > 1
-            else "The confidence intervals of the settings overlap"
-        )
-        return Conclusion(f"{which}.", how)
+        which = f"all {known} numbers" if known > 1 else "the settings"
+        return Conclusion(f"The confidence intervals of {which} overlap.", how)
     said = f"For {len(found)} of {known} numbers, the confidence intervals of some settings do not overlap."
-    return Conclusion(said, f"{'; '.join(map(str, found[:SHOWN]))}. {how}")
+    return Conclusion(said, f"{'; '.join(islice(found.values(), SHOWN))}. {how}")
 
 
 def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
@@ -269,7 +246,7 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
     settings = named_by_choices(folders)
     keys = shared_keys(settings)
     compared, note = decisions(settings), other_texts(settings)
-    differing = [each.key for each in apart(settings, keys)] if note is None else []
+    differing = apart(settings, keys) if note is None else {}
     page = {
         "settings": settings,
         "folders": [each.name for each in folders],
@@ -324,8 +301,7 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
             colour, mark = CLASS_COLOURS[place % len(CLASS_COLOURS)], MARKS[place % len(MARKS)]
             axes.plot(x, y, mark, markersize=5, alpha=0.8, label=setting.name, color=colour, mec="black", mew=0.4)
         axes.set_yticks(range(len(drawn)), [label_of(key) for key in drawn], fontsize=8)
-        axes.set_ylim(len(drawn) - 0.5, -0.5)
-        axes.set_xlim(*scale)
+        axes.set(xlim=scale, ylim=(len(drawn) - 0.5, -0.5))
         axes.grid(axis="y", linewidth=0.3)
     figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper left", ncols=min(4, len(settings)), frameon=False)
     return figure

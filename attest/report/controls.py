@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -57,6 +57,11 @@ class Baseline:
         return tested(self.majority.test, self.tagging)
 
 
+def classes_in(columns: Iterable[str]) -> list[str]:
+    """Return the names of the classes, or of the tags, whose probabilities are columns of a table, in their order."""
+    return [column.removeprefix("probability_") for column in columns if column.startswith("probability_")]
+
+
 def baseline(run: RunFolder) -> Baseline | None:
     """Compare a run with the best constant answer on its test texts; return None if texts or labels are unknown.
 
@@ -67,7 +72,7 @@ def baseline(run: RunFolder) -> Baseline | None:
     if path is None:
         return None
     columns = columns_in(path)
-    names = [column.removeprefix("probability_") for column in columns if column.startswith("probability_")]
+    names = classes_in(columns)
     tagging = path.stem == TAGGED
     if tagging:
         rows = read_table(path, ["tags", "predicted_tags"])
@@ -162,9 +167,8 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
     if majority.better:
         return f"Yes. {said}{only}"
     roc_auc = summary.get("test/roc_auc")
-    area = f" Its ROC-AUC is {_value('roc_auc', roc_auc, '.3f')}." if "test/roc_auc" in summary else ""
-    if roc_auc is not None:
-        area = f"{area[:-1]}; chance is 0.5."
+    chance = "" if roc_auc is None else "; chance is 0.5"
+    area = f" Its ROC-AUC is {_value('roc_auc', roc_auc, '.3f')}{chance}." if "test/roc_auc" in summary else ""
     return (
         f"Not shown. {said}{only}{area} What is measured below on a model that has not learned its task says little about "
         "attention."
@@ -231,12 +235,12 @@ class Controls:
         return known
 
     @cached_property
-    def not_run(self) -> list[str]:
-        """Return which kinds of control runs are missing: ``uniform`` attention or other ``seeds``."""
+    def not_run(self) -> dict[str, str]:
+        """Return the names of the control runs that are missing, by kind: ``uniform`` attention or other ``seeds``."""
         if self.of_trial:
-            return []
+            return {}
         missing = {"uniform": not self.is_uniform and self.uniform is None, "seeds": len(self.seeds) < 2}
-        return [kind for kind, lacking in missing.items() if lacking]
+        return {kind: name for kind, name in NAMES.items() if missing[kind]}
 
     @cached_property
     def commands(self) -> dict[str, str]:

@@ -61,8 +61,7 @@ def learning_curves(epochs: Sequence[dict[str, float]]) -> Figure:
         known = [name for name in names if any(name in epoch for epoch in epochs)]
         for colour, name in zip(CLASS_COLOURS, known, strict=False):
             axes.plot(at, [epoch.get(name, np.nan) for epoch in epochs], marker="o", markersize=3, color=colour, label=name)
-        axes.set_xlabel("epoch")
-        axes.set_ylabel(label)
+        axes.set(xlabel="epoch", ylabel=label)
         if known:
             axes.legend(frameon=False, fontsize=8)
     return figure
@@ -83,8 +82,7 @@ def _panels(class_names: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[
 def _one_panel(width: float, height: float, xlabel: str = "", ylabel: str = "") -> tuple[Figure, Axes]:
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
     return figure, axes
 
 
@@ -401,10 +399,8 @@ def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
         wrote = f"; a gradient estimates this fall as {number(head.write)} (write)"
         on_hover(square, f"{said}; {percent(head.look)} of its attention is on important tokens (look)" + wrote)
         axes.add_patch(square)
-    axes.set_xlim(0.5, width + 0.5)
-    axes.set_ylim(layers + 0.5, 0.5)
-    axes.set_xticks(range(1, width + 1))
-    axes.set_yticks(range(1, layers + 1, -(-layers // 15)))
+    axes.set(xlim=(0.5, width + 0.5), ylim=(layers + 0.5, 0.5))
+    axes.set(xticks=range(1, width + 1), yticks=range(1, layers + 1, -(-layers // 15)))
     figure.colorbar(colours, ax=axes, label="fall of the logit difference")
     return figure
 
@@ -520,8 +516,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
         axes.errorbar(values.mean(), range(len(order)), xerr=margins, fmt=marker, capsize=2, label=label)
     axes.axvline(0.5, color="black", linestyle="--", linewidth=1)
     axes.set_yticks(range(len(order)), [title_of(each) for each in order])
-    axes.set_ylim(-0.5, len(order) - 0.5)
-    axes.set_xlim(0, 1)
+    axes.set(xlim=(0, 1), ylim=(-0.5, len(order) - 0.5))
     figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return figure
 

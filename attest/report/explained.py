@@ -86,16 +86,6 @@ def words_of(row: Mapping[str, Any]) -> list[Word]:
     return words
 
 
-def deciding_words(words: Sequence[Word], decides: Sequence[bool]) -> list[bool]:
-    """Return for each word whether one of its tokens is marked as deciding the label."""
-    return [any(decides[place] for place in word.places) for word in words]
-
-
-def of_tokens(tokens: Sequence[str]) -> list[Word]:
-    """Return a list of words in which each token is a word of its own."""
-    return [Word(token, False, [place]) for place, token in enumerate(tokens)]
-
-
 def _unmarked(token: str) -> str:
     for mark in PIECE_MARKS:
         token = token.removeprefix(mark)
@@ -161,6 +151,20 @@ def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explan
             weights = np.asarray(row[key], dtype=float)
             found.append(Explanation(key, shown.title, shown.kind, weights, shown.note(row)))
     return found
+
+
+def contents(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a page shows of a text: its ``question``, its ``words``, which ``decide`` its label, its ``explanations``.
+
+    The question, or the hypothesis, is None if the model read none together with the text.
+    """
+    words, question, rationale = words_of(row), row.get("question"), row.get("rationale")
+    return {
+        "question": None if question is None else " ".join(question),
+        "words": words,
+        "decides": [] if rationale is None else [any(rationale[place] for place in word.places) for word in words],
+        "explanations": explanations(row),
+    }
 
 
 COLOURS = {"attention": (0, 114, 178), "importance": (230, 159, 0), "adversary": (213, 94, 0)}

@@ -19,7 +19,7 @@ from attest.report import readings
 from attest.report.answer import answered, error, error_and_estimate, needing, reasons, told, unanswerable
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Decided, Pairing, paired
-from attest.report.controls import Baseline, Controls, baseline, sentence
+from attest.report.controls import Baseline, Controls, baseline, classes_in, sentence
 from attest.report.measured import Group, Line, measured
 from attest.runs.asked import NAME_PARTS
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, no_configuration, read_json, read_table, write_json
@@ -74,9 +74,9 @@ class Findings:
         """Return the names of the classes in their order; no names if the model gives one number for each text."""
         if self.instances is not None and "prediction" in self.instances:
             return []
-        columns = [] if self.instances is None else self.instances.filter(regex="^probability_").columns
-        if len(columns):
-            return [name.removeprefix("probability_") for name in columns]
+        names = [] if self.instances is None else classes_in(self.instances)
+        if names:
+            return names
         record = read_json(self.folder.data) if self.folder.data.is_file() else {}
         return record.get("label_names") or ["0", "1"]
 

@@ -14,7 +14,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from attest.core.measures.chunks import chunk_counts, has_chunks, of_scheme
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.explained import ATTENTION, Explanation, deciding_words, explanations, joined, of_tokens, words_of
+from attest.report.controls import classes_in
+from attest.report.explained import ATTENTION, Explanation, contents, joined, words_of
 from attest.runs.folder import INSTANCES, columns_in, read_table
 
 ROWS = 5000
@@ -85,22 +86,13 @@ def instance_table(
         and no prediction of classes, but measures of these names.
     """
     texts = tables[INSTANCES].set_index("id")
-    if "prediction" in texts:
-        said = {each.key: texts[name] for each in OF_NUMBERS if (name := each.key.partition("/")[2]) in texts}
-        rows = joined(tables, attention_name).assign(**said)
-        return _table(rows, tables, OF_NUMBERS, lambda row: [], _whole_text, "instances/prediction") | {"classes": []}
-    measured = {
-        "instances/confidence": texts.filter(regex="^probability_").max(axis=1),
-        "instances/length": texts["length"],
-        "instances/max_attention": texts["max_attention"],
-    }
+    numbers = "prediction" in texts
+    own, classes = (OF_NUMBERS, []) if numbers else (OF_TEXTS, ["label", "predicted"])
+    order = "instances/prediction" if numbers else "instances/confidence"
+    texts = texts.assign(confidence=texts.filter(regex="^probability_").max(axis=1))
+    measured = {each.key: texts[name] for each in own if (name := each.key.partition("/")[2]) in texts}
     rows = joined(tables, attention_name).assign(**measured)
-
-    def classes(row: Mapping[str, Any]) -> list[int | None]:
-        return [int(row["label"]) if "label" in row else None, int(row["predicted"])]
-
-    found = _table(rows, tables, OF_TEXTS, classes, _whole_text, "instances/confidence")
-    return found | {"classes": list(class_names)}
+    return _table(rows, tables, own, classes, _whole_text, order) | {"classes": list(class_names)}
 
 
 def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> dict[str, Any]:
@@ -121,7 +113,7 @@ def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names
     if has_chunks(names):
         measured["tagged/chunk_f1"] = _chunk_f1(rows, names)
     rows = rows.set_index("id", drop=False).assign(**measured)
-    found = _table(rows, tables, OF_SENTENCES, lambda row: [], _whole_sentence, "tagged/right")
+    found = _table(rows, tables, OF_SENTENCES, [], _whole_sentence, "tagged/right")
     return found | {"tagging": True, "classes": list(names)}
 
 
@@ -129,11 +121,11 @@ def _table(
     rows: pd.DataFrame,
     tables: Mapping[str, pd.DataFrame],
     own: Sequence[ShownMeasure],
-    classes: Callable[[Mapping[str, Any]], list[int | None]],
+    classes: Sequence[str],
     whole: Callable[[Mapping[str, Any]], dict[str, Any]],
     order: str,
 ) -> dict[str, Any]:
-    """Return the page's data for a table with one row for each text; ``classes`` returns a row's class cells."""
+    """Return the page's data for a table with one row for each text; ``classes`` are the columns of class numbers."""
     for measure in _of_experiments():
         experiment, name = measure.key.split("/")
         table = tables.get(experiment)
@@ -147,7 +139,12 @@ def _table(
         "empty": [measure.name for measure in there if measure not in shown],
         "total": len(rows),
         "rows": [
-            [int(row["id"]), _excerpt(row), *classes(row), *(_rounded(row[each.key]) for each in shown)]
+            [
+                int(row["id"]),
+                _excerpt(row),
+                *(int(row[name]) if name in row else None for name in classes),
+                *(_rounded(row[each.key]) for each in shown),
+            ]
             for row in part.to_dict("records")
         ],
         "texts": _whole_texts(part.sort_values(order), whole),
@@ -177,7 +174,8 @@ def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[s
 
 def _whole_text(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a text's words, which of them are special or decide the label, and each weight as one character."""
-    words, rationale = words_of(row), row.get("rationale")
+    text = contents(row)
+    words = text["words"]
     shown = [
         {
             "name": each.name,
@@ -185,19 +183,15 @@ def _whole_text(row: Mapping[str, Any]) -> dict[str, Any]:
             "note": each.note,
             "heat": "".join(LEVELS[np.rint((len(LEVELS) - 1) * each.heat(words)).astype(int)]),
         }
-        for each in explanations(row)
+        for each in text["explanations"]
     ]
-    decides = [] if rationale is None else np.flatnonzero(deciding_words(words, rationale)).tolist()
-    special = [place for place, word in enumerate(words) if word.special]
-    known = {"tokens": [word.text for word in words], "special": special, "decides": decides, "shown": shown}
-    asked = question(row)
-    return known | ({"question": asked} if asked else {})
-
-
-def question(row: Mapping[str, Any]) -> str | None:
-    """Return the question or hypothesis that the model read together with a text; None if there was none."""
-    words = row.get("question")
-    return None if words is None else " ".join(words)
+    known = {
+        "tokens": [word.text for word in words],
+        "special": [place for place, word in enumerate(words) if word.special],
+        "decides": np.flatnonzero(text["decides"]).tolist(),
+        "shown": shown,
+    }
+    return known | ({"question": text["question"]} if text["question"] else {})
 
 
 def _whole_sentence(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,11 +237,6 @@ def tagged_sentences(path: Path) -> pd.DataFrame | None:
     return read_table(path, [name for name in LIGHT if name in there])
 
 
-def tag_names(path: Path) -> list[str]:
-    """Return the names of the tags, in the order of their numbers."""
-    return [name.removeprefix("probability_") for name in columns_in(path) if name.startswith("probability_")]
-
-
 def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return some sentences with their tags, spread evenly from the worst to the best tagged sentence.
 
@@ -256,7 +245,7 @@ def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
         predicted tag, with the gold tag if that is another, or None if it is no word; and ``explanations``, the
         attention of the words that are wrong or have the least probable tag.
     """
-    names = tag_names(path)
+    names = classes_in(columns_in(path))
     spread = rows.assign(right=right_share(rows)).dropna(subset=["right"]).sort_values("right", kind="stable")
     chosen = evenly(spread, SENTENCES).set_index("id")["right"]
     whole = read_table(path, ids=chosen.index.tolist()).set_index("id", drop=False).loc[chosen.index]
@@ -277,7 +266,7 @@ def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
         "id": row["id"],
         "right": row["right"],
         "tokens": list(row["tokens"]),
-        "words": of_tokens(row["tokens"]),
+        "words": words_of({"tokens": row["tokens"]}),
         "tags": tags,
         "explanations": _of_doubtful_words(row, names),
     }

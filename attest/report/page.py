@@ -14,23 +14,21 @@ from attest.datamodules.corpus import told
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
 from attest.report import evidence_figures, readings
-from attest.report.controls import NAMES, warnings
-from attest.report.explained import deciding_words, explanations, joined, said_of, words_of
+from attest.report.controls import classes_in, warnings
+from attest.report.explained import contents, joined, said_of
 from attest.report.figures import ALL_TEXTS, Illustration, as_svg, drawable, embedded, legend, most_predicted, save_figures
 from attest.report.findings import SHOWN_AS, Findings
 from attest.report.instance_table import (
     as_script_data,
     evenly,
     instance_table,
-    question,
     sentence_table,
     shown_sentences,
-    tag_names,
     tagged_sentences,
 )
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
-from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, read_json, read_table, write_text
+from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table, write_text
 from attest.runs.identity import identity_of
 
 
@@ -148,10 +146,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "warnings": [] if found.held is None else warnings(found.held),
-        "verdicts": found.verdict_lines,
         "first_question": readings.QUESTION,
-        "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
-        "commands": found.controls.commands,
         "masked": bool(((settings.get("model") or {}).get("init_args") or {}).get("masking")),
         "remarks": [*_remarks(folder, settings), *filter(None, [mixed_versions(folder)])],
         "readings": readings.readings_of_run(tables["E15"], timing.get("seconds_a_text")) if "E15" in tables else None,
@@ -161,13 +156,14 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "config": yaml.safe_dump(settings, sort_keys=False),
         "timing": timing,
         "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
+        **dict.fromkeys(("sentences", "tagged", "texts", "instances", "data")),
     }
     tagged = tagged_sentences(folder.evidence(TAGGED))
     if tagged is not None:
-        texts = _sentences(folder.evidence(TAGGED), tagged, tables)
-    else:
-        texts = _texts(tables, found.class_names, SHOWN_AS.get(found.explanation, found.explanation), found.example)
-    write_text(folder.report if alone is None else alone, render("report.html", **page, **texts))
+        page |= _sentences(folder.evidence(TAGGED), tagged, tables)
+    elif INSTANCES in tables and "attention" in tables[INSTANCES]:
+        page |= _texts(tables, found.class_names, SHOWN_AS.get(found.explanation, found.explanation), found.example)
+    write_text(folder.report if alone is None else alone, render("report.html", **page))
 
 
 def _name_of(folder: RunFolder, settings: Mapping[str, Any]) -> str:
@@ -187,26 +183,22 @@ def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
 
 
 def _sentences(path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    table = sentence_table(tagged, tables, tag_names(path))
-    shown = {"sentences": shown_sentences(path, tagged), "tagged": len(tagged), "texts": [], "instances": None}
+    table = sentence_table(tagged, tables, classes_in(columns_in(path)))
+    shown = {"sentences": shown_sentences(path, tagged), "tagged": len(tagged)}
     return shown | {"data": as_script_data(table), "empty": table["empty"]}
 
 
 def _texts(
     tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str, example: int | None
 ) -> dict[str, Any]:
-    """Return the page's data on single texts; empty if there is no table with attention weights of tokens."""
-    instances = tables.get(INSTANCES)
-    nothing: dict[str, Any] = {"sentences": [], "tagged": None, "texts": [], "instances": None, "data": None}
-    if instances is None or "attention" not in instances:
-        return nothing
+    instances = tables[INSTANCES]
     table = instance_table(tables, class_names, attention_name)
     order = "the smallest to the largest number" if "prediction" in instances else "the least to the most confident prediction"
     texts = _shown_texts(joined(tables, attention_name), class_names, example)
     red = any(each.kind == "adversary" for text in texts for each in text["explanations"])
-    shown = {"texts": texts, "red": red, "order": order}
     counted = f"{len(instances)} labels of {instances['text'].nunique()}" if "asked" in instances else f"{len(instances)}"
-    return nothing | shown | {"instances": counted, "data": as_script_data(table), "empty": table["empty"]}
+    shown = {"texts": texts, "red": red, "order": order, "instances": counted}
+    return shown | {"data": as_script_data(table), "empty": table["empty"]}
 
 
 def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str], example: int | None) -> list[dict[str, Any]]:
@@ -222,17 +214,9 @@ def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str], example: int | 
 
 
 def _shown_text(row: Mapping[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
-    words, rationale = words_of(row), row.get("rationale")
-    return {
-        "id": row["id"],
-        "title": f"text {row['text']}, label {row['asked']}" if "asked" in row else f"text {row['id']}",
-        **said_of(row, class_names),
-        "confidence": row["confidence"],
-        "question": question(row),
-        "words": words,
-        "decides": None if rationale is None else deciding_words(words, rationale),
-        "explanations": explanations(row),
-    }
+    title = f"text {row['text']}, label {row['asked']}" if "asked" in row else f"text {row['id']}"
+    named = {"id": row["id"], "title": title, "confidence": row["confidence"]}
+    return named | said_of(row, class_names) | contents(row)
 
 
 def illustrations(folder: RunFolder) -> list[Illustration]:

@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 from scipy.stats import false_discovery_control
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from attest.core.measures import signed_rank, top_k_overlap
 from attest.core.measures.comparison import LEVEL
@@ -29,6 +30,15 @@ from attest.report.measured import Line, share
 IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
 """The columns of E1 that are drawn beside attention, and their names in the page."""
 EMPTY = "–"
+
+
+@dataclass(frozen=True)
+class ReadingTable:
+    """A table whose cells are strings, with a legend that explains its columns and rows."""
+
+    header: list[str]
+    rows: list[list[str]]
+    legend: str
 
 
 def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
@@ -163,24 +173,15 @@ class FirstTokens:
         return f"The token with the most attention is also the first {said} of texts; {chance}."
 
     @property
-    def header(self) -> list[str]:
-        """Return the headings of the table of first tokens."""
-        return ["reading", "τ-b with attention", *(f"first {k}" for k in self._sizes)]
-
-    @property
-    def rows(self) -> list[list[str]]:
-        """Return the rows of the table of first tokens: one for each importance measure, then random tokens."""
+    def table(self) -> ReadingTable:
+        """Return a table with one row for each importance measure, then one for random tokens."""
+        sizes = [k for k in K if self.shares[f"random/{k}"].notna().any()]  # at least one text has more than k tokens
         body = []
-        for name in self.taus:
-            lines = [self._line(name, name, k) for k in self._sizes]
-            body.append([_TITLES[name], _cell(self.taus[name]), *(EMPTY if line is None else line.ours for line in lines)])
-        random = (percent(float(self.shares[f"random/{k}"].mean()), 1) for k in self._sizes)
-        return [*body, ["Random tokens", number(0.0), *random]]
-
-    @property
-    def _sizes(self) -> list[int]:
-        """Return the numbers k for which at least one text has more than k ranked tokens."""
-        return [k for k in K if self.shares[f"random/{k}"].notna().any()]
+        for name, tau in self.taus.items():
+            lines = [self._line(name, name, k) for k in sizes]
+            body.append([_TITLES[name], _cell(tau), *(EMPTY if line is None else line.ours for line in lines)])
+        body.append(["Random tokens", number(0.0), *(percent(float(self.shares[f"random/{k}"].mean()), 1) for k in sizes)])
+        return ReadingTable(["reading", "τ-b with attention", *(f"first {k}" for k in sizes)], body, self.legend)
 
     def _line(self, name: str, title: str, k: int) -> Line | None:
         values = self.shares.get(f"{name}/{k}")
@@ -234,11 +235,11 @@ def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.
     lengths = torch.tensor([len(weights) for weights in attention])
 
     def of_rows(texts: Tensor) -> Tensor:
-        mask = torch.arange(int(lengths[texts].max())) < lengths[texts].unsqueeze(-1)
-        padded = torch.zeros(1 + len(importances), *mask.shape, dtype=torch.float64)
-        for row, ragged in zip(padded, (attention, *importances.values()), strict=True):
-            row[mask] = torch.from_numpy(np.concatenate(ragged[texts.numpy()]).astype(float))
-        ours, *others = padded
+        def padded(ragged: np.ndarray) -> Tensor:
+            return pad_sequence([torch.tensor(each, dtype=torch.float64) for each in ragged[texts.numpy()]], batch_first=True)
+
+        ours, *others = map(padded, (attention, *importances.values()))
+        mask = torch.arange(ours.shape[1]) < lengths[texts].unsqueeze(-1)
         return torch.stack([top_k_overlap(ours, other, k, mask) for other in others for k in K], dim=-1)
 
     columns = [f"{name}/{k}" for name in importances for k in K]
@@ -377,15 +378,6 @@ ABOUT_MARKS = (
     "of precision and recall. A plausible reading need not be faithful: it can agree with people and say nothing about the "
     "model. A random order has F1 {f1}, IOU F1 {iou_f1}, AUPRC {auprc}.{human}"
 )
-
-
-@dataclass(frozen=True)
-class ReadingTable:
-    """A table whose cells are strings, with a legend that explains its columns and rows."""
-
-    header: list[str]
-    rows: list[list[str]]
-    legend: str
 
 
 def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> ReadingTable | None:

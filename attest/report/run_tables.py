@@ -1,10 +1,9 @@
 """Write tables about many runs as LaTeX, Markdown or CSV, with one row for each setting or, if shorter, for each measure."""
 
-import csv
-import io
-import math
 import re
 from collections.abc import Callable, Sequence
+
+import pandas as pd
 
 from attest.core.measures import OverSeeds
 from attest.core.measures.numbers import spread
@@ -100,26 +99,21 @@ def _wide(columns: Columns) -> int:
 
 
 def _latex(columns: Columns) -> str:
-    cells = ([text.replace("–", "--").translate(LATEX) for text in row] for row in zip(*columns, strict=True))
-    head, *lines = (" & ".join(row) + r" \\" for row in cells)
+    head, *rows = ([text.replace("–", "--").translate(LATEX) for text in row] for row in zip(*columns, strict=True))
     who = len(WHO if columns[0][0] == WHO[0] else WHAT)
     kinds = "l" * who + "r" * (len(columns) - who)
-    return "\n".join(
-        [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
-    )
+    return pd.DataFrame(rows, columns=head).to_latex(index=False, column_format=kinds).rstrip("\n")
 
 
 def as_csv(settings: Sequence[Setting], keys: Sequence[str], width: int = 0) -> str:
     """Return CSV with one unrounded line for each setting and number: ``setting,measure,mean,std,seeds``."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for each in settings:
-        for key in keys:
-            if (over := each.over_seeds(key)) is not None:
-                std = "" if math.isnan(over.std) else over.std
-                writer.writerow([as_text(each.name), as_text(key), over.mean, std, over.seeds])
-    return buffer.getvalue()
+    rows = [
+        (as_text(each.name), as_text(key), over.mean, over.std, over.seeds)
+        for each in settings
+        for key in keys
+        if (over := each.over_seeds(key)) is not None
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
 
 
 def one_line(text: str) -> str:

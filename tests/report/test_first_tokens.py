@@ -50,8 +50,8 @@ def test_an_importance_that_ranks_nothing_shares_what_random_tokens_share(found)
 
 
 def test_the_table_has_tau_beside_the_first_tokens_and_random_tokens_last(found):
-    assert found.header == ["reading", "τ-b with attention", "first 1", "first 3", "first 5"]
-    assert [plain(row) for row in found.rows] == [
+    assert found.table.header == ["reading", "τ-b with attention", "first 1", "first 3", "first 5"]
+    assert [plain(row) for row in found.table.rows] == [
         ["Gradient × input", "0.500", "66.7 %", "33.3 %", "80.0 %"],
         ["Leave-one-out", "–", "20.8 %", "62.5 %", "83.3 %"],
         ["Random tokens", "0.000", "30.6 %", "62.5 %", "83.3 %"],
@@ -60,8 +60,8 @@ def test_the_table_has_tau_beside_the_first_tokens_and_random_tokens_last(found)
 
 def test_a_size_that_no_text_is_long_enough_for_is_left_out():
     short = compared_first_tokens(INSTANCES[2:], IMPORTANCES)
-    assert short.header == ["reading", "τ-b with attention", "first 1"]
-    assert [plain(row) for row in short.rows] == [
+    assert short.table.header == ["reading", "τ-b with attention", "first 1"]
+    assert [plain(row) for row in short.table.rows] == [
         ["Gradient × input", "0.500", "100.0 %"],
         ["Leave-one-out", "–", "–"],
         ["Random tokens", "0.000", "50.0 %"],
@@ -94,7 +94,7 @@ OF_SUBWORDS = pd.DataFrame(
 def test_special_tokens_are_left_out(snapshot):
     """By hand: [CLS] is first in both texts that have words; of these words readings order those of the first otherwise."""
     found = compared_first_tokens(IN_SUBWORDS, OF_SUBWORDS)
-    assert [plain(row) for row in found.rows] == [
+    assert [plain(row) for row in found.table.rows] == [
         ["Gradient × input", "0.750", "50.0 %"],
         ["Random tokens", "0.000", "50.0 %"],
     ]
@@ -113,7 +113,7 @@ def test_a_run_that_has_not_stored_which_tokens_are_special_says_that_they_count
     found = compared_first_tokens(IN_SUBWORDS.drop(columns="special"), in_words)
     assert "Special tokens such as [CLS] and [SEP] count as tokens in this table" in found.legend
     assert found.lines(1)[0].value == pytest.approx((1 + 1 + 1 / 2) / 3)
-    assert len(found.rows) == 2
+    assert len(found.table.rows) == 2
 
 
 def test_nothing_is_said_of_special_tokens_where_there_are_none():

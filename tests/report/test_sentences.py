@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.report.explained import of_tokens
+from attest.report.explained import words_of
 from attest.report.instance_table import ROWS as ROWS_SHOWN
 from attest.report.instance_table import (
     SENTENCES,
@@ -74,7 +74,7 @@ def test_the_attention_is_that_of_wrong_words_and_of_those_least_sure_in_their_o
     assert [each.name for each in shown] == snapshot
     for word, each in enumerate(shown):
         np.testing.assert_allclose(each.weights, ATTENTION[word], rtol=1e-6)
-    assert shown[1].top(of_tokens("abcde")) == [("e", 1.0)]
+    assert shown[1].top(words_of({"tokens": [*"abcde"]})) == [("e", 1.0)]
 
 
 @pytest.mark.parametrize("rows", [None, ROWS.drop(columns="tokens"), ROWS.drop(columns="attention")])

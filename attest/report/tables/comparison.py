@@ -6,7 +6,6 @@ runs are older than the rules.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scipy import special
 
@@ -32,20 +31,12 @@ NUMBER_VERDICTS = (NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT, *TOO_FEW, U
 CLAIM_VERDICTS = (HOLDS, UNTESTED, MEAN_ALONE, PERHAPS, PERHAPS_NOT, CONTRADICTED, *TOO_FEW, UNDEFINED, NOT_RUN)
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The rules by which the numbers and the claims of published tables are judged."""
-
-    fixed: str
-    known: str
-    numbers: str
-    claims: str
-
-
-RULES = Rules(
-    fixed="2026-11-23",
-    known="all results of 2026-11-21 and 2026-11-22, so every table of those days is judged by rules that are younger than it",
-    numbers=(
+RULES = {
+    "fixed": "2026-11-23",
+    "known": (
+        "all results of 2026-11-21 and 2026-11-22, so every table of those days is judged by rules that are younger than it"
+    ),
+    "numbers": (
         f"A number is judged by two one-sided t-tests over seeds at {LEVEL}, which ask whether the mean of our seeds lies "
         "within a margin of the published number. The margin is the column's, and at most half of the distance of the "
         "published number from no effect (0, or chance where the column says so). "
@@ -56,7 +47,7 @@ RULES = Rules(
         "their spread, so the verdict begins with *perhaps*. A published number is judged once; what is shown beside it and "
         "not judged has no verdict."
     ),
-    claims=(
+    "claims": (
         "A claim is about the mean over texts: over those of which both numbers are defined, where the two are paired. That "
         "one number is less or greater is tested in this direction alone: over seeds, by a one-sided t-test on the "
         "differences; over texts, in every seed, by McNemar's exact test for decisions and by Wilcoxon's signed-rank test "
@@ -68,7 +59,8 @@ RULES = Rules(
         f"*{HOLDS}* where the 90 % interval of their difference lies within the column's margin, is *{CONTRADICTED}* where "
         f"it lies outside of it, else *{PERHAPS}* or *{PERHAPS_NOT}*, by the mean. Fewer than {ENOUGH_SEEDS} seeds cannot say."
     ),
-)
+}
+"""The rules by which the numbers and the claims of published tables are judged, and what was known when they were fixed."""
 
 
 ROUNDING = 1e-12
@@ -104,7 +96,7 @@ def margin(published: float, column: PublishedColumn) -> float:
 
 
 def judge_number(ours: OverSeeds, published: float, column: PublishedColumn) -> str:
-    """Judge our number against the published number by ``RULES.numbers``, and return the verdict.
+    """Judge our number against the published number by ``RULES["numbers"]``, and return the verdict.
 
     Example:
         >>> judge_number(OverSeeds.of((0.30, 0.31, 0.32)), 0.35, PublishedColumn("τ", "key", margin=0.1))
@@ -114,7 +106,7 @@ def judge_number(ours: OverSeeds, published: float, column: PublishedColumn) -> 
 
 
 def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float) -> str:
-    """Judge a claim by ``RULES.claims``, from differences over seeds and p-values over texts; return the verdict.
+    """Judge a claim by ``RULES["claims"]``, from differences over seeds and p-values over texts; return the verdict.
 
     Args:
         p_values: the one-sided p over texts of each seed with evidence; empty if texts cannot be paired.

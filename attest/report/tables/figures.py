@@ -109,8 +109,7 @@ def one_against_another(table: PublishedTable, numbers: pd.DataFrame, folders: F
     for axes, (data, mine) in zip(np.ravel(figure.subplots(1, len(corpora), squeeze=False)), corpora, strict=True):
         for colour, (row, of_row) in zip(CLASS_COLOURS, mine.groupby("row", sort=False), strict=False):
             _path(axes, of_row, x, y, colour, str(row), options.get("gained"))
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
+        axes.set(xlabel=x, ylabel=y)
         axes.set_title(str(data), fontsize=10)
         axes.legend(frameon=False, fontsize=7)
     yield "one-against-another", figure

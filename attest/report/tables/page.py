@@ -24,9 +24,9 @@ from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publicatio
 
 def stamp(table: PublishedTable) -> str:
     """Return an HTML comment with a hash of the rules and the published table, which decide the verdicts."""
-    decides = [asdict(RULES), LEVEL, SHARE, asdict(table)]
+    decides = [RULES, LEVEL, SHARE, asdict(table)]
     digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
-    return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
+    return f"<!-- rules {RULES['fixed']} {digest[:12]} -->"
 
 
 MARK, GONE, OWN, CLOSE = "†", "‡", "§", "¶"
@@ -55,7 +55,7 @@ def table_page(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFram
     parts = [
         f"# {table.name}: {table.title}",
         f"{table.paper}. Ours: mean ± standard deviation over seeds, on the test split.",
-        f"Judged by the rules of {RULES.fixed}; {origin['older']} of its {_runs(origin['runs'])} are older than these.",
+        f"Judged by the rules of {RULES['fixed']}; {origin['older']} of its {_runs(origin['runs'])} are older than these.",
         *([f"Evidence that stopped when its means were known: {'; '.join(origin['stopped'])}."] if origin["stopped"] else []),
         *table.notes,
         *([f"Every run with `{' '.join(origin['settings'])}`."] if origin["settings"] else []),
@@ -172,7 +172,7 @@ def _small_print(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFr
     parts = [
         *(["## Sources", "\n".join(cited)] if cited else []),
         *([KEPT_ALONE] if any_gone else []),
-        f"## Rules\n\nFixed on {RULES.fixed}, knowing {RULES.known}.\n\n{RULES.numbers}\n\n{RULES.claims}",
+        f"## Rules\n\nFixed on {RULES['fixed']}, knowing {RULES['known']}.\n\n{RULES['numbers']}\n\n{RULES['claims']}",
         "\n".join(map(_column_rule, table.columns.values())),
         f"## Provenance\n\n```\n{origin['command']}\n```",
         f"{hours}; commit {', '.join(origin['commits']) or 'unknown'}; {versions}.",
@@ -220,7 +220,7 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
         "runs": len(runs),
         "hours": sum(known) / 3600,
         "untimed": len(seconds) - len(known),
-        "older": sum(finished_on(folder) < RULES.fixed for folder in runs),
+        "older": sum(finished_on(folder) < RULES["fixed"] for folder in runs),
         "stopped": stopped_early(runs),
         "commits": versions.pop("commit", []),
         "versions": versions,

@@ -77,7 +77,7 @@ def write_kept(folder: Path, entries: Mapping[Key, Entry]) -> None:
     """Store numbers and test results of a table (``entries``) in a file in its folder; write nothing if empty."""
     if entries:
         content = [{"of": list(key)} | each for key, each in entries.items()]
-        write_json(folder / FILE, {"rules": RULES.fixed, "entries": content})
+        write_json(folder / FILE, {"rules": RULES["fixed"], "entries": content})
 
 
 PREDICTED = "/predicted_"
@@ -358,7 +358,7 @@ def _compared(
         gone = "mean" in entry  # else only the tests of the claim were kept
         return NumberOverSeeds(_over_seeds_of(entry) if gone else ours, keep=entry, gone=gone), entry.get("tests", [])
     tested = [] if claim.expect == "equal" else [paired_test(each, claim.expect) for each in read]
-    tests = [test | {"rules": RULES.fixed} for test in tested]
+    tests = [test | {"rules": RULES["fixed"]} for test in tested]
     keep = _entry_of(ours, here) | {"tests": tests} if read else None
     return NumberOverSeeds(ours, why_absent(seeds, runs), keep, gone=values != read_now), tests
 

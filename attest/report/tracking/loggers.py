@@ -83,15 +83,8 @@ def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | Non
 class CSVLog(CSVLogger):
     """A ``CSVLogger`` that continues the same file when a run is resumed; it takes the same arguments."""
 
-    def __init__(
-        self,
-        save_dir: str,
-        name: str | None = "csv",
-        version: int | str | None = 0,
-        prefix: str = "",
-        flush_logs_every_n_steps: int = 100,
-    ) -> None:
-        super().__init__(save_dir, name, version, prefix, flush_logs_every_n_steps)
+    def __init__(self, save_dir: str, name: str | None = "csv", version: int | str | None = 0, **options: Any) -> None:
+        super().__init__(save_dir, name, version, **options)
         self._writer: ContinuedWriter | None = None
 
     @property

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from attest.app.cli.main import main
-from attest.report.explained import Explanation, coloured, of_tokens, print_explained, printable
+from attest.report.explained import Explanation, coloured, print_explained, printable, words_of
 from attest.runs.folder import RunFolder
 from tests.conftest import only_folder
 
@@ -99,7 +99,8 @@ def test_nothing_to_explain_gets_a_sentence(small_run, tmp_path, arguments, sent
 def test_weights_are_colours_in_a_terminal_that_has_them():
     explanation = Explanation("E1/x", "Anything", "attention", np.array([0.0, 0.5, 1.0]))
     drawn = io.StringIO()
-    Console(file=drawn, force_terminal=True, color_system="truecolor").print(coloured(explanation, of_tokens("abc")))
+    words = words_of({"tokens": [*"abc"]})
+    Console(file=drawn, force_terminal=True, color_system="truecolor").print(coloured(explanation, words))
     assert drawn.getvalue().startswith("a \x1b[30;48;2;128;184;216mb\x1b[0m \x1b[30;48;2;0;114;178mc\x1b[0m")
 
 

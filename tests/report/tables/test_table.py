@@ -206,7 +206,7 @@ def test_what_was_read_from_evidence_is_kept_beside_the_table(invented, three_se
         assert claims_again["difference"].tolist() == pytest.approx(claims["difference"].tolist())
         assert claims_again[["tests", "verdict"]].to_dict() == claims[["tests", "verdict"]].to_dict()
     test = claims["tests"][0][0]
-    assert test["rules"] == RULES.fixed
+    assert test["rules"] == RULES["fixed"]
     assert (test["test"], test["expect"], test["pairs"], test["above"], test["below"]) == ("McNemar", "greater", 100, 10, 0)
 
 
@@ -342,13 +342,13 @@ def test_results_are_written_as_text_table_and_figure(folders, tmp_path):
 
 
 def test_a_table_says_how_many_of_its_runs_are_older_than_its_rules(invented, folders):
-    fixed = datetime.fromisoformat(RULES.fixed).replace(tzinfo=UTC).timestamp()
+    fixed = datetime.fromisoformat(RULES["fixed"]).replace(tzinfo=UTC).timestamp()
     runs = [folder for by_seed in folders.values() for folder in by_seed.values()]
     for folder, moment in zip(runs, [fixed - 1, fixed - 1, *[fixed] * (len(runs) - 2)], strict=True):
         os.utime(folder / "summary.json", (moment, moment))
     numbers, claims = table_numbers(invented, folders), table_claims(invented, folders)
     page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"))
-    assert f"Judged by the rules of {RULES.fixed}; 2 of its 7 runs are older than these." in page
+    assert f"Judged by the rules of {RULES['fixed']}; 2 of its 7 runs are older than these." in page
 
 
 def timed_run(folder, **timing):
