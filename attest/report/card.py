@@ -4,13 +4,12 @@ Start at ``section``; ``put_into`` puts it into a card, whose other lines stay a
 """
 
 import shlex
-from itertools import islice
 
 from attest.core.errors import AttestError
 from attest.core.measures.numbers import interval
-from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.registry import EXPERIMENTS, measures
 from attest.report.answer import error
-from attest.report.collection import PARTS
+from attest.report.collection import PARTS, leading
 from attest.report.findings import Findings
 from attest.report.gate import ACCURACY, SUBJECTS, VERDICT, verdict_of
 from attest.report.run_tables import markdown_table
@@ -59,9 +58,9 @@ def put_into(card: str, folder: RunFolder) -> str:
 def _numbers(found: Findings) -> dict[str, float]:
     summary = found.summary
     carrying = {key: value for each in summary[VERDICT].values() for key, value in (each.get("because") or {}).items()}
-    for spec in () if carrying else EXPERIMENTS.values():
-        means = {f"{spec.id}/{measure.column}": summary.get(f"{spec.id}/{measure.column}/mean") for measure in spec.measures}
-        carrying |= dict(islice(((key, mean) for key, mean in means.items() if mean is not None), 1))
+    if not carrying:
+        means = {key: mean for key in measures() if (mean := summary.get(f"{key}/mean")) is not None}
+        carrying = {key: means[key] for key in leading([*means], of_each=1)}
     score = summary.get(ACCURACY)
     return ({} if score is None else {ACCURACY: score}) | carrying
 

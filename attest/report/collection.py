@@ -17,7 +17,7 @@ from attest.core.measures.comparison import LEVEL, mean_of_each
 from attest.core.measures.numbers import interval, p_value
 from attest.core.measures.summary import share_interval
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.summary import labels
+from attest.report.summary import LABELS
 from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
 from attest.runs.identity import TextsOfRun, identity_of, table_of, texts_of
 
@@ -94,7 +94,7 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
     Patterns match part by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians.
     """
     if not patterns:
-        return [key for key in labels() if any(each.over_seeds(key) for each in settings)]
+        return [key for key in LABELS if any(each.over_seeds(key) for each in settings)]
     names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
     chosen: dict[str, None] = {}
     for pattern in patterns:
@@ -139,11 +139,9 @@ class Interval(NamedTuple):
 
 def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Interval | None:
     """Return the confidence interval of a mean over texts, widened to compare several settings; None if unknown."""
-    known = [summary.get(f"{key}/{part}") for part in PARTS]
-    defined = [float(each) for each in known if each is not None and not math.isnan(each)]
-    if len(defined) < len(PARTS):
+    mean, low, high = (value_of(summary, f"{key}/{part}") for part in PARTS)
+    if mean is None or low is None or high is None:
         return None
-    mean, low, high = defined
     wider = standard_errors(math.inf, compared=compared) / standard_errors(math.inf)
     return Interval(mean, *within(key, mean - wider * (mean - low), mean + wider * (high - mean)))
 

@@ -32,7 +32,7 @@ from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.measured import scale_of
 from attest.report.related import LONG, Conclusion, link_between
 from attest.report.run_tables import cell
-from attest.report.summary import QUESTIONS, described, label_of
+from attest.report.summary import DESCRIBED, QUESTIONS, label_of
 from attest.report.templating import render
 from attest.runs.asked import identity
 from attest.runs.folder import RunFolder, write_text
@@ -257,7 +257,7 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
         },
         "differing": _groups(settings, [key for key in keys if key in differing]),
         "others": _groups(settings, [key for key in keys if key not in differing]),
-        "meanings": [(described()[key].title, described()[key].means) for key in keys],
+        "meanings": [(DESCRIBED[key].title, DESCRIBED[key].means) for key in keys],
         "figure": to_svg(dots(settings, keys)),
         "decisions": [each for each in compared if each.found.test is not None],
         "unpaired": [each for each in compared if each.found.same is False],
@@ -270,7 +270,7 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
 def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:
     groups = []
     for experiment, several in groupby(keys, lambda key: key.split("/")[0]):
-        rows = [{"name": described()[key].title, "cells": [_mean(each, key) for each in settings]} for key in several]
+        rows = [{"name": DESCRIBED[key].title, "cells": [_mean(each, key) for each in settings]} for key in several]
         groups.append({"experiment": experiment, "question": QUESTIONS[experiment], "rows": rows})
     return groups
 

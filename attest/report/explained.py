@@ -5,7 +5,6 @@ a notebook and on a page.
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from rich.table import Table
 from rich.text import Text
 
 from attest.experiments.registry import EXPERIMENTS
-from attest.experiments.spec import TokenWeights
 from attest.report.readings import readings_of_text
 from attest.report.templating import render
 from attest.runs.folder import INSTANCES, write_text
@@ -97,18 +95,10 @@ def _is_list(values: Any) -> bool:
 
 
 ATTENTION = f"{INSTANCES}/attention"
-
-
-@cache
-def _shown() -> dict[str, TokenWeights]:
-    specs = EXPERIMENTS.values()
-    return {f"{spec.id}/{weights.column}": weights for spec in specs for weights in spec.weights}
-
-
-@cache
-def _wanted() -> frozenset[str]:
-    quoted = (f"{key.split('/')[0]}/{column}" for key, weights in _shown().items() for column in weights.quotes)
-    return frozenset((*_shown(), *quoted))
+SHOWN = {f"{spec.id}/{weights.column}": weights for spec in EXPERIMENTS.values() for weights in spec.weights}
+"""The weights of tokens that experiments store, by experiment and column."""
+WANTED = {*SHOWN, *(f"{key.split('/')[0]}/{column}" for key, weights in SHOWN.items() for column in weights.quotes)}
+"""The columns that explanations and their notes are made of."""
 
 
 def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention") -> pd.DataFrame:
@@ -120,7 +110,7 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
     rows = tables[INSTANCES].set_index("id", drop=False)
     rows = rows.assign(**{f"{INSTANCES}/attention": rows["attention"], "attention_name": attention_name})
     for experiment, table in tables.items():
-        chosen = [column for column in table if f"{experiment}/{column}" in _wanted()]
+        chosen = [column for column in table if f"{experiment}/{column}" in WANTED]
         if experiment != INSTANCES and chosen and table["id"].is_unique:
             rows = rows.join(table.set_index("id")[chosen].add_prefix(f"{experiment}/"))
     return rows
@@ -146,7 +136,7 @@ def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explan
     if _is_list(row.get(ATTENTION)):
         weights = np.asarray(row[ATTENTION], dtype=float)
         found.append(Explanation(ATTENTION, row.get("attention_name", "Attention"), "attention", weights))
-    for key, shown in _shown().items():
+    for key, shown in SHOWN.items():
         if _is_list(row.get(key)) and (in_detail or not shown.in_detail) and shown.is_shown(row):
             weights = np.asarray(row[key], dtype=float)
             found.append(Explanation(key, shown.title, shown.kind, weights, shown.note(row)))

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,16 +59,12 @@ OF_SENTENCES = (
         "tagged/max_attention", "max α", "The largest attention weight of a word, mean over words, heads and layers."
     ),
 )
-
-
-@cache
-def _of_experiments() -> tuple[ShownMeasure, ...]:
-    return tuple(
-        ShownMeasure(f"{spec.id}/{measure.of_texts or measure.column}", *measure.short)
-        for spec in EXPERIMENTS.values()
-        for measure in spec.measures
-        if measure.short
-    )
+OF_EXPERIMENTS = tuple(
+    ShownMeasure(f"{spec.id}/{measure.of_texts or measure.column}", *measure.short)
+    for spec in EXPERIMENTS.values()
+    for measure in spec.measures
+    if measure.short
+)
 
 
 def instance_table(
@@ -126,12 +121,12 @@ def _table(
     order: str,
 ) -> dict[str, Any]:
     """Return the page's data for a table with one row for each text; ``classes`` are the columns of class numbers."""
-    for measure in _of_experiments():
+    for measure in OF_EXPERIMENTS:
         experiment, name = measure.key.split("/")
         table = tables.get(experiment)
         if table is not None and name in table and table["id"].is_unique:
             rows = rows.assign(**{measure.key: table.set_index("id")[name]})
-    there = [measure for measure in (*own, *_of_experiments()) if measure.key in rows]
+    there = [measure for measure in (*own, *OF_EXPERIMENTS) if measure.key in rows]
     shown = [measure for measure in there if rows[measure.key].notna().any()]
     part = evenly(rows, ROWS)
     return {

@@ -15,7 +15,7 @@ from attest.experiments.stopping import ALL, READ
 from attest.report.collection import PARTS, within
 from attest.report.controls import SCORE_NAMES, ControlNumber, Controls, scores_line
 from attest.report.figures import PANELS
-from attest.report.summary import QUESTIONS, SCORES, described
+from attest.report.summary import DESCRIBED, QUESTIONS, SCORES
 from attest.runs.asked import portable
 from attest.runs.identity import identity_of
 from attest.runs.published_tables import Publication, PublishedRow, every_published_number
@@ -218,12 +218,12 @@ def scored(split: str, numbers: Mapping[str, float]) -> Iterator[str]:
 
 
 def _evidence(means: Mapping[tuple[str, str], float]) -> Iterator[str]:
-    order = [*(tuple(key.split("/")) for key in described()), *sorted(means)]
+    order = [*(tuple(key.split("/")) for key in DESCRIBED), *sorted(means)]
     asked = dict.fromkeys([*QUESTIONS, *(experiment for experiment, _ in sorted(means))])
     for experiment in asked:
         columns = dict.fromkeys(column for name, column in order if name == experiment and (name, column) in means)
         if columns:
             yield f"{experiment}{GAP}{QUESTIONS.get(experiment, '')}".rstrip()
         for column in columns:
-            measure = described().get(f"{experiment}/{column}")
+            measure = DESCRIBED.get(f"{experiment}/{column}")
             yield f"{GAP}{measure.title if measure else column:<60} {rounded(means[experiment, column])}"

@@ -162,7 +162,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     if tagged is not None:
         page |= _sentences(folder.evidence(TAGGED), tagged, tables)
     elif INSTANCES in tables and "attention" in tables[INSTANCES]:
-        page |= _texts(tables, found.class_names, SHOWN_AS.get(found.explanation, found.explanation), found.example)
+        page |= _texts(found, tables)
     write_text(folder.report if alone is None else alone, render("report.html", **page))
 
 
@@ -188,29 +188,27 @@ def _sentences(path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFra
     return shown | {"data": as_script_data(table), "empty": table["empty"]}
 
 
-def _texts(
-    tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str, example: int | None
-) -> dict[str, Any]:
-    instances = tables[INSTANCES]
-    table = instance_table(tables, class_names, attention_name)
+def _texts(found: Findings, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    instances, attention_name = tables[INSTANCES], SHOWN_AS.get(found.explanation, found.explanation)
+    table = instance_table(tables, found.class_names, attention_name)
     order = "the smallest to the largest number" if "prediction" in instances else "the least to the most confident prediction"
-    texts = _shown_texts(joined(tables, attention_name), class_names, example)
+    texts = _shown_texts(joined(tables, attention_name), found)
     red = any(each.kind == "adversary" for text in texts for each in text["explanations"])
     counted = f"{len(instances)} labels of {instances['text'].nunique()}" if "asked" in instances else f"{len(instances)}"
     shown = {"texts": texts, "red": red, "order": order, "instances": counted}
     return shown | {"data": as_script_data(table), "empty": table["empty"]}
 
 
-def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str], example: int | None) -> list[dict[str, Any]]:
+def _shown_texts(rows: pd.DataFrame, found: Findings) -> list[dict[str, Any]]:
     """Return some texts to show on the page, with all explanations; the verdict's example comes first."""
     if "prediction" in rows:
         rows = rows.assign(confidence=None).sort_values("prediction")
     else:
         rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
-    first = rows[rows["id"] == example]
+    shows_verdict = rows["id"] == found.example
     count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
-    chosen = pd.concat([first, evenly(rows[rows["id"] != example], count)])
-    return [_shown_text(row, class_names) for row in chosen.to_dict("records")]
+    chosen = pd.concat([rows[shows_verdict], evenly(rows[~shows_verdict], count)])
+    return [_shown_text(row, found.class_names) for row in chosen.to_dict("records")]
 
 
 def _shown_text(row: Mapping[str, Any], class_names: Sequence[str]) -> dict[str, Any]:

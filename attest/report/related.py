@@ -16,7 +16,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.report.figures import Illustration, as_svg, embedded
 from attest.report.run_tables import PAGE
 from attest.report.summary import QUESTIONS
-from attest.report.summary import SCORES as DESCRIBED
+from attest.report.summary import SCORES as TEST_SCORES
 from attest.report.templating import render
 from attest.runs.folder import RunFolder, read_json, write_text
 
@@ -35,7 +35,7 @@ def _heading(distance: str) -> str:
 
 
 HEADINGS = {
-    **{key.removeprefix("test/"): score.title for key, score in DESCRIBED.items()},
+    **{key.removeprefix("test/"): score.title for key, score in TEST_SCORES.items()},
     **{"chunk_f1": "F1 of chunks", "token_f1": "F1 of tokens", "lambda": "λ", "knee": "Knee of the curve"},
     **{"name": "Run", "reading": "Reading", "share erased": "Share of tokens erased"},
     **{"area": "Area to random erasure", "RACU": "RACU, share of the largest area"},

@@ -3,7 +3,6 @@ made of, and how scores and the measures of all experiments are named and descri
 """
 
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -122,21 +121,12 @@ SCORES = {
 }
 QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}
 """The question of each experiment, in the order of the report; other experiments come last, under their id."""
-
-
-@cache
-def described() -> dict[str, Measure]:
-    """Return the description of every score and measure, by key, in the order of the report."""
-    return SCORES | measures()
-
-
-@cache
-def labels() -> dict[str, str]:
-    """Return the full names of all described numbers, such as ``E2 decisions flipped``, by key in the order of the report."""
-    titles = {key: measure.title for key, measure in described().items()}
-    return {key: title if key in SCORES else f"{key.split('/')[0]} {title}" for key, title in titles.items()}
+DESCRIBED = SCORES | measures()
+"""The description of every score and measure, by key, in the order of the report."""
+LABELS = {key: each.title if key in SCORES else f"{key.split('/')[0]} {each.title}" for key, each in DESCRIBED.items()}
+"""The full names of all described numbers, such as ``E2 decisions flipped``, by key in the order of the report."""
 
 
 def label_of(key: str) -> str:
     """Return the name of a number for the report, by its key in ``summary.json``; the key if it has no name."""
-    return labels().get(key, key)
+    return LABELS.get(key, key)

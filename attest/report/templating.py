@@ -1,7 +1,6 @@
 """Render pages from templates, with all data escaped and an error for each undefined variable."""
 
 import re
-from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -12,13 +11,11 @@ OURS = re.compile(r".*?<title>Attest", re.DOTALL)
 """The beginning of every page of Attest."""
 
 
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("attest.report"), autoescape=select_autoescape(["html"]), undefined=StrictUndefined
-    )
+ENVIRONMENT = Environment(
+    loader=PackageLoader("attest.report"), autoescape=select_autoescape(["html"]), undefined=StrictUndefined
+)
 
 
 def render(template: str, **content: Any) -> str:
     """Fill in a template of this folder with ``content``, and return the resulting text."""
-    return _environment().get_template(template).render(version=__version__, **content)
+    return ENVIRONMENT.get_template(template).render(version=__version__, **content)

@@ -3,7 +3,7 @@
 import pytest
 
 from attest.report.measured import Line
-from attest.report.templating import _environment
+from attest.report.templating import ENVIRONMENT
 
 SHARE, CORRELATION = "E15/win_sufficiency_attention", "E1/tau_gradient_inputs"
 
@@ -30,5 +30,5 @@ def test_an_interval_is_drawn_as_far_as_the_scale_reaches(key, value, bounds, sp
 
 
 def test_the_picture_of_a_mean_near_the_end_of_its_scale_has_its_interval():
-    drawn = _environment().get_template("parts.html").module.scale(line(SHARE, 0.95, (0.9, 1.02)))
+    drawn = ENVIRONMENT.get_template("parts.html").module.scale(line(SHARE, 0.95, (0.9, 1.02)))
     assert 'class="span" style="left:90.0%;width:10.0%"' in drawn

@@ -129,8 +129,7 @@ class ContinuedWriter(ExperimentWriter):
         """Accept an existing log folder; Lightning's own method would delete the log file in this folder."""
 
 
-BASE, ADVERSARY, GUIDE, CONTROL = "base", "adversary", "guide", "control"
-JOBS = {ADVERSARIAL: ADVERSARY, KEYS: ADVERSARY, GUIDES: GUIDE}
+JOBS = {ADVERSARIAL: "adversary", KEYS: "adversary", GUIDES: "guide"}
 """The type of job of a run that depends on another, by its kind; runs of other kinds are controls."""
 
 
@@ -141,9 +140,9 @@ def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
         ``group``, the setting, which seeds share, so that W&B draws them as one band; ``job_type``; ``tags``, the corpus and
         the model.
     """
-    job = CONTROL if run.projection == "uniform" or run.model == "average" else BASE  # without learned attention
+    job = "control" if run.projection == "uniform" or run.model == "average" else "base"  # without learned attention
     if identity.kind:
-        job = JOBS.get(identity.kind, CONTROL)
+        job = JOBS.get(identity.kind, "control")
     return {"group": identity.setting, "job_type": job, "tags": [run.data, run.model]}
 
 
