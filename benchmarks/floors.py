@@ -6,7 +6,6 @@ any code can reach; evidence within twice its floor leaves little to gain.
 Legend: B batch, n tokens of a text, E embedding, H hidden units a direction, A features of the score.
 """
 
-import time
 from collections.abc import Callable
 from functools import cache
 
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor
 
 from attest.models.networks.recurrent_without_each import product_with
+from benchmarks.measuring import timed
 
 E, H, A = 300, 128, 128
 ROWS, NUMBERS = 512, 2**16
@@ -47,13 +47,7 @@ def floors(lengths: Tensor, permutations: int, restarts: int, steps: int) -> dic
 def _best(work: Callable[[], object], count: int) -> float:
     """CPU seconds of one of ``count`` things that the work does, the best of some rounds."""
     work()
-    return min(_seconds(work) for _ in range(ROUNDS)) / count
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
+    return min(timed(work)[1] for _ in range(ROUNDS)) / count
 
 
 @cache

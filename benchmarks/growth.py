@@ -10,8 +10,8 @@ stands before a token being reused.
 """
 
 import argparse
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from attest.experiments.importance import gradient_times_input, predictions_with
 from attest.models.observation import Observation, observe
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.report.run_tables import markdown_table
+from benchmarks.measuring import timed
 
 SMALL = {
     "vocab_size": 1000, "hidden_size": 128, "intermediate_size": 512, "num_attention_heads": 4, "pad_token_id": 0,
@@ -49,9 +50,7 @@ def seconds(work: Callable[[Observation], object], reads: PretrainedNetwork, tex
     found: list[float] = []
     while len(found) < 2 and sum(found) < 5:
         seen = observed(reads, texts, length)
-        began = time.process_time()
-        work(seen)
-        found.append(time.process_time() - began)
+        found.append(timed(partial(work, seen))[1])
     return min(found)
 
 

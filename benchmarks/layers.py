@@ -8,7 +8,6 @@ stays in the process, as in ``attest evidence``.
 """
 
 import argparse
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -38,6 +37,7 @@ from attest.experiments.layers.permutation import _order
 from attest.models.networks import TransformerClassifier
 from attest.runs.versions import environment
 from benchmarks.evidence import Stage
+from benchmarks.measuring import timed
 from benchmarks.texts import batches
 
 PERMUTATIONS, SHUFFLES, RESTARTS, STEPS, SEED = 10, 5, 2, 200, 0
@@ -127,14 +127,14 @@ def seconds_a_token(length: int, weights_known: bool) -> float:
             heads @ heads.mT
 
     multiply()
-    best = min(_seconds(lambda: [multiply() for _ in range(10)]) for _ in range(5)) / 10
+    best = min(timed(lambda: [multiply() for _ in range(10)])[1] for _ in range(5)) / 10
     return best / (rows * length)
 
 
 def seconds_of_decomposing(length: int) -> float:
     """Time of a layer's QR decompositions, one a head, a token: the best of five."""
     heads = torch.randn(max(1, 1024 // length) * HEADS, length, SIZE // HEADS).double()
-    best = min(_seconds(lambda: torch.linalg.qr(heads)) for _ in range(5))
+    best = min(timed(lambda: torch.linalg.qr(heads))[1] for _ in range(5))
     return best * HEADS / (len(heads) * length)
 
 
@@ -147,13 +147,7 @@ def seconds_of_comparing(length: int) -> float:
         [torch.linalg.vecdot(raw, each) for each in effective]
 
     compare()
-    return min(_seconds(compare) for _ in range(5)) * HEADS / len(rows)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
+    return min(timed(compare)[1] for _ in range(5)) * HEADS / len(rows)
 
 
 class Plain:

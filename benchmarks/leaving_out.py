@@ -10,7 +10,6 @@ held against reused.
 """
 
 import argparse
-import time
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -23,19 +22,13 @@ from scipy.stats import kendalltau
 from attest.app.api.sources import PROMPT
 from attest.experiments.sources import by_groups, sentences
 from attest.models.pretrained.loading import load
+from benchmarks.measuring import timed
 from benchmarks.sources import QUESTION, answered, documents, interval
 
 CHECKED = 4
 """Sentences that the plain loop leaves out, evenly spread; all are of one cost."""
 PRESELECTED = 8
 """Sentences that are left out of those that attention × gradient ranks highest."""
-
-
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what work returns, and its CPU seconds."""
-    began = time.process_time()
-    found = work()
-    return found, time.process_time() - began
 
 
 def captum(model: Any, tokenizer: Any, text: str, answer: str, checked: np.ndarray) -> np.ndarray:

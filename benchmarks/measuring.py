@@ -12,6 +12,13 @@ from typing import Any
 STATUS = Path("/proc/self/status")
 
 
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what work returns, and its CPU seconds."""
+    began = time.process_time()
+    found = work()
+    return found, time.process_time() - began
+
+
 @dataclass
 class Cost:
     """The cost of work, which adds up over batches."""
@@ -29,9 +36,8 @@ class Cost:
             memory: also watch its peak, which takes all free memory back first and so makes the work slower.
         """
         with _peak_memory() if memory else nullcontext([0]) as peak:
-            started = time.process_time()
-            result = work()
-            self.seconds += time.process_time() - started
+            result, seconds = timed(work)
+            self.seconds += seconds
         self.peak = max(self.peak, peak[0])
         return result
 

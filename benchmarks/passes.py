@@ -10,9 +10,9 @@ classify texts is asked by a prompt.
 
 import argparse
 import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from attest.experiments.erasure import Background
 from attest.experiments.registry import askable, chosen
 from attest.models.pretrained.prompted import Prompt
 from attest.report.run_tables import markdown_table
+from benchmarks.measuring import timed
 
 PROMPT, ANSWERS = "Review: {text}\nSentiment:", {"negative": " negative", "positive": " positive"}
 ROWS = 2048
@@ -77,9 +78,7 @@ def speed_of_products(size: int, rounds: int = 5) -> float:
     """Return the arithmetic of a product ``(ROWS, size) @ (size, 4 size)`` in a second of CPU time, the median of rounds."""
     left, right, seconds = torch.randn(ROWS, size), torch.randn(4 * size, size), []
     for _ in range(rounds):
-        began = time.process_time()
-        nn.functional.linear(left, right)
-        seconds.append(time.process_time() - began)
+        seconds.append(timed(partial(nn.functional.linear, left, right))[1])
     return 2 * ROWS * size * 4 * size / statistics.median(seconds)
 
 
@@ -98,9 +97,7 @@ def counted(model: Any, tokenizer: Any, texts: Sequence[str], names: Sequence[st
         measuring = Measuring(network, chosen((name,), inside=True), (), 0, background)
         products = [speed_of_products(size)]
         with seen.counting():
-            began = time.process_time()
-            measuring.all_of(batches, progress=False)
-            seconds = time.process_time() - began
+            _, seconds = timed(partial(measuring.all_of, batches, progress=False))
         products.append(speed_of_products(size))
         speed = seen.flops / seconds
         rows.append([

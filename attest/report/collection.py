@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -238,11 +239,9 @@ class Decided:
         path, texts = table_of(run), texts_of(run)
         if path is None:
             return cls(texts, None, tagging=False)
-        if path.stem == TAGGED:
-            gold, predicted, tagged = tagged_tokens(read_table(path, ["tags", "predicted_tags"]))
-            return cls(texts, mean_of_each(gold == predicted, tagged), tagging=True)
-        rows = read_table(path, ["label", "predicted"])
-        return cls(texts, (rows["label"] == rows["predicted"]).to_numpy(), tagging=False)
+        gold, predicted, lengths = decisions_in(path)
+        right = gold == predicted
+        return cls(texts, right if lengths is None else mean_of_each(right, lengths), tagging=lengths is not None)
 
 
 def paired(first: Decided, second: Decided) -> Pairing:
@@ -255,11 +254,16 @@ def paired(first: Decided, second: Decided) -> Pairing:
     return Pairing(same, len(first.rightly), tagging, test(first.rightly, second.rightly))
 
 
-def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gold and predicted tags of N tagged tokens, ``(N,)`` each, and the number of them in each sentence.
+def decisions_in(table: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the gold and the predicted classes of N texts ``(N,)``, and None.
 
-    A word that is split into subwords has a tag only on the first one.
+    Of a tagger return the gold and the predicted tags of N tagged tokens ``(N,)``, and how many each sentence has. A word that
+    is split into subwords has a tag only on the first one.
     """
+    if table.stem != TAGGED:
+        rows = read_table(table, ["label", "predicted"])
+        return rows["label"].to_numpy(), rows["predicted"].to_numpy(), None
+    rows = read_table(table, ["tags", "predicted_tags"])
     gold, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))
     tagged = rows["tags"].map(lambda tags: int((tags >= 0).sum())).to_numpy()
     return gold[gold >= 0], predicted[gold >= 0], tagged

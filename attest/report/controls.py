@@ -11,11 +11,11 @@ from attest.core.measures import Majority, OverSeeds, against_majority
 from attest.core.measures.numbers import number, percent, spread
 from attest.experiments.registry import measures
 from attest.experiments.spec import DEVIATION
-from attest.report.collection import tagged_tokens, tested, value_of
+from attest.report.collection import decisions_in, tested, value_of
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
 from attest.runs.choices import are_plain
-from attest.runs.folder import TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table
+from attest.runs.folder import TAGGED, TRIAL, RunFolder, columns_in, read_json
 from attest.runs.identity import table_of, typed_of
 
 SCORE_NAMES = {
@@ -72,18 +72,12 @@ def baseline(run: RunFolder) -> Baseline | None:
     if path is None:
         return None
     columns = columns_in(path)
-    names = classes_in(columns)
-    tagging = path.stem == TAGGED
-    if tagging:
-        rows = read_table(path, ["tags", "predicted_tags"])
-        majority = against_majority(*tagged_tokens(rows))
-    elif {"label", "predicted"} <= {*columns} and not {"asked", "answer"} & {*columns}:
-        rows = read_table(path, ["label", "predicted"])
-        majority = against_majority(rows["label"].to_numpy(), rows["predicted"].to_numpy())
-    else:
+    if path.stem != TAGGED and (not {"label", "predicted"} <= {*columns} or {"asked", "answer"} & {*columns}):
         return None
+    gold, predicted, lengths = decisions_in(path)
+    names, majority = classes_in(columns), against_majority(gold, predicted, lengths)
     only = None if majority.only is None else names[majority.only]
-    return Baseline(majority, names[majority.label], only, len(rows), tagging)
+    return Baseline(majority, names[majority.label], only, len(gold if lengths is None else lengths), lengths is not None)
 
 
 def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:

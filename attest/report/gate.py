@@ -164,11 +164,7 @@ def _by_interval(folder: RunFolder, required: Bounded) -> Ruling:
             f"{required.typed!r} is always true or never true, because {required.key} lies between {number(sample.low)} and "
             f"{number(sample.high)}; expected a bound between these two numbers."
         )
-    step = (sample.high - sample.low) / STEPS
-    ends = np.array([sample.low]), np.array([sample.high])
-    sequence = MeanByBetting(*ends, ALL_LIKE_THEM, step, 2 * ERROR, planned=max(sample.planned, 1))
-    sequence.update(sample.values[:, None])
-    ((low, high),) = sequence.intervals.tolist()
+    low, high = sample.interval()
     holds = {SIGNS[required.sign](end, required.bound) for end in (low, high)}
     outcome: PassOrFail = "undecided" if len(holds) == 2 else "pass" if True in holds else "fail"
     known = len(sample.values)
@@ -194,6 +190,16 @@ class Sample:
     high: float
     planned: int
     texts: int
+
+    def interval(self) -> tuple[float, float]:
+        """Return an interval for the population mean; each bound is wrong with probability at most ``ERROR``."""
+        step = (self.high - self.low) / STEPS
+        sequence = MeanByBetting(
+            np.array([self.low]), np.array([self.high]), ALL_LIKE_THEM, step, 2 * ERROR, planned=max(self.planned, 1)
+        )
+        sequence.update(self.values[:, None])
+        ((least, greatest),) = sequence.intervals.tolist()
+        return least, greatest
 
 
 def _in_order(folder: RunFolder, rows: pd.DataFrame) -> pd.DataFrame:
