@@ -31,10 +31,8 @@ def main(arguments: list[str]) -> int:
         )
     if not typed.id:
         require_no_trial(folder)
-        if not folder.best.is_file() or not folder.config.is_file():
-            raise AttestError(
-                f"{folder.best} does not exist; expected the folder of a trained run. Train one first: make train"
-            )
+        if lacking := next((file for file in (folder.best, folder.config) if not file.is_file()), None):
+            raise AttestError(f"{lacking} does not exist; expected the folder of a trained run. Train one first: make train")
     from attest.report.templating import OURS
 
     page = typed.out or folder.path / PAGE

@@ -54,6 +54,13 @@ def test_a_copied_run_explains_without_its_data(tmp_path, capsys):
     assert capsys.readouterr().out == before.replace("before.html", "after.html")
 
 
+def test_a_folder_that_is_no_run_is_told_what_it_lacks(tmp_path, capsys):
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "best.ckpt").touch()
+    assert explain(RunFolder(tmp_path), tmp_path / "page.html", "--text", "a fine film") == 2
+    assert f"{tmp_path / 'config.yaml'} does not exist; expected the folder of a trained run" in capsys.readouterr().err
+
+
 def test_markup_emoji_and_escapes_are_shown_and_not_obeyed(small_run, tmp_path, capsys):
     page = tmp_path / "page.html"
     assert explain(small_run, page, "--text", HOSTILE, "--text", "dull") == 0
