@@ -14,8 +14,8 @@ MANY = 1_000_000_000
 WHOLE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("processes", "threads"), (1, AT_ONCE)),
     **dict.fromkeys(("batch_size", "checkpoint_every_n_batches", "max_evidence_tokens", "max_search_steps"), (1, MANY)),
-    **dict.fromkeys(("window", "permutations", "sets", "draws", "positions", "steps"), (1, MANY)),
-    **dict.fromkeys(("texts", "beam_texts", "restarts", "lead"), (0, MANY)),
+    **dict.fromkeys(("window", "permutations", "sets", "draws", "positions", "steps", "new_tokens"), (1, MANY)),
+    **dict.fromkeys(("texts", "beam_texts", "restarts", "lead", "ablations"), (0, MANY)),
     **dict.fromkeys(("every_n_epochs", "validation_instances"), (0, MANY)),
     **dict.fromkeys(("accumulate_grad_batches", "check_val_every_n_epoch"), (1, MANY)),
     "seed": (0, 2**32 - 1),

@@ -67,15 +67,10 @@ def sources(
     Raises:
         AttestError: the model is no causal language model, or the context, its units or the prompt is not as it should be.
     """
-    require_bounds({"seed": seed})
+    require_bounds({"seed": seed, "new_tokens": new_tokens, "ablations": ablations})
     if leave_out not in ("each", "groups"):
         raise AttestError(f"`leave_out` is {leave_out!r}; expected 'each' or 'groups'.")
     grouped = leave_out == "groups"
-    if new_tokens < 1 or ablations < 0:
-        raise AttestError(
-            f"`new_tokens` is {new_tokens} and `ablations` is {ablations}; expected `new_tokens` of at least 1, and "
-            "`ablations` of at least 0."
-        )
     model, tokenizer = bare(model, tokenizer, prompted=True)
     with needing_transformers():
         from attest.models.pretrained.answering import Answer, written_by
