@@ -24,6 +24,12 @@ in_a_browser = [
 with_axe = pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: npm install axe-core, or AXE_CORE=<axe.min.js>")
 
 
+def resize(page, width: int, height: int = 900) -> None:
+    """Resize the page, and wait until it has its new size."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_function("width => document.documentElement.getBoundingClientRect().width === width", arg=width)
+
+
 def tell_media(page, query: str, **features: str) -> None:
     """Emulate media features, which ``query`` then matches; skip the test in a Firefox that cannot be told."""
     page.emulate_media(**features)

@@ -48,7 +48,8 @@ def browser(request) -> Iterator:
         elif os.path.isfile(started.firefox.executable_path):
             launched = started.firefox.launch()
         elif FIREFOX:
-            launched = started.firefox.launch(channel="moz-firefox", executable_path=FIREFOX)
+            as_on_phones = {"ui.useOverlayScrollbars": 1}
+            launched = started.firefox.launch(channel="moz-firefox", executable_path=FIREFOX, firefox_user_prefs=as_on_phones)
         else:
             pytest.skip("no Firefox: apt install firefox-esr, or playwright install firefox")
         yield launched

@@ -12,7 +12,7 @@ import yaml
 from attest.report.comparison import write_comparison
 from attest.report.related_pages import write_controls, write_sweep
 from attest.runs.folder import RunFolder
-from tests.report.browsers import AXE, WIDTHS, in_a_browser, tell_media, with_axe
+from tests.report.browsers import AXE, WIDTHS, in_a_browser, resize, tell_media, with_axe
 from tests.report.made import made_run
 from tests.report.test_controls_page import BASE, LABELS, OTHER, UNIFORM, run
 from tests.report.test_sweep import adversary
@@ -83,7 +83,8 @@ def opened(request, browser, base) -> Iterator:
 @pytest.fixture
 def page(opened):
     page = opened[0]
-    page.set_viewport_size({"width": 1400, "height": 900})
+    page.bring_to_front()
+    resize(page, 1400)
     page.emulate_media(color_scheme="light", media="screen")
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = false; })")
     return page
@@ -97,7 +98,7 @@ def test_it_says_nothing_to_the_console_and_asks_nothing_of_others(opened):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_wider_than_the_screen_folded_or_not(page, width):
-    page.set_viewport_size({"width": width, "height": 900})
+    resize(page, width)
     for is_open in ("false", "true"):
         page.evaluate(f"document.querySelectorAll('details').forEach((each) => {{ each.open = {is_open}; }})")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
