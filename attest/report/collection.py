@@ -26,6 +26,8 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 """A number in the name of a run, such as λ: 3, 0.001, 1e-05."""
 VARIANT = re.compile(r"-[0-9a-f]{8}(?=/|$)")
 """The hexadecimal digits that distinguish runs of the same name; they are not a number."""
+ONE_ORDER = re.compile(r"E12/(fraction|excess)_(?!common_)")
+"""A number of E12 about the texts that flip in one order of erasing; other orders flip in other texts."""
 Named = TypeVar("Named")
 
 
@@ -170,6 +172,13 @@ def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
     if over.seeds < 2:
         return None
     return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
+
+
+def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
+    """Return the warnings that a reader of these numbers needs; empty if no warning is needed."""
+    flips = [key for key in keys if ONE_ORDER.match(key)]
+    orders = f"Do not compare {' and '.join(flips)}: each is a mean over the texts that flip in its own order of erasing."
+    return [note for note in (other_texts(settings), orders if len(flips) > 1 else None) if note]
 
 
 def other_texts(settings: Sequence[Setting]) -> str | None:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from attest.core.measures import OverSeeds
 from attest.core.measures.numbers import spread
-from attest.report.collection import Setting, other_texts
+from attest.report.collection import Setting, notes
 from attest.report.summary import label_of
 
 LATEX = str.maketrans(
@@ -41,7 +41,7 @@ def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = P
     """
     tables, legend = _tables(settings, keys, width)
     parts = [markdown_table(list(zip(*table, strict=True)), padded=True) for table in tables]
-    return "\n\n".join([*parts, *(["\n".join(legend)] if legend else []), *filter(None, [other_texts(settings)])]) + "\n"
+    return "\n\n".join([*parts, *(["\n".join(legend)] if legend else []), *notes(settings, keys)]) + "\n"
 
 
 def markdown_table(rows: Sequence[Sequence[str]], padded: bool = False) -> str:
@@ -60,7 +60,7 @@ def _escaped(cell: str) -> str:
 def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
     """Return the numbers of settings as LaTeX tables (booktabs), followed by notes in comments."""
     tables, legend = _tables(settings, keys, width)
-    told = [f"% {line.translate(LATEX)}" for line in (*legend, *filter(None, [other_texts(settings)]))]
+    told = [f"% {line.translate(LATEX)}" for line in (*legend, *notes(settings, keys))]
     return "\n".join([*map(_latex, tables), *told, ""])
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from attest.app.cli.main import main
-from attest.report.collection import other_texts, settings_of
+from attest.report.collection import notes, other_texts, settings_of
 from attest.report.run_tables import as_latex, as_markdown
 from attest.runs.identity import find_runs
 from tests.report.made import decided, made_run
@@ -55,3 +55,9 @@ def test_every_table_and_page_has_the_note(mixed, capsys):
     page = (mixed / "x" / "comparison.html").read_text()
     assert f"<strong>{NOTE}</strong>" in page
     assert "Not paired, since they were tested on different texts: a and c (seed 0); b and c (seed 0)." in page
+
+
+def test_orders_of_erasing_that_flip_in_different_texts_are_not_compared(mixed, snapshot):
+    found = settings(mixed / "x" / "a")
+    assert notes(found, ["E12/fraction_attention", "E12/fraction_random/median", "E12/fraction_common_random"]) == snapshot
+    assert notes(found, ["E12/fraction_attention", "E12/fraction_common_attention", "E12/fraction_common_random"]) == []

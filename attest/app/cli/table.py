@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attest.app.cli.main import CommandParser, require_own
 from attest.core.errors import AttestError
-from attest.report.collection import leading, other_texts, settings_of, shared_keys
+from attest.report.collection import leading, notes, settings_of, shared_keys
 from attest.report.run_tables import BEGINNINGS, FORMATS, PAGE, SUFFIXES
 from attest.runs.folder import write_text
 from attest.runs.identity import find_runs
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     else:
         write_text(typed.out, table)
         print(f"Table: {typed.out}")
-    if (note := other_texts(settings)) and (typed.out is not None or chosen == "csv"):
+    for note in notes(settings, keys) if typed.out is not None or chosen == "csv" else ():
         print(f"Note: {note}", file=sys.stderr)
     return 0
 
