@@ -173,7 +173,8 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
             label = label or next(name for name in names if name != text)
     if not text or not label:
         raise AttestError(
-            f"{source} has the columns {_listed(names)}, and no name tells which one contains the texts or the labels; "
+            f"{source} has the columns {_listed(names)}, and their names do not tell which column contains texts and which "
+            "contains labels; "
             f"{_name_them()}.{_without_header(source)}"
         )
     if text == label:

@@ -159,9 +159,9 @@ class QuestionDataModule(StoredDataModule):
 
     def words_of(self, texts: Sequence[str]) -> Documents:
         raise AttestError(
-            f"a model of {self.folder} needs a question for each text, and no question can be given here; expected a run on "
-            "texts without questions. To see the test texts of this run with their questions, type attest report --run "
-            "<run folder>"
+            f"a model trained on {self.folder} needs a question for each text, and Attest reads questions only from the "
+            "corpus; expected a run on texts without questions. To see the test texts of this run with their questions, type "
+            "attest report --run <run folder>"
         )
 
     def originals(self, split: str) -> tuple[list[Any], list[Any]]:

@@ -38,8 +38,8 @@ class BaseNetwork:
         """Return the attention and the predictions of the base run's network for a batch."""
         if not self.loaded:
             raise AttestError(
-                "this run is trained with the help of a base run, whose network is not loaded; expected a command that loads "
-                "the base run. Type make adversarial or make controls."
+                "this run needs the network of its base run, and this network is not loaded; expected a command that loads "
+                "it. Type make adversarial or make controls."
             )
         self.network.to(batch["mask"].device)
         with recorded(self.network, "weights") as weights:

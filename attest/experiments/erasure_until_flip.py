@@ -118,10 +118,7 @@ def _flips(mean: Means) -> str:
     counts = {how: mean.defined(f"E12/fraction_{order}") for how, order in ORDERS.items() if f"E12/fraction_{order}" in mean}
     known = [f"{count:,} {how}" for how, count in counts.items() if count is not None]
     return (
-        (
-            f"Attention weights are erased one after another. This many of {mean.instances:,} decisions flip: "
-            f"{', '.join(known)}."
-        )
+        f"Of {mean.instances:,} decisions, erasing attention weights one after another flips {' and '.join(known)}."
         if known
         else ""
     )
@@ -134,11 +131,11 @@ def _needed(mean: Means) -> str:
     shares = {how: mean(f"E12/fraction_common_{order}") for how, order in (ORDERS | LEAST).items()}
     said = [f"{percent(share)} {how}" for how, share in shares.items() if share is not None]
     if not said:
-        return "No decision flips in every order, so the orders cannot be compared."
+        return "The orders of erasing cannot be compared, because no decision flips in all of them."
     count = mean.defined("E12/fraction_common_attention")
     texts = "texts" if count is None else f"{count:,} texts"
     return (
-        f"In the {texts} whose decisions flip in every order, they flip after this share of weights is erased: "
+        f"For the {texts} whose decisions flip in every order, the share of weights erased until the flip is "
         f"{', '.join(said)}."
     )
 

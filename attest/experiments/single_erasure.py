@@ -70,8 +70,8 @@ def _answer(mean: Means) -> str | None:
     if top is None or other is None:
         return None
     return (
-        f"Erasing one token at a time: {percent(top)} of decisions change only without the most attended token, and "
-        f"{percent(other)} change only without another token, chosen at random."
+        f"{percent(top)} of decisions change if the most attended token is erased, but not if a random other token is. For "
+        f"{percent(other)} of decisions it is the reverse."
     )
 
 

@@ -396,7 +396,7 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
     if not hidden.requires_grad:
         raise AttestError(
             f"{type(network).__name__}.encode returned hidden states without a gradient; expected a gradient that reaches "
-            "the embedding. Leave out detach() and torch.no_grad() there."
+            "the embedding. Leave detach() and torch.no_grad() out of encode."
         )
     return embedded[0], hidden
 

@@ -102,8 +102,8 @@ def error(wrong: Sequence[float] | None) -> str:
         return ""
     rate, _, high = wrong
     return (
-        f"On networks for which the right answer is known, {percent(rate)} of such answers were wrong (95 % upper bound: "
-        f"{percent(high)})."
+        f"On networks for which the right answer is known, {percent(rate)} of answers like this one were wrong (95 % upper "
+        f"bound: {percent(high)})."
     )
 
 
@@ -112,9 +112,9 @@ def error_and_estimate(found: Verdict) -> str | None:
     if found.wrong is None:
         return None
     return (
-        f"{error(found.wrong)} These networks have {found.tried_on} mechanisms, and the rule had seen none of them before. "
-        f"Nine in ten estimated shares of texts differed from the true share by at most {100 * (found.within or 0.0):.0f} "
-        "percentage points."
+        f"{error(found.wrong)} These networks have {found.tried_on} mechanisms; the rule that gives answers was made without "
+        f"them. Nine in ten estimates of the share of texts were within {100 * (found.within or 0.0):.0f} percentage points "
+        "of the true share."
     )
 
 

@@ -193,7 +193,7 @@ def other_texts(settings: Sequence[Setting]) -> str | None:
     if len(groups) < 2:
         return None
     told = "; ".join(f"({number}) {', '.join(names)}" for number, (_, names) in enumerate(groups, start=1))
-    return f"Not all settings were tested on the same texts: {told}. Numbers of different groups cannot be compared."
+    return f"Not all settings were tested on the same texts. Compare numbers only inside a group: {told}."
 
 
 def _differ(first: dict[int, TextsOfRun], second: dict[int, TextsOfRun]) -> bool:

@@ -231,7 +231,7 @@ def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
     if len(tested) > 1:
         said = f"{differing} of {len(tested)} pairs of runs differ in their decisions by more than chance"
     elif differing:
-        said = f"{surest.names[0 if test.favours > 0 else 1]!r} is right significantly more often than the other run"
+        said = f"The run {surest.names[0 if test.favours > 0 else 1]!r} is right significantly more often than the other run"
     else:
         said = "Neither run is shown to decide better"
     yield Conclusion(f"{said}.", figures)

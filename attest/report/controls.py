@@ -146,7 +146,7 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
         return None
     if held is None:
         return (
-            f"Not known: the model decides {percent(summary['test/accuracy'], 1)} rightly. This folder has no table of the "
+            f"Not known: the accuracy of the model is {percent(summary['test/accuracy'], 1)}. This folder has no table of the "
             "test texts, so the accuracy of always giving the same answer is not known."
         )
     majority, units = held.majority, "tokens" if held.tagging else "test texts"

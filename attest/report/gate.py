@@ -112,8 +112,8 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
         raise AttestError(no_verdict_on(found.explanation))
     if not verdict:
         raise AttestError(
-            f"{folder.summary} contains no verdict; expected a file with a verdict. To write one for a run, type: attest "
-            f"evidence --run {folder.path}. To write one for a trial, run attest trial again."
+            f"{folder.summary} contains no verdict; expected the verdict of a run or a trial. For a run, type: attest "
+            f"evidence --run {folder.path}. For a trial, run attest trial again."
         )
     if question not in verdict:
         raise AttestError(
@@ -270,7 +270,9 @@ def _range(key: str, values: pd.Series) -> tuple[float, float]:
     if pd.api.types.is_bool_dtype(values) or (column is not None and column.type == "bool"):
         return 0.0, 1.0
     if column is None or column.range is None or not pd.api.types.is_numeric_dtype(values):
-        raise AttestError(f"{key} has no number for each text; expected a measure with one, such as E2/tvd_median.")
+        raise AttestError(
+            f"{key} has no number for each text; expected a measure with a number for each text, such as E2/tvd_median."
+        )
     if not np.isfinite(column.range).all():
         raise AttestError(
             f"the values of {key} have no lower or no upper limit, so no confidence interval of their mean can be computed; "

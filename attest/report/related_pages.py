@@ -100,7 +100,7 @@ def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None
     return [
         *_uniform(rows, pairs.get(UNIFORM), "tokens" if tagging else "test texts", base),
         *_moved(rows),
-        *_guided(rows, pairs, of_use, "The same tagger" if tagging else "A model without context", base),
+        *_guided(rows, pairs, of_use, "The same tagger" if tagging else "A model that reads each token alone", base),
     ]
 
 
@@ -141,9 +141,9 @@ def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, mo
     if not found:
         return
     if of_use is None:
-        best = f"{model} does best with {_called(max(found, key=lambda name: found[name]))}."
+        best = f"{model} decides best with {_called(max(found, key=lambda name: found[name]))}."
     else:
-        does = {1: "does better", 0: "is not shown to do better", -1: "does not do better"}[of_use.better]
+        does = {1: "decides better", 0: "is not shown to decide better", -1: "does not decide better"}[of_use.better]
         best = f"{model} {does} with the attention of the base run than with uniform attention."
     kept = [_called(name) for name in found if pairs[name].better < 1]
     shares = ", ".join(f"{percent(value, 1)} with {_called(name)}" for name, value in found.items())
@@ -236,15 +236,18 @@ def sweep_conclusions(
         base: the accuracy of the base; None if it has none.
     """
     lambdas = [plain(each) for each in rows["lambda"]]
-    (attention, moves), (predictions, pays) = (_along_sweep(rows, summaries, column) for column in (gained, cost))
+    (attention, moves), (predictions, pays) = (
+        _along_sweep(rows, summaries, column, of) for column, of in ((gained, "attention"), (cost, "predictions"))
+    )
     pay = FARTHER[pays].replace("moves", "move").replace("comes", "come")
     scores = [summary["test/accuracy"] for summary in summaries if summary.get("test/accuracy") is not None]
     theirs = "" if base is None else f", and {percent(base, 1)} for the base run"
     accuracy = f"; their accuracy is {percent(min(scores), 1)} to {percent(max(scores), 1)}{theirs}" if scores else ""
-    moved = f"As λ grows from {lambdas[0]} to {lambdas[-1]}, the attention of the adversaries {FARTHER[moves]} the base run."
+    grows = f"As λ grows from {lambdas[0]} to {lambdas[-1]}"
+    moved = f"{grows}, the attention of the adversaries {FARTHER[moves]} that of the base run."
     found = [
         Conclusion(moved, f"{attention}."),
-        Conclusion(f"The predictions of the adversaries {pay} the base run.", f"{predictions}{accuracy}."),
+        Conclusion(f"The predictions of the adversaries {pay} those of the base run.", f"{predictions}{accuracy}."),
     ]
     if seeds:
         beyond = [exceeds(value, max(seeds)) for value in rows[gained]]
@@ -262,19 +265,22 @@ def sweep_conclusions(
     if not rows["knee"].any():
         return [*found, Conclusion("No λ stands out.", f"The curve of {cost.upper()} against {gained.upper()} has no knee.")]
     at = rows[rows["knee"]].iloc[0]
-    reached = f"{_with_unit(gained, at[gained])} and {_with_unit(cost, at[cost])}"
-    stands = f"At this λ, the adversary has {reached}, measured against the base run."
+    stands = (
+        f"At this λ, the attention of the adversary differs from that of the base run by {_with_unit(gained, at[gained])}, "
+        f"and its predictions differ by {_with_unit(cost, at[cost])}."
+    )
     curve = f"The curve of {cost.upper()} against {gained.upper()} bends most at λ = {plain(at['lambda'])}."
     return [*found, Conclusion(curve, stands)]
 
 
-def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], column: str) -> tuple[str, int]:
+def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], column: str, of: str) -> tuple[str, int]:
     """Return a phrase on how a column changes as λ grows, and the sign of this change (0 if intervals overlap)."""
+    measured = f"{column.upper()} of {of} against the base run"
     found = [each for summary in summaries if (each := over_texts(summary, f"E7/{column}")) is not None]
     if len(found) < len(summaries):
         first, last = rows[column].iloc[[0, -1]]
-        return f"{column.upper()} against the base run changes from {rounded(first)} to {rounded(last)}{_unit(column)}", 0
-    said = f"{column.upper()} against the base run changes from {found[0]} to {found[-1]}{_unit(column)}"
+        return f"{measured} changes from {rounded(first)} to {rounded(last)}{_unit(column)}", 0
+    said = f"{measured} changes from {found[0]} to {found[-1]}{_unit(column)}"
     between = max(found)
     if between.apart(found[0]) and between.apart(found[-1]):
         said = f"{said}; in between it reaches {between} at λ = {plain(rows['lambda'].iloc[found.index(between)])}"

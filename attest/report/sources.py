@@ -61,12 +61,12 @@ class Sources:
         """
         if not others or any(other.by_head.shape[1] != self.by_head.shape[1] for other in others):
             raise AttestError(
-                f"the weights of {self.by_head.shape[1]} heads cannot be learned from these {len(others)} answers; expected "
-                "one or more answers of a model with the same number of heads."
+                f"learning_from was given {len(others)} results; expected one or more results of attest.sources for a model "
+                f"with {self.by_head.shape[1]} heads."
             )
         if any((other.answer, [*other.table["text"]]) == (self.answer, [*self.table["text"]]) for other in others):
             raise AttestError(
-                "the weights of heads must not be learned from the answer on which they are scored. Give other answers."
+                "learning_from was given the answer on which the learned heads are scored; expected only other answers."
             )
         reading = self.by_head @ head_weights([(other.by_head, other.table["drop"].to_numpy()) for other in others])
         row = scored({"learned heads": reading}, self.table["drop"].to_numpy(), self.truth).loc[["learned heads"]]

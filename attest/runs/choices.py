@@ -245,8 +245,8 @@ def _embedding_options(value: str, model: Path) -> list[str]:
     if colon:
         if name != "random" or not parameter.isdigit() or not int(parameter):
             raise AttestError(
-                f"EMBEDDINGS={name}:{parameter} is not known; expected a number of dimensions from 1, and only after "
-                "`random`. Type for example: EMBEDDINGS=random:50"
+                f"EMBEDDINGS={name}:{parameter} is not known; expected a colon only in `random:<dimensions>`, with at least 1 "
+                "dimension. Type for example: EMBEDDINGS=random:50"
             )
         return [f"{CONFIG}{shipped}", _size_option(int(parameter), model)]
     vectors = yaml.safe_load(shipped.read_text(encoding="utf-8"))["data"]["init_args"]["embeddings"]

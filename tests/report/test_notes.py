@@ -26,7 +26,7 @@ def mixed(tmp_path):
     return tmp_path
 
 
-NOTE = "Not all settings were tested on the same texts: (1) a, b, d; (2) c. Numbers of different groups cannot be compared."
+NOTE = "Not all settings were tested on the same texts. Compare numbers only inside a group: (1) a, b, d; (2) c."
 
 
 def test_other_texts_are_told_by_seed(mixed):

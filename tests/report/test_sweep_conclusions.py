@@ -29,9 +29,9 @@ def sweep(jsd, tvd=(0.1, 0.1, 0.1), wide=0.02, knee=None, intervals=True, **more
 )
 def test_attention_moves_where_the_intervals_of_the_ends_lie_apart(last, expected):
     moved = sweep((0.1, 0.1, last))[0]
-    assert moved.said == f"As λ grows from 0.001 to 0.1, the attention of the adversaries {expected} the base run."
+    assert moved.said == f"As λ grows from 0.001 to 0.1, the attention of the adversaries {expected} that of the base run."
     ends = f"0.100 [0.080, 0.120] to {last:.3f} [{last - 0.02:.3f}, {last + 0.02:.3f}]"
-    assert moved.figures == f"JSD against the base run changes from {ends} nats."
+    assert moved.figures == f"JSD of attention against the base run changes from {ends} nats."
 
 
 def test_without_intervals_nothing_is_said_to_move(snapshot):
@@ -50,7 +50,7 @@ def test_what_is_reached_in_between_is_told_where_it_lies_beyond_both_ends():
 )
 def test_the_price_is_told_with_the_accuracy(last, expected):
     paid = sweep((0.1, 0.1, 0.1), (0.1, 0.1, last), base=0.85)[1]
-    assert paid.said == f"The predictions of the adversaries {expected} the base run."
+    assert paid.said == f"The predictions of the adversaries {expected} those of the base run."
     assert paid.figures.endswith(
         "; their accuracy is 80.0\N{NO-BREAK SPACE}% to 82.0\N{NO-BREAK SPACE}%, and 85.0\N{NO-BREAK SPACE}% for the base run."
     )

@@ -78,10 +78,10 @@ def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Se
         nearest = max(UNITS, key=lambda unit: sum(fits[unit]))
         row = fits[nearest].index(False)
         ways = " or ".join(f"{count} (one for each {unit})" for unit, (_, count) in units[row].places.items())
-        others = f", and {sum(fits[nearest])} of {len(units)} texts have one for each {nearest}" if any(fits[nearest]) else ""
+        others = f"; {sum(fits[nearest])} of {len(units)} texts have one for each {nearest}" if any(fits[nearest]) else ""
         raise AttestError(
-            f"{what} of text {texts[row]} has {len(values[row])} numbers; expected {ways}. The way must be the same for all "
-            f"texts{others}."
+            f"{what} of text {texts[row]} has {len(values[row])} numbers; expected {ways}. All texts must have numbers for "
+            f"the same unit{others}."
         )
     unit = fitting[0]
     if any(not torch.equal(text.places[unit][0], text.places[other][0]) for text in units for other in fitting[1:]):

@@ -71,7 +71,7 @@ class AttentionTrial(TrainerCallback):
     def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Raise an error if this callback is in the ``callbacks=`` of a Trainer, because it could not log there."""
         raise AttestError(
-            "AttentionTrial was given to a Trainer in callbacks=, where it cannot log; expected a Trainer without it. Then "
+            "AttentionTrial cannot log from the callbacks= of a Trainer; expected a Trainer without AttentionTrial. Then "
             "type: AttentionTrial(texts, …).attach(trainer)"
         )
 

@@ -179,8 +179,8 @@ def _answer(mean: Means) -> str | None:
     agreed = "The ways of erasing agree." if agree else "The ways of erasing disagree, so do not trust one of them alone."
     only = "Only one way of erasing was used."
     return (
-        "Erasing the most attended tokens is compared with erasing random tokens. The most attended tokens move the "
-        f"prediction further in this share of comparisons: {shares}. {agreed if len(known) > 1 else only}"
+        "Erasing the most attended tokens moves the prediction further than erasing random tokens in this share of "
+        f"comparisons: {shares}. {agreed if len(known) > 1 else only}"
     )
 
 

@@ -110,7 +110,7 @@ def _required(
             "E17 is for models that choose a class, and this model returns one number; expected a classifier. Leave E17 out."
         )
     if not getattr(unwrapped(observation.network), "shows_outputs", True):
-        raise AttestError(unseen(observation.network, "in every layer"))
+        raise AttestError(unseen(observation.network, "any layer"))
     if means is None:
         raise AttestError(
             "E17 replaces the output of a head by its mean over many texts, and the argument means= was not given; expected "

@@ -69,7 +69,7 @@ def unseen(network: nn.Module, where: str) -> str:
     bare: Any = unwrapped(network)
     kind = shown_class(bare).__name__
     return (
-        f"{kind} does not show the outputs of single heads ({where}), so E17 cannot switch off a head; expected a model in "
+        f"{kind} does not show the outputs of single heads in {where}, so E17 cannot switch off a head; expected a model in "
         "which one linear layer reads the concatenated outputs of all heads. Leave E17 out."
     )
 

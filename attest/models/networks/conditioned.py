@@ -93,8 +93,8 @@ class ConditionedClassifier(PoolsByAttention):
             columns = self._columns + 1
             if mask.shape[1] < columns or mask[:, -columns:].any():
                 raise AttestError(
-                    f"the candidates among {self.outputs} classes are stored in {columns} token positions after each passage, "
-                    "and some rows have fewer; expected longer questions or larger hidden states. Give the encoder a larger "
+                    f"`among_candidates` with {self.outputs} classes needs {columns} token positions after each passage, and "
+                    "some rows have fewer; expected longer questions or larger hidden states. Give the encoder a larger "
                     "hidden_size."
                 )
             noted[:, : self.outputs] = candidates_of(tokens, self.vocab_size, self.outputs).to(noted.dtype)
@@ -137,8 +137,8 @@ def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
     named = tokens >= vocab_size
     if not named.any(dim=-1).all():
         raise AttestError(
-            "the passages do not name the possible answers; expected the candidates in each row, before the question. Leave "
-            "among_candidates out, or give each text its candidates."
+            "the passages do not name the possible answers; expected the possible answers (candidates) in each row, before "
+            "the question. Leave among_candidates out, or give each text its candidates."
         )
     possible = torch.zeros(len(tokens), classes + 1, dtype=torch.bool, device=tokens.device)
     return possible.scatter(1, (tokens - vocab_size).where(named, classes), True)[:, :classes]

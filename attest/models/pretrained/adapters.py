@@ -53,8 +53,8 @@ def _require_in_layers(name: str, settings: Any) -> None:
     kind = getattr(settings.peft_type, "value", settings.peft_type)
     if settings.is_prompt_learning:
         raise AttestError(
-            f"{name} is a {kind} adapter, which adds virtual tokens before each text, and no word of the text belongs to "
-            "them; expected an adapter that changes the layers, such as LoRA."
+            f"{name} is a {kind} adapter, which adds virtual tokens that belong to no word of the text; expected an adapter "
+            "that changes the layers, such as LoRA."
         )
     if getattr(settings, "alora_invocation_tokens", None):
         raise AttestError(

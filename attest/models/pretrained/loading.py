@@ -89,7 +89,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
         )
     if missing:
         raise AttestError(
-            f"{name} has no weights for {', '.join(missing[:3])}, so this part would be random; expected a model that was "
+            f"{name} has no weights for {', '.join(missing[:3])}, so they would be random; expected a model that was "
             "fine-tuned to classify. Fine-tune the model and save it with save_pretrained. Or use a language model with "
             "--prompt."
         )
