@@ -75,8 +75,9 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
         yield Illustration(
             "E9/accuracy_by_layer",
             "E8, E9  Which layer's attention matters",
-            "Accuracy with another projection, or with the keys of other tokens, in one layer or in all. Dashed: the model as "
-            "it is; a layer whose points lie on that line could have attended to anything.",
+            "Accuracy with another projection, or with the attention keys of other tokens, in one layer or in all layers. "
+            "Dashed: accuracy of the unchanged model. If the points of a layer lie on the dashed line, the model does not "
+            "need the attention of this layer.",
             partial(evidence_figures.accuracy_by_layer, swapped, shuffled),
         )
     maps = found.table(MAPS)
@@ -102,9 +103,9 @@ def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Il
         yield Illustration(
             f"{MAPS}/text_{row['id']}",
             f"Attention maps, text {row['id']}",
-            "Who (row) attends to whom (column), mean over heads, by layer: as trained, beside what was tampered with, and "
-            "beside the same model trained with another projection where that run is there. "
-            "Darker cells have more weight; the colour shows its square root.",
+            "Each row shows which tokens (columns) a token attends to, as a mean over heads, for each layer. The maps show "
+            "the trained model, the model with changed attention and, if there are such runs, models trained with another "
+            "projection. Darker cells have more weight; the colour shows the square root of the weight.",
             partial(evidence_figures.attention_map_grid, maps, list(row["tokens"])),
         )
 
@@ -227,7 +228,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
             Illustration(
                 "curves/learning",
                 "Learning curves",
-                "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
+                "Loss and validation scores of each epoch. The report tests the epoch with the best validation score.",
                 partial(evidence_figures.learning_curves, read_json(folder.curves)),
             )
         )
@@ -237,11 +238,11 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
         figures.append(
             Illustration(
                 "E7/jsd_by_max_attention",
-                "E7  How differently does it attend?",
-                "JSD between the attention of this run, an adversary, and of its base, by the largest weight of the base "
-                "(Wiegreffe & Pinter 2019, Fig. 3). Much of it under a large weight means: the base was sure, and the same "
-                "predictions can be had by looking elsewhere. Compare with the same figure of seeds, which make controls "
-                "draws.",
+                "E7  How different is the attention of the adversary?",
+                "JSD between the attention of this adversary and of its base run, by the largest weight of the base run "
+                "(Wiegreffe & Pinter 2019, Fig. 3). If the JSD is large where this weight is large, the adversary makes the "
+                "same predictions although it does not attend to the token that the base run attends to most. Compare with "
+                "the figure of runs with other seeds, which `make controls` draws.",
                 partial(evidence_figures.divergence_violins, tables["E7"], class_names),
             )
         )

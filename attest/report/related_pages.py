@@ -58,9 +58,9 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
     of_use = None if guides is None else paired(*(decided[name] for name in guides))
     figure = Illustration(
         "E5/jsd_by_max_attention",
-        "E5  How far apart are seeds?",
-        "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
-        "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
+        "E5  How different is the attention of runs with other seeds?",
+        "JSD between the attention of runs with other seeds and of the base run, mean over seeds, by the largest weight of "
+        "the base run (Wiegreffe & Pinter 2019, Fig. 3). The JSD of an adversary says little unless it is larger.",
         lambda: divergence_violins(evidence["E5"], Findings(base).class_names),
     )
     figures = [figure] if "E5" in evidence else []
@@ -187,9 +187,9 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     figure = Illustration(
         f"E7/{sweep}",
         "E7  What a different attention costs",
-        "One point an adversary, labelled with its λ where there is room: how differently it attends, and how far its "
-        "predictions are from the base's (Wiegreffe & Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Seeds (E5) are the noise "
-        "floor; ringed: the knee, the point farthest below the chord.",
+        "Each point is an adversary: the distance of its attention and of its predictions from the base run (Wiegreffe & "
+        "Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Points are labelled with λ if there is room. Compare with runs that have "
+        "other seeds (E5). Ringed: the knee of the curve, the point farthest below the chord.",
         partial(divergence_against_distance, rows, shown, cost, gained),
     )
     found = [RunFolder(folder / name) for name in rows["run"]]
@@ -317,19 +317,20 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
     areas = pd.DataFrame([{"reading": READINGS[name].title} | gain for name, gain in gains.items()])
     figure = Illustration(
         "roar/curves",
-        "Accuracy of models trained anew on texts without what was ranked first",
-        "After each step the new model is read, and says what goes next (Madsen et al. 2022). A reading that finds what "
-        "matters falls faster than random erasure; RACU is the area between, of the largest there could be. Every point is "
-        "another model, trained on what is left, so this speaks of readings on this task, not of one model alone.",
+        "Accuracy of models trained on texts without the tokens ranked first",
+        "After each step a new model is trained, and an explanation of this model ranks the tokens that are erased next "
+        "(Madsen et al. 2022). If the explanation finds important tokens, accuracy falls faster than with random erasure. "
+        "RACU is the area between the two curves, divided by the largest possible area. Every point is another model, so the "
+        "figure judges explanations on this task, not one model.",
         partial(roar_curves, shares, titled, READINGS[RANDOM].title),
     )
     tables = {"Gain on random": areas, "Accuracy": pd.DataFrame({"share erased": shares} | titled)}
     best = areas.loc[areas["area"].idxmax()]
-    who = best["reading"] if exceeds(best["area"], 0.0) else "No reading"
+    who = best["reading"] if exceeds(best["area"], 0.0) else "No explanation"
     most = Conclusion(
         f"{who} makes accuracy fall faster than random erasure does.",
-        f"The largest area to random erasure is {rounded(best['area'])} ({best['reading']}). "
-        "Each point is one model, so this is not tested against what another seed does.",
+        f"The largest area between random erasure and an explanation is {rounded(best['area'])} ({best['reading']}). "
+        "Each point is one model, so the area is not tested against models with other seeds.",
     )
     page = Page(f"Recursive ROAR of {identity_of(base)}", tables, [figure], [most])
     _publish(page, folder.report, "ROAR")

@@ -29,9 +29,13 @@ def written(root, attention: float) -> str:
 @pytest.mark.parametrize(
     ("attention", "said", "figures"),
     [
-        (0.6, "Attention α makes accuracy fall faster than random erasure does.", "erasure is 0.100 (Attention α)."),
-        (0.8, "No reading makes accuracy fall faster than random erasure does.", "erasure is 0.000 (Attention α)."),
-        (0.85, "No reading makes accuracy fall faster than random erasure does.", "erasure is −0.025 (Attention α)."),
+        (0.6, "Attention α makes accuracy fall faster than random erasure does.", "an explanation is 0.100 (Attention α)."),
+        (0.8, "No explanation makes accuracy fall faster than random erasure does.", "an explanation is 0.000 (Attention α)."),
+        (
+            0.85,
+            "No explanation makes accuracy fall faster than random erasure does.",
+            "an explanation is −0.025 (Attention α).",
+        ),
     ],
 )
 def test_page_and_console_begin_with_whether_a_reading_gains_on_random_erasure(tmp_path, capsys, attention, said, figures):

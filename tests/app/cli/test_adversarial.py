@@ -47,7 +47,7 @@ def test_each_is_a_whole_run_with_its_comparison(swept):
         assert summary["E7/jsd/mean"] == pytest.approx(rows["jsd"].mean())
         page = run.report.read_text()
         assert "Can a model be trained that predicts the same and attends elsewhere?" in page
-        assert "E7  How differently does it attend?" in page
+        assert "E7  How different is the attention of the adversary?" in page
 
 
 def test_a_larger_lambda_attends_farther_away(swept):
