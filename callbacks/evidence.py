@@ -150,7 +150,7 @@ class Evidence(Callback):
         return observation.labels
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        """Add columns to the test table that the experiment does not compute, such as the tokens."""
+        """Add to the test table columns that the experiment does not compute, such as the tokens."""
         return rows
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
@@ -271,7 +271,7 @@ class Evidence(Callback):
 
     @property
     def split(self) -> EvaluatedSplit:
-        """Return the evaluated split to which the current or the last batch belongs."""
+        """Return the split of the current batch, or of the last batch if there is no current one."""
         assert self._running.split is not None, "there is no split before the first batch"
         return self._running.split
 
@@ -283,7 +283,7 @@ class Evidence(Callback):
 
 
 def seed_of(trainer: Trainer) -> int:
-    """Return the seed of random draws: that of the DataModule, else that of ``seed_everything``, else 0."""
+    """Return the seed of random draws, from the DataModule or else from ``seed_everything``; the default is 0."""
     seed = getattr(datamodule_of(trainer), "seed", None)
     return int(os.environ.get("PL_GLOBAL_SEED", 0)) if seed is None else seed
 

@@ -56,7 +56,7 @@ def _on_batches(id: str) -> Any:
 
 
 class Explaining(Evidence):
-    """A callback for experiments that need only the explanation: attention, or attention rollout.
+    """A callback for experiments on the explanation alone, which is attention or attention rollout.
 
     Args:
         explanation: ``attention``, the weights that pool, which must be learned; or ``rollout``, from them down to the tokens
@@ -74,7 +74,7 @@ class Explaining(Evidence):
         return ("observe",) if self.explanation == "attention" else ("observe_steps", "observe_layers")
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
-        """Return what the model computes on a batch, with attention or, if chosen, attention rollout as explanation."""
+        """Return what the model computes on a batch; the explanation is attention or, if chosen, attention rollout."""
         return self.by_rollout(*(self._running.observe(pl_module, method) for method in self.methods))
 
     @staticmethod
@@ -104,7 +104,7 @@ class AttentionPermutation(Evidence):
 
 
 class AdversarialAttention(Evidence):
-    """A callback for E3, which looks for the attention that differs most but gives the same prediction.
+    """A callback for E3, which looks for very different attention that gives the same prediction.
 
     The search runs on the test split alone; at validation end there is only the exact answer, which is nearly free.
     """
@@ -259,7 +259,7 @@ class LayerPermutation(LayerEvidence):
 
 
 class LayerAdversarialAttention(LayerEvidence):
-    """A callback for E3 on self-attention, which searches for the most different attention with the same prediction."""
+    """A callback for E3 on self-attention, which looks for very different attention with the same prediction."""
 
     id = "E3"
     experiment = staticmethod(INSIDE["E3"].run)

@@ -69,7 +69,7 @@ class EvaluatedSplit:
         return batch_idx * self.ranks + self.rank
 
     def rows_of_batch(self, batch_idx: int, count: int) -> Tensor:
-        """Return the row in the data set of each instance of a batch, int64 ``(count,)``; rows serve as ids."""
+        """Return the row numbers of a batch's instances in the data set, int64 ``(count,)``; they serve as ids."""
         if isinstance(self.dataset, IterableDataset) and self.ranks == 1 and self.loader.batch_size:
             return batch_idx * self.loader.batch_size + torch.arange(count)
         if self._rows_by_batch is None:
@@ -96,7 +96,7 @@ class EvaluatedSplit:
         return list(batches) if in_order else None
 
     def everyone(self, observation: Any) -> Everyone:
-        """Return the ids of all instances of the data set, or their number; None if its length is unknown."""
+        """Return the ids of all instances, or their number if ids are unknown; None if the data set has no length."""
         if not hasattr(self.dataset, "__len__"):
             return None
         count = len(self.dataset)
@@ -104,7 +104,7 @@ class EvaluatedSplit:
         return count if known is None else torch.tensor(known, device=observation.ids.device)
 
     def with_words(self, rows: pd.DataFrame, column: str, method: str) -> pd.DataFrame:
-        """Add a column of words to a table if the data set has the named method, which returns the words of an id."""
+        """Add the words of each text as a column, if the data set has the method ``method``, which returns them."""
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(**{column: rows["id"].map(read)})
 
@@ -180,7 +180,7 @@ def all_gather(value: Value) -> list[Value]:
 
 
 def share_of_rank(values: list[Value]) -> list[Value]:
-    """Return this rank's part of the values that all ranks of a stopped run have stored."""
+    """Divide the values that all ranks stored in a checkpoint among the ranks; return this rank's part."""
     return values[distributed.get_rank() :: distributed.get_world_size()] if _together() else values
 
 

@@ -171,7 +171,7 @@ class TextDataModule(LightningDataModule):
         return {}
 
     def split_sources(self) -> dict[str, str]:
-        """Return the file or Hub dataset of each split; empty unless the user gave the corpus."""
+        """Return the file or Hub dataset of each split of the user's own data; empty for all other corpora."""
         return {}
 
     def encode(self, documents: Documents) -> EncodedDocuments:

@@ -22,7 +22,7 @@ JITTER = 0.05
 
 
 def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
-    """Return the number of texts in each batch, shortest texts first, for ``lengths`` of all texts, int64 ``(N,)``."""
+    """Return the number of texts in each batch, shortest texts first; ``lengths`` of all texts are int64 ``(N,)``."""
     ordered = np.sort(lengths)
     for limit in LIMITS:
         sizes = _cut(ordered.tolist(), batch_size, limit)
@@ -32,7 +32,7 @@ def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
 
 
 def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
-    """Return the largest batch sizes with at most ``batch_size`` texts and a share ``limit`` of padding."""
+    """Return batch sizes up to ``batch_size``; in each batch, at most the share ``limit`` is padding."""
     sizes: list[int] = []
     size, tokens = 0, 0
     for length in ordered:

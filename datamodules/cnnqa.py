@@ -125,7 +125,7 @@ def _asked(parts: list[str], places: tuple[int, int, int], where: str, expected:
 
 
 def _named(documents: Documents, names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return each pair of a passage and an entity in it: passage rows and entity classes, both int64 ``(M,)``."""
+    """Return M pairs of a passage and an entity in it: rows of passages and classes of entities, int64 ``(M,)``."""
     passages = documents.table["tokens"].combine_chunks()
     classes = pc.index_in(pc.list_flatten(passages), value_set=names)
     row, found = (

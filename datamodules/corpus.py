@@ -148,7 +148,7 @@ class Corpus:
 
     @cached_property
     def copies(self) -> dict[str, int]:
-        """Return, by keys such as ``test in train``, how many texts of a split also occur in an earlier split."""
+        """Return how many texts of a split also occur in an earlier split, under keys such as ``test in train``."""
         texts = {split: documents.as_read for split, documents in self.splits.items()}
         pairs = combinations(SPLITS, 2)
         counts = {f"{later} in {earlier}": pc.sum(pc.is_in(texts[later], texts[earlier])).as_py() for earlier, later in pairs}

@@ -163,7 +163,7 @@ def _starts(lengths: np.ndarray) -> Tensor:
 
 
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
-    """Return, for each text of a split by id, which tokens a table marks as erased, bool ``(T,)``."""
+    """Read a table of erased tokens; return a mask, bool ``(T,)``, for the id of each text in the split."""
     if not path.is_file():
         raise AttestError(
             f"the file {path} in data.init_args.erased does not exist; expected a table that `attest roar` wrote."

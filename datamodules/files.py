@@ -152,7 +152,7 @@ class FilesDataModule(StoredDataModule):
             ) from error
 
     def _cut(self, documents: Documents, texts: np.ndarray) -> tuple[Documents, Documents]:
-        """Split documents at random into two parts; copies of a text (equal numbers in ``texts``) stay in one part."""
+        """Split documents at random into two parts; documents with equal numbers in ``texts`` stay together."""
         different, first = np.unique(texts, return_index=True)
         labels = None if documents.labels is None else documents.labels[first]
         parts = split_at_random(different, self.validation_share, self.split_seed, labels)

@@ -240,7 +240,7 @@ def _first_cell(rows: Sequence[FileRow], column: str) -> object:
 
 
 def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    """Return the column whose name comes first in ``known``, ignoring case; None if there is none."""
+    """Return the column that ``known`` lists first, in upper or lower case; None if it lists no column."""
     there = [name for name in names if name != other_than]
     by_name = {name.lower(): name for name in there} | {name: name for name in there}
     return next((by_name[name] for name in known if name in by_name), None)

@@ -45,7 +45,7 @@ class Labelled:
     every: frozenset[str]
 
     def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
-        """Return the labels of the texts, written as the model names its classes."""
+        """Return the labels of the texts as class names of the model."""
         known = by_name(self.every, names, how, numbered)
         return [
             [names[known[tag]] for tag in label] if isinstance(label, list) else names[known[label]] for label in self.labels

@@ -20,7 +20,7 @@ LOADED_ORDER, POOLED_ORDER = 0, 42
 
 
 class NewsgroupsDataModule(StoredDataModule):
-    """A corpus of posts to newsgroups of 1993; the class is the newsgroup (Lang, 1995; the version split by date).
+    """A corpus of newsgroup posts; the class of a post is its newsgroup (Lang, 1995; the version split by date).
 
     Classes: the ``groups``, in their order; by default 0 baseball, 1 hockey.
     Text:    headers, signatures and quotations are removed by scikit-learn's functions under every protocol, since they give
@@ -119,7 +119,7 @@ def _of_jw_length(posts: Documents) -> Documents:
 
 
 def _pooled_order(ids: np.ndarray, train_posts: int, test_posts: int) -> np.ndarray:
-    """Return the int64 rows of ``ids`` in the order in which scikit-learn's ``subset="all"`` lists the posts."""
+    """Return the indices that put ``ids`` into the order of scikit-learn's ``subset="all"``, int64."""
     train, test = _shuffled(train_posts, LOADED_ORDER), _shuffled(test_posts, LOADED_ORDER) + train_posts
     pooled = np.concatenate([train, test])[_shuffled(train_posts + test_posts, POOLED_ORDER)]
     return np.searchsorted(ids, pooled[np.isin(pooled, ids)])

@@ -134,7 +134,7 @@ def digest_of(file: Path) -> str:
 
 @dataclass(frozen=True)
 class Expected:
-    """A data record with which the current data must agree, and the name of the record's owner."""
+    """A data record with which the current data must agree, and the name of the run that it belongs to."""
 
     record: DataRecord
     whose: str
@@ -145,7 +145,7 @@ EXPECTED: ContextVar[Expected | None] = ContextVar("expected data", default=None
 
 @contextmanager
 def expecting(record: DataRecord | None, whose: str) -> Iterator[None]:
-    """Let every DataModule that is made inside the ``with`` block refuse data that differ from a record."""
+    """Require that the data of every DataModule made inside the ``with`` block agree with a record."""
     token = EXPECTED.set(None if record is None else Expected(record, whose))
     try:
         yield

@@ -111,7 +111,7 @@ def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
 
 
 def _tsv(path: Path, encoding: str) -> Iterator[FileRow]:
-    """Read the rows of a TSV file; quotation marks are part of the text unless they all enclose whole cells."""
+    """Read the rows of a TSV file; quotation marks are kept as text unless all of them enclose whole cells."""
     text = _read_text(path, encoding)
     quoted = '"' in text and '"' not in QUOTED_CELL.sub("", text)
     if quoted:

@@ -24,7 +24,7 @@ MIN_DF = 3
 
 
 class SnliDataModule(QuestionDataModule):
-    """A corpus of natural language inference (Bowman et al., 2015): a premise is the text, a hypothesis the question.
+    """A corpus of sentence pairs (Bowman et al., 2015): the premise is the text, and the hypothesis is the question.
 
     Classes: 0 neutral, 1 contradiction, 2 entailment; pairs on which annotators did not agree are left out.
     Words:   as in Jain & Wallace's code: blanks squeezed, spaCy's blank English tokenizer, lower case, ``qqq`` for a token

@@ -42,7 +42,7 @@ class CorpusSource:
     instead: tuple[str, ...] = ()
 
     def found(self, folder: Path) -> dict[str, list[Path]]:
-        """Return, for each split's file pattern, the list of matching files in a folder; a list may be empty."""
+        """Return a dictionary from the file pattern of each split to the list of matching files in a folder."""
         layouts = [[self.file.format(split) for split in self.splits], self.instead]
         first, other = ({name: sorted(folder.glob(name)) for name in layout} for layout in layouts)
         return other if any(other.values()) and not any(first.values()) else first

@@ -129,7 +129,7 @@ def split_at_random(
 
 
 def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
-    """Return the texts with more than ``shortest`` and fewer than ``longest`` tokens (default: the largest length)."""
+    """Return the texts with more than ``shortest`` and fewer than ``longest`` tokens (None: the largest length)."""
     lengths = documents.lengths
     return documents.where((lengths > shortest) & (lengths < (longest or lengths.max())))
 
@@ -172,7 +172,7 @@ class QuestionDataModule(StoredDataModule):
 
 
 def published_file(corpus: str, *patterns: str) -> Path | None:
-    """Return the first file below ``ATTEST_DATA`` that matches one of the patterns; None if ``ATTEST_DATA`` is not set."""
+    """Return the first file of a corpus that matches one of ``patterns``; None if ``ATTEST_DATA`` is not set."""
     data = os.environ.get(DATA_VARIABLE)
     if not data:
         return None

@@ -43,7 +43,7 @@ def spacy_tokens(texts: pa.Array) -> pa.Array:
 
 
 def treebank_tokens(texts: pa.Array) -> pa.Array:
-    """Tokenise texts as Jain & Wallace do for SST: brackets and non-word characters become blanks, then ``spacy_tokens``."""
+    """Tokenise texts as Jain & Wallace do for SST: remove brackets and punctuation, then use ``spacy_tokens``."""
     bare = (text.replace("-LRB-", "").replace("-RRB-", " ") for text in texts.to_pylist())
     return pa.array(_spacy_words(re.sub(r"\W+", " ", text).strip() for text in bare), TOKENS)
 

@@ -126,7 +126,7 @@ class WordVectors:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "WordVectors":
-        """Return the word vectors that the plain values in a configuration file describe."""
+        """Return the word vectors that the settings ``given`` describe."""
         try:
             package = given.get("package")
             return cls(**{**given, "package": None if package is None else VectorPackage(**package)})

@@ -24,7 +24,7 @@ Asked = tuple[str, str, list[int]]
 
 @dataclass
 class Stay:
-    """A period in which a thing stays in one room.
+    """A period in which a thing of a generated story stays in one room.
 
     Args:
         room: the name of the room.

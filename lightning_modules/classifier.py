@@ -72,7 +72,7 @@ class Classifier(TextModule):
         return observe(network, batch["id"], batch["token_ids"], attended(batch), *known)
 
     def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return the cross-entropy of each instance, ``(B,)``; with two classes, class 1 can have another weight."""
+        """Return the cross-entropy of each instance, ``(B,)``; of two classes, class 1 has weight ``positive_weight``."""
         if self.num_classes > 2:
             return functional.cross_entropy(logits, labels, reduction="none")
         weight = torch.where(labels == 1, self.positive_weight, 1.0)
@@ -119,7 +119,7 @@ class Classifier(TextModule):
 
 
 class Retrained(Classifier):
-    """A classifier with its base run's initialisation, trained on texts with erased tokens (Hooker et al. 2019).
+    """A classifier with its base run's initial parameters, trained on texts with erased tokens (Hooker et al. 2019).
 
     The DataModule erases them (``data.init_args.erased``).
     """

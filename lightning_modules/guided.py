@@ -25,7 +25,7 @@ class FixedAttention(DependentModule):
             super().validation_step(batch, batch_idx)
 
     def on_test_batch_start(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Use the attention of the base run's network until the batch and its callbacks have ended."""
+        """Use the attention of the base run's network until ``on_test_batch_end``."""
         self._given = ExitStack()
         self._given.enter_context(self._attending_as_base(batch))
 

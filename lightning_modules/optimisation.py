@@ -105,7 +105,7 @@ class WarmUp(LRScheduler):
         super().__init__(optimizer)
 
     def spread_over(self, steps: float) -> None:
-        """Set the number of batches after which the schedule ends."""
+        """Set the number of optimiser steps after which the schedule ends."""
         if not math.isfinite(steps):
             raise AttestError(
                 "the learning-rate schedule needs the number of epochs, which is not set; expected a number of epochs. Type "

@@ -65,7 +65,7 @@ class Tagger(TextModule):
         self._score("test", batch)
 
     def _score(self, stage: str, batch: Batch) -> None:
-        """Collect losses and counts of each sentence; an empty batch is not passed through the network.
+        """Collect the loss and the counts of tokens and chunks of each sentence; an empty batch skips the network.
 
         The columns: sum of the tokens' losses, tokens, tokens tagged right, those of ``token_counts`` and ``chunk_counts``.
         """

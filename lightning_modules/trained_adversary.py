@@ -61,7 +61,7 @@ class Adversarial(DependentModule):
         raise NotImplementedError(f"{type(self).__name__} must define the method objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the base run; in the variant ``frozen``, copy all its parameters except those of attention.
+        """Load the base run's network; in the variant ``frozen``, copy and freeze its parameters except attention's.
 
         At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
         """

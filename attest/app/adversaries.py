@@ -104,7 +104,7 @@ def require_controls(base: Settings) -> None:
 
 
 def require_guides(base: Settings) -> None:
-    """Refuse a base run whose attention cannot replace (guide) the attention of another model."""
+    """Refuse a base run if another model cannot use the attention of the base run."""
     require_controls(base)
     reasons = dict(without_sense(base))
     if "E6" in reasons:
@@ -171,7 +171,7 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
-    """Return the description of a run that uses the attention of its base run or, if given, of an adversary."""
+    """Return the description of a run that uses the attention of its base run, or of the adversary ``reads``."""
     kind = str(predicts(base.settings))
     network = None
     if kind == "label":  # a model without context

@@ -205,7 +205,7 @@ class ConfiguredRun(LightningCLI):
         return RunIdentity.of(self.settings, self.folder.path.parent.name)
 
     def _believed(self) -> list[RunFolder]:
-        """Return the folders whose files must not have changed; the first one has the record that the data must match."""
+        """Return the folders whose files must be unchanged. The data must match the record in the first folder."""
         return [] if self.run.force else [self.folder]
 
     def resolved(self, config: Namespace) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def evaluate(run: "RunOnTrial") -> None:
 
 
 def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list[str]:
-    """Return a run's configuration as a list of one command-line argument; an empty list if ``run`` is None.
+    """Return a list with a run's configuration as one command-line argument; an empty list if ``run`` is None.
 
     Args:
         run: the run, which may come from a stranger: of its Trainer only numbers and words are used. None for a checkpoint
@@ -89,7 +89,7 @@ BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
 
 
 class _TrainedRun(ConfiguredRun):
-    """A run that evaluates a trained run, with the configuration and the data of this trained run."""
+    """A run that evaluates an earlier, trained run with the configuration and the data of the trained run."""
 
     def __init__(self, words: Sequence[str], trained: RunFolder | None) -> None:
         self.on_trial = trained
@@ -166,7 +166,7 @@ class RunOnTrial(_TrainedRun):
 
     @rank_zero_only
     def require_same_data(self) -> None:
-        """Record the data of results that are stored outside the run's folder; refuse data that differ from the record."""
+        """Refuse data that differ from the record in a separate result folder; write the record if there is none."""
         if not self.apart or not isinstance(self.datamodule, TextDataModule):
             return
         if self.folder.data.is_file() and not self.run.force:
@@ -260,7 +260,7 @@ class LoadedRun(_TrainedRun):
 
 
 def _evidence_on(observation: Observation) -> dict[str, Tensor]:
-    """Return for each text the columns that the report shows; the model's prediction is used as the label.
+    """Run on a batch the experiments that the report shows, and return their columns; predictions are the labels.
 
     Attention rollout cannot be replaced or permuted, so only experiments on tokens are run on it.
     """

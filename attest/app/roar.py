@@ -89,7 +89,7 @@ def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:
 
 
 def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step) -> Tensor:
-    """Return the tokens erased after a step, bool ``(B, T)``: those erased before, and the next highest ranked."""
+    """Return which tokens are erased at a step of ROAR, bool ``(B, T)``; tokens of earlier steps stay erased."""
     if step.reading == EVERYTHING:
         spared = spared_by(run.model.network, batch["mask"], batch["word"] < 0 if "word" in batch else None)
         return batch["mask"] if spared is None else batch["mask"] & ~spared

@@ -33,12 +33,12 @@ _longest = 3000
 
 
 def memory_budget() -> int:
-    """Return how many bytes a step may use in addition to the model and the batch; 1 GiB by default."""
+    """Return how many bytes a computation may use besides the model and the batch; 1 GiB by default."""
     return _budget
 
 
 def longest_quadratic() -> int:
-    """Return the text length, in tokens, up to which all token pairs of a text are compared."""
+    """Return the largest text length, in tokens, for which experiments on all token pairs are computed."""
     return min(_longest, math.isqrt(_budget // _BYTES_PER_PAIR))
 
 

@@ -110,7 +110,7 @@ class _LostError(Exception):
 
 @contextmanager
 def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterator[None]:
-    """Raise in this process the error with which another process ends inside the ``with`` block."""
+    """Raise an error in this process if another process ends with an error inside the ``with`` block."""
     try:
         with _hearing_of_ends(others):
             yield

@@ -42,7 +42,7 @@ def _mix_on_cpu_(bits: Tensor) -> Tensor:
 
 
 def random_bits(seed: int, *counters: Tensor) -> Tensor:
-    """Hash a seed and integer counters into random 64-bit integers, one for each element of the broadcast counters.
+    """Hash a seed and integer counters into random 64-bit integers; the counters are broadcast to one shape.
 
     Args:
         seed: any integer that fits 64 bits.

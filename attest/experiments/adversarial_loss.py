@@ -57,7 +57,7 @@ def classification_objective(
 def tagging_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """Return an adversarial tagger's two loss terms, prediction distance and attention divergence, as token means.
+    """Return an adversarial tagger's two loss terms as means over tokens: prediction distance, attention divergence.
 
     Args:
         divergence: D, averaged over tokens, heads and layers.

@@ -50,7 +50,7 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
 
 
 def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
-    """Return the largest JSD ``(B,)`` of candidates that move the prediction by at most ``epsilon``; 0 if none does."""
+    """Return the largest JSD ``(B,)`` of attentions that move the prediction by at most ``epsilon``; 0 if none does."""
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
@@ -67,7 +67,7 @@ class SearchObjective:
         self.members, self.shares = pairs(restarts, self.attention)
 
     def starting_points(self, seed: int) -> Tensor:
-        """Draw logits ``(B, R, T)`` from which the search starts: uniform attention plus noise; padding gets no attention."""
+        """Draw the logits ``(B, R, T)`` from which the adversarial search starts: noise around uniform attention."""
         restarts, size = len(self.shares), self.mask.shape[-1]
         noise = random_normals(seed, self.ids, restarts, size, self.attention.dtype)
         return (NOISE * noise).masked_fill(~self.mask.unsqueeze(1), -1e4)
@@ -80,7 +80,7 @@ class SearchObjective:
         return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
 
     def _jsd_slope(self, weights: Tensor, log_weights: Tensor) -> Tensor:
-        r"""Return the gradient of the objective's JSD term with respect to the attention weights, ``(B, R, T)``."""
+        r"""Return the gradient of the adversarial search's JSD term with respect to attention weights, ``(B, R, T)``."""
         everyone = torch.cat([weights, self.attention.unsqueeze(1)], dim=1)
         log_sums = (self.members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
         return 0.5 * (self.shares.sum(dim=-1).unsqueeze(-1) * log_weights - self.shares @ log_sums)
@@ -105,7 +105,7 @@ class SearchObjective:
 
 
 def pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the pairs of attentions that the search moves apart, and the weight of each pair in the objective.
+    """Return the pairs of attentions whose JSD the adversarial search increases, and the weight of each pair.
 
     Returns:
         ``members (P, R + 1)``, 1 for the two distributions of a pair, the attention on trial being the last; ``shares

@@ -17,7 +17,7 @@ COPIES = 6
 
 
 def identifiability(observation: Observation) -> dict[str, Tensor]:
-    """Measure to what degree the context vector (or a linear decoder's prediction) determines the attention.
+    """Measure how much of the attention can be recovered from the context vector or a linear decoder's prediction.
 
     Attention is multiplied with a matrix T. ``context``: T = H, the hidden states. ``prediction``: T = H wᵀ, for a linear
     decoder. ``…_strict``: [T, 1], for weights are known to sum to 1.

@@ -76,7 +76,7 @@ def _entropy_over_positions(observation: Observation, rows: Tensor, positions: i
 
 @torch.enable_grad()
 def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor, position: Tensor) -> Tensor:
-    r"""Return each token's influence on state p: :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2`."""
+    r"""Return token influence on hidden state p: :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2`."""
     again = observe(observation.network, position, tokens, mask)
     with torch.backends.cudnn.flags(enabled=False):
         lengths = again.hidden[torch.arange(len(position), device=position.device), position].norm(dim=-1)

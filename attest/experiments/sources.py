@@ -43,7 +43,7 @@ def random_sets(seed: int, sets: int, sources: int) -> Tensor:
 
 
 def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
-    """Predict the outcome from the kept context parts by ridge regression; return its weights, float64 ``(U,)``.
+    """Fit a ridge regression of the outcome on the kept context parts; return its weights, float64 ``(U,)``.
 
     Args:
         kept: bool ``(M, U)``.
@@ -110,7 +110,7 @@ def shares(drops: np.ndarray) -> np.ndarray:
 
 
 def scored(readings: Mapping[str, np.ndarray], drops: np.ndarray, truth: Collection[int] = ()) -> pd.DataFrame:
-    """Compare explanations, which weight the parts of a context (sources), with the effect of removing each part.
+    """Compare explanations, which give each part of a context a weight, with the effect of removing each part.
 
     Args:
         readings: float ``(U,)`` by name, larger for a source from which more of the answer comes.

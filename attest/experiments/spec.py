@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 class Means:
-    """The means of a run's columns over the test texts, by key such as ``E1/tau_gradient_inputs``.
+    """The means of a run's table columns over the test texts, by key such as ``E1/tau_gradient_inputs``.
 
     Args:
         summary: numbers of a run, as in ``summary.json``.
@@ -81,7 +81,7 @@ class Column:
         return re.fullmatch(re.sub(r"<\w+>", r"\\w+", self.name), name) is not None
 
     def moved(self, name: str = "") -> "Column":
-        """Return the column that replaces this one for models that return one number per text."""
+        """Return a column for the change of the predicted number, for models that return one number per text."""
         means = f"models that return one number only, in place of `{self.name}`: how far the number moves"
         return Column.at_least_0(name or _moved(self.name), means, "σ")
 
@@ -150,7 +150,7 @@ class Measure:
         return cls(column, title, means, misread, suspicious="high", **others)
 
     def moved(self) -> "Measure":
-        """Return the measure that replaces this one for models that return one number per text."""
+        """Return a measure for the change of the predicted number, for models that return one number per text."""
         means = f"As “{self.title}”, for a model that returns one number: how far the number moves, {MOVES}."
         short = self.short and (self.short[0], "How far the number moves when attention is changed, in σ.")
         return replace(self, column=_moved(self.column), title=f"{self.title}, in σ", means=means, short=short)

@@ -27,7 +27,7 @@ STEPS = 20
 
 
 def looks(texts: int) -> list[int]:
-    """Return after how many of ``texts`` texts an experiment may stop early, in ascending order."""
+    """Return the numbers of texts after which an experiment may stop early, in ascending order."""
     after, found = float(FIRST), []
     while after <= MOST_READ * texts:
         found.append(int(after))

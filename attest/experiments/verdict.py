@@ -20,7 +20,7 @@ YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED = "yes", "in part", "no", "cannot tel
 
 
 class Rule(NamedTuple):
-    """A rule for the verdict: a logistic regression rates each text, and thresholds judge a model's mean rating."""
+    """A rule with a logistic regression, which estimates whether a model's attention points at the deciding tokens."""
 
     weights: Mapping[str, tuple[float, float]]
     """By feature: its weight, and what is added where it is undefined."""
@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     """Nine in ten of these shares were at most this far from the truth."""
 
     def chance(self, rows: pd.DataFrame) -> pd.Series:
-        """Estimate for each text the chance that attention points at the tokens that decide, in [0, 1]."""
+        """Estimate for each text the chance that attention points at the tokens that decide the prediction, in [0, 1]."""
         logits = pd.Series(self.intercept, index=rows.index, dtype=float)
         for name, (weight, undefined) in self.weights.items():
             values = rows[name].astype(float) if name in rows else pd.Series(np.nan, index=rows.index)
@@ -41,11 +41,11 @@ class Rule(NamedTuple):
         return 1 / (1 + np.exp(-logits))
 
     def share(self, estimate: float) -> float:
-        """Convert a model's estimate to a share of texts with right attention, in [0, 1], by interpolation."""
+        """Return the estimated share of texts on which attention is right, in [0, 1], by interpolation."""
         return float(np.interp(estimate, [at for at, _ in self.shares], [share for _, share in self.shares]))
 
     def answer(self, estimate: float) -> str:
-        """Return the answer that fits an estimate; ``cannot tell`` if several answers fit or none."""
+        """Return whether attention is right: ``yes``, ``in part`` or ``no``; ``cannot tell`` unless one answer fits."""
         fits = {
             YES: estimate >= self.limits["yes_low"],
             IN_PART: self.limits["part_low"] <= estimate <= self.limits["part_high"],
@@ -62,17 +62,17 @@ FEWEST = 20
 
 @cache
 def shipped() -> dict[str, Any]:
-    """Return the rules of the verdict and their error rates, from ``verdict.json``."""
+    """Return the rules for verdicts on a model's attention, and their error rates, from ``verdict.json``."""
     return dict(json.loads(SHIPPED.read_text(encoding="utf-8")))
 
 
 def rule_of(told: Mapping[str, Any]) -> Rule:
-    """Return a rule from its entry in ``verdict.json``."""
+    """Return a rule for verdicts on a model's attention, from its entry in ``verdict.json``."""
     return Rule(*(told[name] for name in Rule._fields))
 
 
 class Verdict(NamedTuple):
-    """An answer to the question whether attention points at the tokens that decide, with its reasons and errors."""
+    """A verdict on whether attention points at the tokens that decide the prediction, with reasons and error rates."""
 
     answer: str
     """``yes``, ``in part``, ``no``, ``cannot tell`` or ``not learned``."""
@@ -147,7 +147,7 @@ ENOUGH = 40
 
 
 def needed(inside: bool) -> dict[str, dict[str, Any]]:
-    """Return the experiments that the verdict needs, with their cheapest settings.
+    """Return the experiments that a verdict on a model's attention needs, with their cheapest settings.
 
     Args:
         inside: whether attention is inside layers alone.

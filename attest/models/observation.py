@@ -129,7 +129,7 @@ class Observation:
         return predictions_of(self.network, self.logits.detach())
 
     def of_predicted(self, values: Tensor) -> Tensor:
-        """Return, from ``values (B, ..., K)`` of all classes, those of each text's predicted class, ``(B, ...)``."""
+        """Return the entries of ``values (B, ..., K)`` for each text's predicted class, ``(B, ...)``."""
         index = self.predicted.view(-1, *(1,) * (values.ndim - 1)).expand(*values.shape[:-1], 1)
         return values.gather(-1, index).squeeze(-1)
 
@@ -160,7 +160,7 @@ class Observation:
 
     @cached_property
     def reach(self) -> int:
-        """Return how many of the T columns contain texts and padding; the columns after them contain questions."""
+        """Return the number of token columns before the questions; these columns contain texts and padding."""
         asks = getattr(self.network, "reads_questions", False)
         return int(self.lengths.max()) if asks else self.mask.shape[-1]
 

@@ -35,7 +35,7 @@ def says_number(network: Any) -> bool:
 
 
 def logits_of_classes(network: Any, logits: Tensor) -> Tensor:
-    """Convert logits ``(..., C)`` to class logits ``(..., K)``, or a predicted number to standard deviations."""
+    """Return logits with one entry per class, ``(..., K)``, or one predicted number in standard deviations."""
     return logits / network.number.deviation if says_number(network) else class_logits(logits)
 
 

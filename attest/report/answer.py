@@ -13,7 +13,7 @@ NEARLY_ALL = 0.98
 
 
 def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | None) -> dict[str, Verdict]:
-    """Return the verdicts on attention that the tables allow, under the keys ``tokens`` and ``states``.
+    """Return the verdicts on attention that result tables allow, under the keys ``tokens`` and ``states``.
 
     Args:
         tables: one row a text, by experiment.
@@ -93,7 +93,7 @@ def needing(experiments: Sequence[str]) -> str:
 
 
 def error(wrong: Sequence[float] | None) -> str:
-    """Return a sentence with the rate of wrong verdicts on networks with a known answer; empty if there is no rate.
+    """Return a sentence on how many verdicts were wrong on networks whose right verdict is known; empty if unknown.
 
     Args:
         wrong: the rate and the ends of its 95 % interval, each in [0, 1].
@@ -108,7 +108,7 @@ def error(wrong: Sequence[float] | None) -> str:
 
 
 def error_and_estimate(found: Verdict) -> str | None:
-    """Return sentences on the errors of a verdict and of its estimated share of texts; None if there is no rate."""
+    """Return sentences on the error rate of a verdict and the error of its share of texts; None if they are unknown."""
     if found.wrong is None:
         return None
     return (

@@ -65,7 +65,7 @@ class Setting:
 
     @property
     def any_run(self) -> RunFolder:
-        """Return one of the runs."""
+        """Return one run of this setting."""
         return next(iter(self.runs.values()))
 
     def over_seeds(self, key: str) -> OverSeeds | None:
@@ -116,7 +116,7 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
-    """Return only the first ``of_each`` keys of each experiment, and of the scores."""
+    """Return only the first ``of_each`` keys of each experiment and of the test scores."""
     named = pd.Series(keys, dtype=str)
     return named.groupby(named.str.partition("/")[0]).head(of_each).tolist()
 
@@ -159,7 +159,7 @@ def within(key: str, low: float, high: float) -> tuple[float, float]:
 
 
 def whiskers(shares: pd.Series) -> tuple[float, float]:
-    """Return the lower and upper error-bar length for a mean of shares; zeros if all shares are NaN."""
+    """Return the lengths of the lower and upper error bar of the mean of ``shares``; zeros if all shares are NaN."""
     known = shares.dropna().to_numpy(dtype=float)
     if not len(known):
         return 0.0, 0.0
@@ -175,7 +175,7 @@ def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
 
 
 def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
-    """Return the warnings that a reader of these numbers needs; empty if no warning is needed."""
+    """Return warnings about numbers that must not be compared; empty if all can be compared."""
     flips = [key for key in keys if ONE_ORDER.match(key)]
     orders = f"Do not compare {' and '.join(flips)}: each is a mean over the texts that flip in its own order of erasing."
     return [note for note in (other_texts(settings), orders if len(flips) > 1 else None) if note]
@@ -264,7 +264,7 @@ def paired(first: Decided, second: Decided) -> Pairing:
 
 
 def decisions_in(table: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return the gold and the predicted classes of N texts ``(N,)``, and None.
+    """Return gold and predicted classes ``(N,)``, and None; for a tagger, tags, and their number in each sentence.
 
     Of a tagger return the gold and the predicted tags of N tagged tokens ``(N,)``, and how many each sentence has. A word that
     is split into subwords has a tag only on the first one.

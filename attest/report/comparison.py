@@ -122,7 +122,7 @@ SHOWN = 3
 
 
 def apart(settings: Sequence[Setting], keys: Sequence[str]) -> dict[str, str]:
-    """Return a phrase for each number whose intervals in at least two settings do not overlap, the widest gap first.
+    """Return a phrase for each number whose intervals do not overlap in two settings; the widest gap comes first.
 
     A phrase names the two settings whose intervals are farthest apart. A gap is measured on the scale of its number.
     """
@@ -308,7 +308,7 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
 
 
 def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return, for each number and pair of settings, the difference in standard deviations over seeds."""
+    """Return the difference of each number between each two settings, in units of its standard deviation over seeds."""
     rows = []
     for key in keys:
         known = [each.over_seeds(key) or OverSeeds.of([]) for each in settings]

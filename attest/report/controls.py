@@ -53,7 +53,7 @@ class Baseline:
 
     @property
     def test(self) -> str:
-        """Return the name of the test and its p-value."""
+        """Return the name and the p-value of the test against the best constant answer."""
         return tested(self.majority.test, self.tagging)
 
 

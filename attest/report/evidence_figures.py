@@ -192,7 +192,7 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw violins of the JSD for bins of ``max_attention``, one panel for each predicted class.
+    """Draw violins of the JSD of adversarial attention, by ``max_attention``, one panel for each predicted class.
 
     The column is ``jsd_exact``, else ``jsd_search``, else ``jsd``.
     """
@@ -202,7 +202,7 @@ def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw histograms of the largest JSD of attention that changes the prediction by at most ε (survey, Figure 11).
+    """Draw histograms of how far attention can move (JSD) if predictions move by at most ε (survey, Figure 11).
 
     The columns are any of ``jsd_search``, ``jsd_search_filter`` and ``jsd_exact``.
     """
@@ -219,7 +219,7 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the JSD of the exact adversary against the JSD that the search finds, by predicted class."""
+    """Draw the JSD of the exact adversary against that of the adversary found by search, by predicted class."""
     figure, panels = _panels(class_names, "found by the search", "exact ε-max JSD")
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
@@ -267,7 +267,7 @@ def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "f
 
 
 def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the normalised entropy, in [0, 1], of attention and of influence, one panel for each predicted class.
+    """Draw the normalised entropy, in [0, 1], of attention and of importance measures, by predicted class.
 
     The columns are any of ``entropy_…``; whiskers are standard deviations over instances.
     """
@@ -336,7 +336,7 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
 
 def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], random: str) -> Figure:
-    """Draw test accuracy against the share of erased tokens, one line for each explanation (reading)."""
+    """Draw test accuracy against the share of erased tokens, one line for each explanation."""
     figure, axes = _one_panel(8, 3.6, "share of tokens erased", "test accuracy")
     for title, values in scores.items():
         colour, style = ("#999999", "--") if title == random else (None, "-")
@@ -364,7 +364,7 @@ def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the mean fall of the logit difference when attention is cut in a window of layers, for each window.
+    """Draw, for each window of layers, how far the logit difference falls if attention in these layers is cut.
 
     The columns are ``drop``, ``drop_random`` and ``drop_sink``, of all layers and, ending in ``_layers<a>to<b>``, of windows.
     """
@@ -383,7 +383,7 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
 
 def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw a map of the fall of the logit difference without each head: rows are layers, columns are heads.
+    """Draw how far the logit difference falls if a head is switched off: rows are layers, columns are heads.
 
     The columns are those of ``by_head``: ``drop_layer<l>_head<h>``, and ``look``, ``write`` and ``flipped`` likewise.
     """
@@ -500,7 +500,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the share of random token sets that each explanation's top tokens beat, for two ways to erase tokens.
+    """Draw how often erasing an explanation's top tokens moves the prediction more than erasing random tokens.
 
     The columns are ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``. The readings are in
     the order of the table of readings, by the mean of both operators.
@@ -522,7 +522,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
 
 def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw a matrix of the mean τ-b over texts for each pair of explanations (readings)."""
+    """Draw a matrix of the mean τ-b over texts for each pair of explanations."""
     readings = (re.escape(column_of(name)) for name in READINGS)
     pair = re.compile("tau_({0})_and_({0})".format("|".join(readings)))
     pairs = {found.groups(): rows[name].mean() for name in rows if (found := pair.fullmatch(name))}

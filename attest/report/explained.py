@@ -144,7 +144,7 @@ def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explan
 
 
 def contents(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a page shows of a text: its ``question``, its ``words``, which ``decide`` its label, its ``explanations``.
+    """Return a text for a page: its ``question``, ``words``, whether each ``decides`` the label, ``explanations``.
 
     The question, or the hypothesis, is None if the model read none together with the text.
     """

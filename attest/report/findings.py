@@ -173,7 +173,7 @@ class Findings:
 
     @cached_property
     def truth(self) -> str | None:
-        """Return a sentence on whether attention finds the tokens that decide; None if these tokens are not known."""
+        """Return a sentence on whether attention finds the tokens that decide the label; None if they are unknown."""
         return readings.truth_sentence(self.instances, self.table("E1"))
 
     @cached_property
@@ -195,7 +195,7 @@ class Findings:
 
     @cached_property
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
-        """Return the sections at the top of the page, each with its link, its question and its table rows."""
+        """Return each section at the top of the report: its link, its question and its table rows."""
         known = readings.truth_lines(self.instances, self.table("E1"))
         drawn = [("truth", "In how many texts does the top token decide?", known)] if known else []
         for group in self.measured:
@@ -210,7 +210,7 @@ class Findings:
 
     @cached_property
     def judged(self) -> dict[str, str]:
-        """Return for each experiment id a sentence on how often it is wrong on networks with a known right answer."""
+        """Return a sentence on the attention that each experiment misjudges, by the id of the experiment."""
         if not pools(self.settings):
             return {}
         return {name: said for name in self.experiments if (said := sentence_about(name))}

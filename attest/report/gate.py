@@ -52,7 +52,7 @@ BOUNDED = re.compile(r"([^<>=\s]+)\s*(<=|>=|<|>)\s*(\S+)")
 
 @dataclass(frozen=True)
 class Answered:
-    """A requirement that the verdict is one of the named answers."""
+    """A requirement on the verdict on a run or a trial: it must be one of the given answers, such as ``yes``."""
 
     typed: str
     question: str

@@ -120,7 +120,7 @@ def _table(
     whole: Callable[[Mapping[str, Any]], dict[str, Any]],
     order: str,
 ) -> dict[str, Any]:
-    """Return the page's data for a table with one row for each text; ``classes`` are the columns of class numbers."""
+    """Return the data of a page's table, one row for each text; ``classes`` names the columns of class numbers."""
     for measure in OF_EXPERIMENTS:
         experiment, name = measure.key.split("/")
         table = tables.get(experiment)
@@ -168,7 +168,7 @@ def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[s
 
 
 def _whole_text(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a text's words, which of them are special or decide the label, and each weight as one character."""
+    """Return a text as data: its words, its special words, those that decide the label, and its explanations."""
     text = contents(row)
     words = text["words"]
     shown = [
@@ -268,7 +268,7 @@ def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_doubtful_words(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:
-    """Return the mean attention, over heads and layers, of a sentence's words with wrong or least certain tags."""
+    """Return the attention from each word whose tag is wrong or least certain, averaged over heads and layers."""
     gold, predicted, size = row["tags"], row["predicted_tags"], len(row["tokens"])
     attention = np.asarray(row["attention"]).reshape(size, size, -1).mean(axis=-1)
     probabilities = np.stack([row[f"probability_{name}"] for name in names], axis=-1).max(axis=-1)

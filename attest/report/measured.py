@@ -51,7 +51,7 @@ def published(data: str, name: str) -> dict[str, Published]:
 
 
 def model_name(row: PublishedRow) -> str:
-    """Return the name ``<model>-<scoring>-<projection>`` of a published row's run; empty if there is no such run."""
+    """Return ``<model>-<scoring>-<projection>`` of a row of published numbers; empty if the row has other settings."""
     if row.sweep is not None or row.then or row.run.keys() != {"MODEL", "SCORING", "PROJECTION", "RECIPE"}:
         return ""
     return portable(f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}")
@@ -66,7 +66,7 @@ def _beside(text: str, source: Publication, row: PublishedRow, recipe: str) -> P
 
 
 def scale_of(key: str) -> tuple[float, float]:
-    """Return the lower and upper end of a measure's scale; 0 and 1 if the measure has no upper bound."""
+    """Return the ends of the scale on which a measure is drawn; 0 and 1 if the measure has no upper bound."""
     low, high = range_of(key)
     return (0.0, 1.0) if math.isinf(high) else (low, high)
 
@@ -98,7 +98,7 @@ class Line:
         return scale_of(self.key)
 
     def place(self, value: float | None) -> float | None:
-        """Return the place of a value on the scale, in percent of the scale's length; None if it lies outside."""
+        """Return the position of a value on the scale, in percent of the scale's length; None if it lies outside."""
         low, high = self.scale
         return None if value is None or not low <= value <= high else round(100 * (value - low) / (high - low), 2)
 

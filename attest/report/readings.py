@@ -42,7 +42,7 @@ class ReadingTable:
 
 
 def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the rows of the texts that experiment E1 has read; all rows if E1 has read none of these texts."""
+    """Return the rows of the texts that experiment E1 has tested; all rows if E1 has tested none of them."""
     if importances is None or "id" not in instances:
         return instances
     read = instances[instances["id"].isin(importances["id"])]
@@ -257,7 +257,7 @@ ABOUT_SURVIVAL = "Share of random token sets that the reading's first tokens bea
 
 
 def survival_sentence(rows: pd.DataFrame) -> str | None:
-    """Return a sentence that names the best explanation (reading) in erasure tests; None without scores.
+    """Return a sentence that names the explanation with the best erasure score; None without scores.
 
     The score of a text is the mean share of random sets beaten under both operators. The best reading is chosen on the same
     texts that test it, so its p-value is multiplied by the number of readings that it was chosen from.
@@ -307,7 +307,7 @@ def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def survival_lines(rows: pd.DataFrame) -> list[Line]:
-    """Return table rows with the erasure scores of attention and of the best explanation (reading)."""
+    """Return table rows with the erasure scores of attention and of the best explanation."""
     scores, base = _scores(rows)
     if base is None:
         return []
@@ -381,7 +381,7 @@ ABOUT_MARKS = (
 
 
 def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> ReadingTable | None:
-    """Return a table of the mean scores of all explanations (readings), the best first; None without scores."""
+    """Return a table of the mean scores of all explanations, the best first; None without scores."""
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
     tested = leads_over_attention(rows)
     cells = {title: {str(name): number(float(p)) for name, p in tested[by].items()} for title, by in TESTS.items()}
@@ -407,7 +407,7 @@ def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTa
 
 
 def _table(values: Mapping[str, float], beside: Mapping[str, Mapping[str, str]]) -> ReadingTable | None:
-    """Return a table with one row for each explanation (reading), the best first; None without scores.
+    """Return a table with one row for each explanation, the best first; None without scores.
 
     Args:
         beside: the cells of other columns, by heading and reading.

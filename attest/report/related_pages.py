@@ -228,7 +228,7 @@ def sweep_conclusions(
     seeds: Sequence[float] = (),
     base: float | None = None,
 ) -> list[Conclusion]:
-    """Return conclusions about a base run's adversaries: on gain and cost, other seeds, and the knee of the curve.
+    """Return conclusions on how far a base run's adversaries move its attention and its predictions.
 
     Args:
         rows: one row for each adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
@@ -274,7 +274,7 @@ def sweep_conclusions(
 
 
 def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], column: str, of: str) -> tuple[str, int]:
-    """Return a phrase on how a column changes as λ grows, and the sign of this change (0 if intervals overlap)."""
+    """Return how a distance to the base run changes as λ grows: a phrase, and the sign (0 if intervals overlap)."""
     measured = f"{column.upper()} of {of} against the base run"
     found = [each for summary in summaries if (each := over_texts(summary, f"E7/{column}")) is not None]
     if len(found) < len(summaries):

@@ -65,7 +65,7 @@ def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE
 
 
 def _tables(settings: Sequence[Setting], keys: Sequence[str], width: int) -> tuple[list[Columns], list[str]]:
-    """Return the tables of results in the shorter of two layouts, and a legend if it numbers the settings."""
+    """Return the result tables in the shorter of two layouts, with a legend if this layout numbers the settings."""
     names = [one_line(each.name) for each in settings]
     seeds = [", ".join(map(str, sorted(each.runs))) for each in settings]
     measures = [one_line(label_of(key)) for key in keys]

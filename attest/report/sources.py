@@ -52,7 +52,7 @@ class Sources:
     """Whether falls are an approximation: most sources were left out in groups only, and share the fall of theirs."""
 
     def learning_from(self, others: Sequence["Sources"]) -> "Sources":
-        """Return a copy with the explanation ``learned heads``: a sum of heads with weights learned from ``others``.
+        """Return these sources with the new explanation ``learned heads``; its head weights are learned from ``others``.
 
         Args:
             others: of the same model, about other contexts or answers.

@@ -82,7 +82,7 @@ def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "
 
 
 def readable_name(run: Mapping[str, Any]) -> str:
-    """Return ``<recipe>-<model>-<scoring>-<projection>``, the readable part in the name of a run's folder."""
+    """Return ``<recipe>-<model>-<scoring>-<projection>``, the readable part of a run folder's name."""
     return portable("-".join(run[part] for part in NAME_PARTS))
 
 
@@ -113,7 +113,7 @@ OWN_CLASS = re.compile(r"attest(?:\.\w+)*\.(\w+)")
 
 @dataclass(frozen=True)
 class AskedRun:
-    """The settings of a run that the user asked for, from choices on the command line, files and options."""
+    """The user's request for a run: choices on the command line, configuration files and options."""
 
     typed: tuple[str, ...]
     arguments: list[str]
@@ -172,7 +172,7 @@ def _sections(file: str) -> Settings:
 
 
 def merged(first: Any, second: Any) -> Any:
-    """Merge two configurations; the second overrides the first. A new class drops all arguments of the old class."""
+    """Merge two configurations; the second overrides the first. If the class changes, its old arguments are dropped."""
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
     if second.get("class_path", first.get("class_path")) != first.get("class_path"):
@@ -206,7 +206,7 @@ def with_options(settings: Settings, options: Sequence[str]) -> Settings:
 
 
 def identity(settings: Settings) -> Settings:
-    """Return the settings that decide what a run computes, without seed, experiments and settings of the machine."""
+    """Return the settings that identify a run: all except seed, experiments and settings of the machine."""
     parts = {name: value for name, value in settings.items() if name not in NO_PART}
     for section, names in OF_THE_MACHINE.items():
         found = parts.get(section)

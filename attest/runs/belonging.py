@@ -29,7 +29,7 @@ TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
 def digests_of(folder: RunFolder) -> dict[str, str]:
-    """Return the digest of each existing file of a run, by the keys ``checkpoint``, ``settings``, ``data``."""
+    """Return the digests of a run's files under the keys ``checkpoint``, ``settings``, ``data``; skip missing files."""
     return _digests(checkpoint=folder.best, settings=folder.config, data=folder.data)
 
 
@@ -93,7 +93,7 @@ def require_trained_with(checkpoint: Mapping[str, Any], settings: Mapping[str, A
 
 
 def data_digest(path: Path) -> str:
-    """Return the digest of the vocabulary, classes and texts in a record of data."""
+    """Return the digest of ``data.json`` without the entries that say where the texts are."""
     record: dict[str, Any] = read_json(path)
     return _sha256(json.dumps({name: value for name, value in record.items() if name not in WHERE}, sort_keys=True))
 
@@ -217,7 +217,7 @@ def version_of(made: Mapping[str, str]) -> str:
 
 
 class OnTrial:
-    """A guard that raises an error if a checkpoint or its data change while experiments run."""
+    """A guard that raises an error if the checkpoint or the data of a run change during its experiments."""
 
     def __init__(self, checkpoint: Path, data: Path) -> None:
         self._checkpoint, self._data = checkpoint, data

@@ -58,11 +58,11 @@ class TypedWords:
     typed: Mapping[str, str]
 
     def text(self, name: str, otherwise: str = "") -> str:
-        """Return the value of a word of the command line, or ``otherwise`` if the word was not typed."""
+        """Return the value in the typed word ``NAME=value``, or ``otherwise`` if the user did not type this word."""
         return self.typed.get(name, otherwise)
 
     def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
-        """Return the comma-separated values of a command-line word as a tuple, by default those of ``otherwise``."""
+        """Return the values in the typed word ``NAME=value,value`` as a tuple; the default is ``otherwise``."""
         return tuple(filter(None, self.text(name, otherwise).split(",")))
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
@@ -93,7 +93,7 @@ def take_words(arguments: Sequence[str], names: Container[str] | None = None) ->
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of a base run and those of its dependent runs (``FORCE=…`` and all after ``--``)."""
+    """Return the arguments of a base run, and those of its dependent runs: ``FORCE=…`` and all after ``--``."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     forced = [argument for argument in arguments if argument.startswith("FORCE=")]
     base = [argument for argument in arguments[:at] if argument not in forced]
@@ -149,7 +149,7 @@ def _as_yaml(name: str, value: str) -> str:
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:
-    """Return the options for all choices, made by the user or default: configuration files, then parameters."""
+    """Return the options for all choices, typed or default: first configuration files, then parameters."""
     chosen = complete(typed)
     files, parameters = [], []
     for choice in (*ORDER, *sorted({*chosen} - {*ORDER})):

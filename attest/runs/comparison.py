@@ -33,7 +33,7 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
 
 
 def require_comparable(settings: dict[str, Any]) -> None:
-    """Refuse a run whose experiments do not write the table that is needed to compare it with other runs."""
+    """Refuse a run that does not save predictions and attention of each text; comparisons of runs need them."""
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
             "the run does not save the predictions and attention of each text, which comparisons with other runs need; "
@@ -103,7 +103,7 @@ def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str
 
 
 def _matched_in_layer(p: Tensor, q: Tensor, lengths: np.ndarray) -> np.ndarray:
-    """Return the JSD between each head and its matching head in the base run, ``(sentences, heads)``.
+    """Return the JSD between the attention of each head and its match in the base run, ``(sentences, heads)``.
 
     One matching, that of the smallest mean JSD, is used for the whole corpus. Looping over heads bounds memory.
     """

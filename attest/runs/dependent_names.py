@@ -25,7 +25,7 @@ SEEDS = 3
 
 @dataclass(frozen=True)
 class AdversaryChoices:
-    """The user's choices that decide which adversaries are trained: values of λ, a variant and a divergence."""
+    """The user's choices for adversaries: values of λ (a weight in the loss), a variant and a divergence."""
 
     lambdas: tuple[float, ...] | None = None
     variant: str = "unfrozen"
@@ -61,7 +61,7 @@ def _parse_lambda(text: str) -> float:
 
 
 def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
-    """Parse the name of an adversary, such as ``unfrozen-kl-0.001``, into its choices and its λ."""
+    """Return the variant, the divergence and the λ in the name of an adversary, such as ``unfrozen-kl-0.001``."""
     match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
     if match is None:
         raise AttestError(

@@ -154,7 +154,7 @@ class RunFolder:
             write_json(self.stopped, known)
 
     def remove(self) -> None:
-        """Delete the folder and its files so that an interrupted deletion leaves nothing that looks like a run."""
+        """Delete the folder; an interrupted deletion leaves nothing that looks like a run."""
         if self.path.is_dir():
             doomed = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=TEMPORARY))
             self.path.replace(doomed)
@@ -218,7 +218,7 @@ class RunFolder:
             )
 
     def note(self, **facts: Any) -> None:
-        """Add facts about the run to ``timing.json``; dictionaries are merged with those in the file."""
+        """Add facts about the run to ``timing.json``; a dictionary is merged with the stored one."""
         known = read_json(self.timing) if self.timing.is_file() else {}
         for name, fact in facts.items():
             known[name] = known.get(name, {}) | fact if isinstance(fact, dict) else fact

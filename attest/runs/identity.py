@@ -22,7 +22,7 @@ TYPED = "typed"
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """The identity of a run: corpus, readable name, seed, and what else distinguishes it from other runs.
+    """The identity of a run: corpus, readable name, variant and seed; for a dependent run, also its kind and name.
 
     Args:
         variant: 8 hex digits if settings differ that the name does not state; else empty.
@@ -44,12 +44,12 @@ class RunIdentity:
         return cls(portable(settings["run"]["data"]), name, settings["seed_everything"], variant)
 
     def with_dependent(self, kind: str, name: str) -> "RunIdentity":
-        """Return the identity of the run with the given kind and name that depends on this run."""
+        """Return the identity of a run that depends on this run and has the given kind and name."""
         return replace(self, kind=kind, dependent=name)
 
     @property
     def full_name(self) -> str:
-        """Return the readable name of the run, followed by its variant if there is one."""
+        """Return the readable name of the run, followed by its variant (8 hex digits) if it has one."""
         return "-".join(filter(None, (self.name, self.variant)))
 
     @property
@@ -111,7 +111,7 @@ def require_no_trial(run: RunFolder) -> None:
 
 @dataclass(frozen=True)
 class TextsOfRun:
-    """The test texts of a run, identified by their corpus, their hash and their table (each may be None).
+    """The test texts of a run: the name of the corpus, a hash and the path of their table (each may be None).
 
     Args:
         corpus: readable name; None if it is not known.

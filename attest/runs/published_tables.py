@@ -90,7 +90,7 @@ class Publication:
 
     @property
     def citation(self) -> str:
-        """Return the citation, which says if numbers are quoted from memory."""
+        """Return the citation of the publication, with a note if its numbers are quoted from memory."""
         return f"{self.cite} [from memory]" if self.memory else self.cite
 
 
@@ -121,7 +121,7 @@ class PublishedColumn:
 
 @dataclass(frozen=True)
 class ParameterSweep:
-    """A choice with several values; a row of a published table repeats its run with each of these values.
+    """A choice with several values, such as λ; a published row needs one run for each value.
 
     The choice is one of the row's dependent run if the row has one, else one of its base run.
     """
@@ -132,7 +132,7 @@ class ParameterSweep:
     label: str = "λ"
 
     def typed(self, value: float) -> dict[str, str]:
-        """Return the choice with one value of the sweep, in the form in which a user types it."""
+        """Return the choice for one value of the sweep, as a user types it."""
         return {self.choice: self.form.format(f"{value:g}")}
 
 

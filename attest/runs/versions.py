@@ -41,7 +41,7 @@ def installed_version(package: str) -> str:
 
 
 def made_by() -> dict[str, str]:
-    """Return the version of Attest, and the commit if there is git."""
+    """Return the version of Attest, and its git commit if this is known."""
     return {"attest": __version__} | ({"commit": commit} if (commit := _commit()) else {})
 
 

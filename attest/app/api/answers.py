@@ -93,7 +93,7 @@ def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[
 
 
 def _scored(given: str, right: Sequence[str]) -> tuple[float, float]:
-    """Return whether an answer equals a right answer, and its best word F1 with a right answer, in [0, 1]."""
+    """Return two scores of an answer, in [0, 1]: its exact match, and its best word F1 with a right answer."""
     answers: dict[str, Any] = {"text": [*right], "answer_start": [0] * len(right)}
     scores = squad([{"prediction_text": given, "id": "0"}], [cast(Any, {"answers": answers, "id": "0"})])
     return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100

@@ -108,7 +108,7 @@ def text_of(identity: int, **of_tokens: Tensor) -> Batch:
 
 
 def texts_of(batch: Batch) -> list[Batch]:
-    """Split a batch into dictionaries, one for each text, with the text's own row of every batch entry."""
+    """Split a batch into dictionaries, one for each text. A dictionary has the text's row of each batch entry."""
     return [{name: values[row] for name, values in batch.items()} for row in range(len(batch["id"]))]
 
 

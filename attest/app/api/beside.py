@@ -22,7 +22,7 @@ UNITS = ("token", "token that is not special", "word")
 
 
 class Units:
-    """A map from a user's numbers, one for each token or one for each word, to the T tokens of a text.
+    """A map from a user's numbers to the T tokens of a text. The user gives one number per token or per word.
 
     ``places`` gives for each kind of unit the place of each token's number, int64 ``(T,)``, -1 for no number.
     """
@@ -66,7 +66,7 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
 
 
 def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
-    """Return one number for each token of each text, float64 ``(T,)``, and a phrase on how the user gave them."""
+    """Return one number per token, float64 ``(T,)`` per text, and a phrase such as ``one number for each word``."""
     units = [units[text] for text in texts]
     values = [_row(f"{what} of text {text}", each) for text, each in zip(texts, numbers, strict=True)]
     fits = {

@@ -27,7 +27,7 @@ def are_choices(text: Any) -> bool:
 
 
 def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:
-    """Pair each text with the choice that the model makes, and store the logits of all choices in the network."""
+    """Return pairs of a text and the model's choice; store the logits of all choices in ``network.choices``."""
     from attest.models.pretrained.network import DIGIT, Choices
 
     counts = {len(text[1]) for text in texts if are_choices(text)}

@@ -46,7 +46,7 @@ def require_one_decision(option: str, batches: Sequence[Batch], of_others: bool)
 def with_explanations(
     batches: Sequence[Batch], explanations: Explanations, read: Given, encode: Any
 ) -> tuple[list[Batch], dict[str, str]]:
-    """Return batches with the user's explanations, and for each explanation a phrase on how the user gave it."""
+    """Return batches with the user's explanations, and the form of each, such as ``one number for each word``."""
     named = explanations
     if isinstance(named, pd.DataFrame | str | Path):
         named = columns_by_text(named, read, _has_numbers, "lists of numbers")

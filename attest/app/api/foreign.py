@@ -171,7 +171,7 @@ def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
 def _asked(
     model: Any, tokenizer: Any, padding: int, masked: int, words: Words | None, prompt: "Prompt"
 ) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
-    """Return for a language model with a prompt what ``read_by`` returns: network, text functions, class names."""
+    """Return a prompted language model as a network, functions that encode and show texts, and class names."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.crossing import CrossingNetwork
     from attest.models.pretrained.prompted import PromptedNetwork, PromptEncoder

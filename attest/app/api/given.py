@@ -103,7 +103,7 @@ def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingPro
 
 
 def _pairs_and_words(listed: list[Any]) -> list[Any]:
-    """Return lists of strings as tuples (text pairs) if each has two strings, else as lists of words."""
+    """Return lists of strings as text pairs (tuples) if all lists have two strings, else as lists of words."""
     listed = [each.tolist() if isinstance(each, np.ndarray) else each for each in listed]
     several = [isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in listed]
     if not all(several):

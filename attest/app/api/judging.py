@@ -69,7 +69,7 @@ def judge(
 
 
 def test_of(metric: Metric, larger: str, of: str) -> dict[str, Any]:
-    """Return a test of attention by a metric; its sign is -1 if larger values mean right attention, else 1."""
+    """Return a test of attention by a metric; ``sign`` is -1 if the metric is larger for right attention, else 1."""
     return {"metric": metric, "sign": -1 if larger == "right" else 1, "of": of}
 
 

@@ -175,7 +175,7 @@ class Measuring:
             self._parts[name] = [table.rows]
 
     def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
-        """Return each attention head's mean output over all texts; print how many passes experiment E17 needs."""
+        """Return each attention head's mean output over all texts; print how many forward passes E17 needs."""
         device = device_of(self.network)
         texts = ((batch["token_ids"].to(device), attended(batch).to(device)) for batch in self._within_budget(batches, 1))
         means = head_means(self.network, texts)

@@ -47,7 +47,7 @@ def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
 
 
 def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[list[Batch], dict[str, float]]:
-    """Return batches with one row for each pair of text and label, and a dictionary of the model's scores.
+    """Return batches with one row for each pair of text and label, and a dictionary of F1 scores and exact match.
 
     Args:
         batches: of texts; ``label`` bool ``(B, L)`` says which labels they have, if that is known.

@@ -35,7 +35,7 @@ HOW = (
 
 
 def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, encode: Any, tags: bool = False) -> list[Batch]:
-    """Return batches with the user's rationales and, for a tagger, with the token whose tag each rationale explains.
+    """Add the user's rationales to batches; for a tagger, also add the token whose tag a rationale explains.
 
     Args:
         rationales: as in ``attest.trial``; None or an empty list for a text that nobody has read.
@@ -88,7 +88,7 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
 
 
 def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
-    """Return the token whose tag a rationale explains (-1 for none), and the rationale's marks of deciding words."""
+    """Return the token whose tag a rationale explains, -1 for none, and a mark for each word: 1 if it decides."""
     if row is None or (isinstance(row, float) and np.isnan(row)):
         return -1, None
     words, count = units.places.get("word", units.places["token that is not special"])
@@ -128,7 +128,7 @@ def _is_text(row: Any) -> bool:
 
 
 def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndarray:
-    """Return 1 inside a span and 0 outside for each word, or for each non-special token if words are unknown.
+    """Return for each word 1 if it is inside a span, else 0; if words are unknown, for each non-special token.
 
     Places in a pair go on from the first text to the second, unless a span says by ``docid`` in which it lies, as ERASER's do.
     """

@@ -78,7 +78,7 @@ class Outcome:
 
     @property
     def experiments(self) -> list[str]:
-        """Return the ids of the experiments that have a table, and ``instances``, the id of the table of the texts."""
+        """Return the ids of all result tables: those of experiments, and ``instances``, the table of the texts."""
         return self._findings.experiments
 
     def table(self, experiment: str = INSTANCES) -> pd.DataFrame:
@@ -316,7 +316,7 @@ def train(
 
 @contextmanager
 def as_a_command() -> Iterator[None]:
-    """Prepare this process for a ``with`` block as a command does; restore threads and memory budget after it."""
+    """Raise an ``AttestError`` for a user's mistake in the ``with`` block; restore threads and memory budget."""
     quieten()
     threads = torch.get_num_threads()
     try:

@@ -42,7 +42,7 @@ def sources(
     seed: int = 0,
     device: str | torch.device | None = None,
 ) -> Sources:
-    """Measure how much a language model's answer depends on each part of its context, and how well attention shows it.
+    """Measure how a language model's answer depends on each part of its context, and compare this with attention.
 
     Each source is left out by itself, and the fall of the answer's log-probability is what it gave; what stands before it is
     read once. Held against it: attention of the rows that lead to the answer, with and without the first token, by what it

@@ -367,7 +367,7 @@ def network_of(model: Any) -> nn.Module:
 def _asked_for(
     experiments: Experiments | None, batches: Sequence[Batch], network: nn.Module, reading: str | None
 ) -> Experiments:
-    """Return the experiments to run: the user's, else all for the given explanation, else those for the verdict."""
+    """Return the experiments to run: the user's choice, all possible ones, or those that the verdict needs."""
     if experiments is not None and experiments != ALL:
         return experiments
     inside = not getattr(network, "pools_by_attention", True)

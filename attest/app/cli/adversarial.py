@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def say_who_stayed(runs: Sequence[RunFolder]) -> None:
-    """Print which adversaries attend almost as the base run does, and which option makes them differ more."""
+    """Print which adversaries attend almost as their base run does, and suggest options for a larger difference."""
     from attest.report.related import distances_of
 
     for run in runs:

@@ -150,7 +150,7 @@ def packages() -> Iterator[Finding]:
 
 
 def machine() -> Iterator[Finding]:
-    """Yield findings about the devices, the memory and the way in which idle threads wait."""
+    """Yield findings about the devices, the memory and ``OMP_WAIT_POLICY``, which says how idle threads wait."""
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     apple = ["mps"] if torch.backends.mps.is_available() else []
     yield Finding("devices", ", ".join([f"CPU with {os.cpu_count()} cores", *gpus, *apple]))

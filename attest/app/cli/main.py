@@ -180,7 +180,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def require_own(path: Path, ours: Mapping[str, re.Pattern[str]]) -> None:
-    """Refuse a file of another kind, and a file that Attest has not written.
+    """Refuse an output path with a wrong suffix, a folder, and an existing file that Attest has not written.
 
     Args:
         ours: the beginning of a file of Attest, by the suffix of its name.

@@ -177,7 +177,7 @@ def _carry_out(request: Request, plan: Plan) -> int:
 
 
 def command_of(request: Request) -> list[str]:
-    """Return the Snakemake command of the workflow, which sets no lock that a killed process could leave."""
+    """Return the Snakemake command that runs the workflow without a lock."""
     scheduling = f"--workflow-profile={request.profile}" if request.profile else f"--cores={request.jobs}"
     return [
         *(sys.executable, "-m", "snakemake", f"--snakefile={SNAKEFILE}", f"--configfile={request.configuration}"),

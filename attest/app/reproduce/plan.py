@@ -17,7 +17,7 @@ from attest.runs.published_tables import Place, PublishedRow, PublishedTable
 
 
 def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
-    """Return the folder of the dependent run that a table row describes, inside the base run's folder."""
+    """Return the folder of a dependent run, described by ``then``, inside the folder of its base run."""
     match then["command"]:
         case "adversarial":
             choices = AdversaryChoices(None, then["VARIANT"], then["DIVERGENCE"])
@@ -31,7 +31,7 @@ def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True)
 class Job:
-    """A run of the plan, with its command and the runs that must finish before it."""
+    """A planned run, with its command and the runs that must finish before it."""
 
     folder: Path
     command: tuple[str, ...]
@@ -109,7 +109,7 @@ def make_plan(
 
 
 def places(experiment: PublishedTable, corpora: Sequence[str] = ()) -> Iterator[Place]:
-    """Yield each place in a results table: row name, corpus and sweep value (None if the row has no sweep)."""
+    """Yield for each cell of a results table its row name, corpus and sweep value (None if the row has no sweep)."""
     everywhere = dict.fromkeys(data for row in experiment.rows.values() for data in row.data)
     for data in everywhere:
         for row in experiment.rows.values():
@@ -136,7 +136,7 @@ def _plain(value: str) -> str:
 def _jobs_of(
     row: PublishedRow, data: str, at: float | None, seed: int, locate: Callable[..., Path], options: Sequence[str]
 ) -> list[Job]:
-    """Return all runs that a table row needs: first the base run, last the run whose numbers the row shows."""
+    """Return the runs that a table row needs, in order: first the base run, last the run with the row's numbers."""
     swept = _swept(row, at)
     words = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in words.items()), *row.options.get(data, ()), *options]

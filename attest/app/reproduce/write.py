@@ -52,7 +52,7 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
 
 
 def finished(places: list[list[Any]]) -> Folders:
-    """Return the folders of a table's finished runs by place (row, corpus, value of the sweep) and by seed."""
+    """Return the folders of a table's finished runs: a dictionary by row, corpus and sweep value, then by seed."""
     found = {
         (row, data, at): {
             int(seed): Path(folder) for seed, folder in by_seed.items() if RunFolder(Path(folder)).summary.is_file()
@@ -64,7 +64,7 @@ def finished(places: list[list[Any]]) -> Folders:
 
 
 def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
-    """Return the numbers and claims to store, by key. Those that were never computed are left out."""
+    """Return the numbers and claims of a results table by key, without those that were never computed."""
     entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
     return {key: entry for key, entry in entries.items() if entry is not None}
 

@@ -52,7 +52,7 @@ class HookedModule(nn.Module):
         return value
 
     def given(self, point: HookPoint, shape: tuple[int, ...]) -> Any | None:
-        """Return the constant that replaces any value at a hook point; None if the value has to be computed.
+        """Return the constant that replaces the value at a hook point; None if the network must compute the value.
 
         None also if another hook point is in use: the values that pass there may be recorded.
         """
@@ -131,7 +131,7 @@ def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]
 
 
 def to_itself(weights: Tensor, mask: Tensor) -> Tensor:
-    """Return attention weights ``(B, N, T, T)`` by which each token attends only to itself, as a ``Replacement``."""
+    """Return attention weights ``(B, N, T, T)`` with which each token attends only to itself."""
     return torch.eye(weights.shape[-1]).to(weights).expand_as(weights)
 
 
@@ -216,5 +216,5 @@ class Readout:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Repeat the tokens' numbers ``(B, T, F)`` for each removed token, ``(B, T, T, F)``; removal changes no number."""
+    """Repeat the numbers of all tokens once for each removed token: ``(B, T, F)`` -> ``(B, T, T, F)``."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

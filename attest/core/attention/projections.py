@@ -44,7 +44,7 @@ class Projection(nn.Module):
 
     @classmethod
     def is_sparse(cls, **arguments: Any) -> bool:
-        """Return whether a projection with these arguments can give a real token a weight of exactly 0."""
+        """Return whether a projection made with ``arguments`` can give a real token a weight of exactly 0."""
         return cls.sparse
 
     def forward(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:

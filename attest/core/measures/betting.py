@@ -64,7 +64,7 @@ class MeanByBetting:
             self.read += len(part)
 
     def _play(self, place: int, values: Array) -> None:
-        """For each candidate mean, bet that the values of one column are larger, and smaller, than it predicts."""
+        """Bet against each candidate mean of one column: once on larger values, once on smaller values."""
         count = np.arange(self.read + 1, self.read + len(values) + 1, dtype=float)
         undefined = np.isnan(values)
         total, errors, gaps = self._sums[:, place]
@@ -81,7 +81,7 @@ class MeanByBetting:
         self._bet(place, values, stake, count, *before)
 
     def _bet(self, place: int, values: Array, stake: Array, count: Array, sums: Array, missing: Array) -> None:
-        """Exclude the candidate means of one column against which the bets on the column's values win enough."""
+        """Exclude each candidate mean of one column if the bets against this mean have won enough."""
         candidate = self._candidates[place]
         left = (self.size - count + 1)[:, None]
         expected = ((self.size - missing)[:, None] * candidate - sums[:, None]) / left

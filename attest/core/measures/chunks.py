@@ -83,7 +83,7 @@ class _Chunks:
 
 
 def of_scheme(counts: Tensor) -> Tensor:
-    """Choose one of the two kinds of counts from ``chunk_counts``, IOB2 or CoNLL's script, ``(N, 3)``.
+    """Return the chunk counts ``(N, 3)`` of IOB2, or of CoNLL's script if some true chunk begins without B-.
 
     IOB2, unless some gold chunk begins without B-, as in IOB1 and IOBES.
     """

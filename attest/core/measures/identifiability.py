@@ -64,7 +64,7 @@ def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, T
 
 
 def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Return one unit vector per real token as a basis, and whether the real tokens' rows are independent."""
+    """Return one unit vector per real token, and whether these tokens' rows of ``real`` are linearly independent."""
     width = min(real.shape[1:])
     first = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
     rows = real.gather(1, first.unsqueeze(-1).expand(-1, -1, real.shape[-1]))

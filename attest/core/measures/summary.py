@@ -88,7 +88,7 @@ def area_between(shares: Sequence[float], upper: Sequence[float], lower: Sequenc
 
 
 def racu(shares: Sequence[float], random: Sequence[float], explained: Sequence[float]) -> float:
-    """Compute RACU (Madsen et al. 2022, §4.3): the relative area between random and explained erasure curves.
+    """Compute RACU (Madsen et al. 2022, §4.3): relative area between an explanation's and a random erasure curve.
 
     The most there is to gain is to fall at once to the score of texts that are erased whole.
 

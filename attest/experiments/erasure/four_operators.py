@@ -51,7 +51,7 @@ def erasure(
     extras: bool = True,
     seed: int = 0,
 ) -> Columns:
-    """Erase the tokens that the explanation ranks first, or all others, and compare with erasing random tokens.
+    """Erase the tokens that an explanation ranks highest, or all others; compare this with erasing random tokens.
 
     Tokens that are spared, the place at which a Transformer decides and special ones (``spared_by``), are neither ranked nor
     erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
@@ -87,7 +87,7 @@ def erasure(
 
 
 def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int, lead: int) -> Columns:
-    """Return the scores of the explanation and of random token sets for one way to erase tokens."""
+    """Compute comprehensiveness and sufficiency of an explanation and of random tokens, for one way to erase tokens."""
     explained = ranked_by(observation, observation.explanation.unsqueeze(1), seed)
     random = random_ranks(observation.ids, observation.ranked, sets, seed)
     before, counts = observation.confidence, sizes(observation.erasable)
@@ -122,7 +122,7 @@ def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
 
 
 def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
-    """Return the least and the greatest possible AOPC, and the place of each explanation between these limits.
+    """Return the least and greatest possible AOPC, and each explanation's NAOPC: its AOPC scaled by these limits.
 
     Args:
         explanations: ``(B, R, T)``.

@@ -44,7 +44,7 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
 
 
 def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> Tensor:
-    """Return the largest weighted mean of any n tokens' margins, ``(B, 2, K)``; -inf if no n tokens have weight."""
+    """Return the largest weighted mean of the logit margins of any n tokens, ``(B, 2, K)``, for each n in ``kept``."""
     ratio = _ratio_of_best(weights.masked_fill(~mask, -1), favour, weights, kept)
     for _ in range(STEPS):
         gain = (weights[:, None, None] * (favour[:, None, None] - ratio.unsqueeze(-1))).nan_to_num(neginf=0)
@@ -57,7 +57,7 @@ def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> 
 
 
 def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) -> Tensor:
-    """Return the weighted mean of the margins of the n tokens with the largest keys, ``(B, 2, K)``, n in ``kept``."""
+    """Return the weighted mean margin of the n tokens with the largest ``keys``, for n in ``kept``, ``(B, 2, K)``."""
     keys = keys if keys.ndim == 4 else keys[:, None, None]
     order = keys.expand(*kept.shape, -1).argsort(dim=-1, descending=True)
     place = (kept - 1).unsqueeze(-1)
@@ -71,7 +71,7 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 def _with_nothing_attended(
     ratio: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor, least: bool = False
 ) -> Tensor:
-    """Return the largest (if ``least``, smallest) probability, ``(B, 2, K)``; sets without attention count too."""
+    """Convert extreme logit margins to probabilities ``(B, 2, K)``; token sets without attention are included."""
     reached = ratio.sigmoid()
     possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
     other = nothing[:, None, None].expand_as(reached)
@@ -102,7 +102,7 @@ def beam_limits(observation: Observation, counts: Tensor, width: int = WIDTH) ->
 
 
 def _searched(observation: Observation, counts: Tensor, width: int, alone: bool, sign: int) -> Tensor:
-    """Return the largest or smallest AOPC ``(B,)`` found by beam search over erased (if ``alone``, kept) tokens."""
+    """Estimate by beam search the largest AOPC of any ranking, ``(B,)``, or the smallest if ``sign`` is -1."""
     extreme = torch.amax if sign > 0 else torch.amin
     mask, size = observation.ranked, observation.mask.shape[-1]
     always = (observation.mask & ~mask).unsqueeze(1)

@@ -49,7 +49,7 @@ class Background:
         return f"{len(self.lengths)} texts"
 
     def drawn(self, seed: int, ids: Tensor, lengths: Tensor, draws: int, size: int) -> Tensor:
-        """Draw replacement tokens from about the same relative place in random texts, int64 ``(B, D, T)``.
+        """Draw a replacement for each token from about the same relative position in random texts, int64 ``(B, D, T)``.
 
         Args:
             seed: with an instance's id it fixes the draws.

@@ -58,7 +58,7 @@ def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
 
 
 def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
-    """Return a mask of kept tokens, bool ``(B, 2, R, K, T)``: all but the k ranked first (row 0), or these (row 1).
+    """Return masks of kept tokens, bool ``(B, 2, R, K, T)``: all but the k ranked first (row 0), only these (row 1).
 
     Args:
         ranks: int64 ``(B, R, T)``.
@@ -87,7 +87,7 @@ BOTH = slice(0, 2)
 
 
 def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator, kinds: slice = BOTH) -> Tensor:
-    """Return the predicted class's probability without the k tokens ranked first (row 0), or with these (row 1).
+    """Return the class probability without the k tokens ranked first (row 0), or with only these (row 1).
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
@@ -108,7 +108,7 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
 
 
 def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
-    """Return the predicted class's probability if k tokens, or all but k, get no attention, ``(B, 2, R, T)``."""
+    """Return the class probability ``(B, 2, R, T)`` if the k tokens ranked first, or all others, get no attention."""
     assert observation.class_logits is not None
     weight = observation.attention.double()
     votes = weight.unsqueeze(-1) * observation.class_logits.double()
@@ -161,7 +161,7 @@ def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: fl
 
 
 def area(before: Tensor, outcomes: Tensor) -> Tensor:
-    """Compute AOPC, the mean fall of the probability over K numbers of erased tokens, ``(B, 2, R)``."""
+    """Compute AOPC ``(B, 2, R)``: the fall of the probability, averaged over K different numbers of erased tokens."""
     return before[:, None, None] - outcomes.mean(dim=-1)
 
 
@@ -173,6 +173,6 @@ def win_rate(aopc: Tensor, random: Tensor, within: float) -> Tensor:
 
 
 def between_limits(aopc: Tensor, lower: Tensor, upper: Tensor, within: float) -> Tensor:
-    """Compute NAOPC (Edin et al. 2024), the place of AOPC between its limits; NaN if both limits are equal."""
+    """Compute NAOPC (Edin et al. 2024): AOPC on a scale from ``lower`` (0) to ``upper`` (1); NaN if both are equal."""
     width = upper - lower
     return torch.where(width > within, (aopc - lower) / width, torch.nan)

@@ -45,7 +45,7 @@ LEAST = 1e-6
 
 
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Compute soft scores ``(B, 2)``; every explanation keeps the same expected share of embedding elements.
+    r"""Compute ``soft_scores`` ``(B, 2)``, but erase the same expected share of elements for every explanation.
 
     As ``soft_scores``, but the probabilities are scaled so that their mean over the ranked tokens of a text is π, for every
     explanation: :math:`p_i = \min(1, c \, a_i)`. For comprehensiveness the elements that are dropped are scaled so, to
@@ -71,7 +71,7 @@ def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
 
 
 def _soft(observation: Observation, dropped: Tensor, kept: Tensor, seed: int) -> Tensor:
-    """Compute soft comprehensiveness and sufficiency from the probabilities to drop or keep elements, ``(B, 2)``."""
+    """Compute soft comprehensiveness and sufficiency, ``(B, 2)``; embedding elements are dropped or kept at random."""
     before, draws = observation.confidence, _uniforms(seed, observation)
     always = beside(observation.mask & ~observation.ranked, draws)
     outcomes = (
@@ -132,7 +132,7 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
 
 
 def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
-    """Return copies of a network; each copy has one more part with randomly shuffled parameters."""
+    """Return copies of a network; from copy to copy, the parameters of one more part are shuffled randomly."""
     state = seed, sum(parameter._version for parameter in network.parameters())
     known = _RANDOMISED.get(network)
     if known is None or known[0] != state:

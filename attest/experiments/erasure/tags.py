@@ -88,7 +88,7 @@ def _drawn(deciding: Tensor, uniforms: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _TagOfOne:
-    """A tagger as a classifier of one token; the input ``(B, T, 2)`` has token ids and a mark, 1 at this token.
+    """A tagger as a classifier of one token; its input ``(B, T, 2)`` has each token's id, and 1 at the one token.
 
     Hidden states are the logits of K tags and this mark, ``(B, T, K + 1)``.
     """

@@ -19,7 +19,7 @@ from attest.models.observation import Observation
 def until_clear(
     observation: Observation, own: Tensor, random: Tensor, counts: Tensor, draws: Sequence[Operator], lead: int
 ) -> tuple[Tensor, Tensor]:
-    """Compare an explanation with random token sets, until it is ``lead`` wins ahead or behind, or no set is left.
+    """Compare an explanation with random token sets; stop early when it is ``lead`` wins ahead or behind.
 
     Args:
         own: ``(B, 2, draws)``, the predicted class's probability without the explanation's first tokens, and with them
@@ -65,7 +65,7 @@ def until_clear(
 
 @cache
 def unbiased(sets: int, lead: int) -> np.ndarray:
-    """Return unbiased estimates of the win rate, one for each count of wins and losses at which drawing can stop.
+    """Return an unbiased estimate of the win rate for each number of wins and losses at which comparisons can stop.
 
     All orders of wins, losses and ties that end at a point without stopping before are equally likely. The mean of the
     first comparison over these orders has the win rate as its expectation (Girshick, Mosteller & Savage 1946).

@@ -82,11 +82,11 @@ class Defendant(nn.Module):
             self.decoder.bias.zero_()
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
-        """Return each state's value, from which the network decides, and its attention score, ``(B, T)`` each."""
+        """Return for each state the value from which the network decides, and the attention score, ``(B, T)`` each."""
         return read.local, SHARP * read.deciding
 
     def carrying(self, read: Read) -> Tensor:
-        """Return numbers ``(B, T)`` that are above 0.5 at the hidden states that contain the decision."""
+        """Return one number for each hidden state, ``(B, T)``: above 0.5 if the state contains the decision."""
         return read.deciding
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:

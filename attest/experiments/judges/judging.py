@@ -34,7 +34,7 @@ class Auroc(NamedTuple):
 
 
 def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
-    """Compute the AUROC with which a test's suspicion separates one network from those with right attention.
+    """Compute the AUROC with which a test tells one network from the networks whose attention is right.
 
     If a test is undefined on one of the two texts, it does not tell them apart: a tie. All defendants answer on the same
     texts, so the interval draws whole texts again, with all answers on them (percentiles).
@@ -74,7 +74,7 @@ class Defended(NamedTuple):
 
 
 def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the configuration that also includes the tests and settings added later."""
+    """Return a copy of the configuration in which the entries of ``added`` are among the tests and settings."""
     tests, settings = dict(stated["tests"]), dict(stated["settings"])
     for later in stated["added"].values():
         tests["pooled"] = tests["pooled"] | later["pooled"]
@@ -155,7 +155,7 @@ SHIPPED = Path(str(files("attest.experiments.judges"))) / "findings.json"
 
 
 def sentence_about(experiment_id: str) -> str | None:
-    """Return a text about the attention that an experiment misjudges; None if its errors were not measured."""
+    """Return a text on the attention that an experiment judges wrongly; None if this was not measured."""
     return None if experiment_id not in _shipped() else sentence(_shipped()[experiment_id])
 
 

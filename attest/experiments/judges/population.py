@@ -212,7 +212,7 @@ class Stacked(nn.Module):
             self.decoder.bias.zero_()
 
     def states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the input of the first layer, ``(B, T, 4)``: value, attention score, 0, and an unused head's score."""
+        """Return the input of the first layer, ``(B, T, 4)``: value, attention score, zero, and score of an unused head."""
         embedded = self.below.embedding(tokens)
         below = self.below.states_of(embedded, mask)[..., :CONTEXT]
         idle = 4 * _largest(embedded[..., NUISANCE_FROM], mask)

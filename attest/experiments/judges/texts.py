@@ -72,7 +72,7 @@ def _choice(seed: int, ids: Tensor, draw: int, options: int) -> Tensor:
 
 
 def _places(seed: int, ids: Tensor, count: int) -> Tensor:
-    """Draw random places for the deciding words, ``(B, count)``, each in a different part of the text."""
+    """Draw random positions for the deciding words, ``(B, count)``, each in a different part of the text."""
     stretches = torch.arange(SHORTEST // SPACING - 1)
     stretch = random_uniforms(seed, ids.unsqueeze(-1), torch.tensor(3), stretches).argsort(dim=-1)[:, :count]
     within = random_bits(seed, ids.unsqueeze(-1), torch.tensor(4), torch.arange(count)).remainder(SPACING - 2)
@@ -80,7 +80,7 @@ def _places(seed: int, ids: Tensor, count: int) -> Tensor:
 
 
 def _words(rule: str, seed: int, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Return each text's deciding words, and words that give it the other label, ``(B, WORDS[rule])`` each."""
+    """Return each text's deciding words, and words that change its label, ``(B, WORDS[rule])`` each."""
     positive = (_choice(seed, ids, 5, 2) == 1).unsqueeze(-1)
     if rule == "order":
         words = torch.where(positive, torch.tensor([PLUS, OTHER_PLUS]), torch.tensor([OTHER_PLUS, PLUS]))

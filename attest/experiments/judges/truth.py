@@ -31,7 +31,7 @@ def masses(texts: Texts, attention: Tensor, carrying: Tensor) -> tuple[Tensor, T
 
 
 def verdict(mass: Tensor) -> str:
-    """Return ``right`` if all attention shares ``(B,)`` are at least 0.9, ``wrong`` if all are at most 0.1, else ``mixed``."""
+    """Return ``right`` if every attention mass ``(B,)`` is at least 0.9, ``wrong`` if at most 0.1, else ``mixed``."""
     if (mass >= RIGHT - 1e-6).all():
         return "right"
     return "wrong" if (mass <= WRONG + 1e-6).all() else "mixed"

@@ -35,7 +35,7 @@ def layer_adversarial_attention(
     steps: int = 100,
     each_layer: bool = False,
 ) -> dict[str, Tensor]:
-    """Search, on sampled texts, for the most different attention that moves the prediction by at most ``epsilon``.
+    """Search, on sampled texts, for attention far from the model's that moves the prediction by at most ``epsilon``.
 
     Each step is a forward and a backward pass, so the defaults search little, and the result is a lower bound.
 
@@ -87,7 +87,7 @@ def _search(
 
 
 def _starting_points(clean: LayerObservation, layers: Sequence[str], restarts: int, seed: int) -> list[Tensor]:
-    """Draw each layer's attention logits ``(R, N, T, T)`` at the start of the search: random noise around 0."""
+    """Draw random attention logits ``(R, N, T, T)`` for each layer, from which the adversarial search starts."""
     restart_R = torch.arange(len(clean.ids), device=clean.ids.device) % restarts
     starts = []
     for layer in layers:
@@ -111,7 +111,7 @@ def _tampered(clean: LayerObservation, layers: Sequence[str], weights: Sequence[
 def _gradients(
     clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor], restarts: int, epsilon: float
 ) -> Iterator[Tensor]:
-    """Yield for each layer the gradient of the search's objective with respect to the layer's attention logits."""
+    """Yield the gradient of the adversarial search's objective with respect to each layer's attention logits."""
     weights = _weights(clean, logits)
     slopes = _penalty_slopes(clean, layers, weights, epsilon)
     for layer, logit, weight, slope in zip(layers, logits, weights, slopes, strict=True):

@@ -25,7 +25,7 @@ COPIES = 12
 
 @torch.no_grad()
 def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
-    """Measure for each head how far its output determines its attention.
+    """Measure for each head how much of its attention can be recovered from its output.
 
     Returns:
         The columns of E13 about Transformers, ``(B,)`` float64: means over layers and heads, of the last four also over rows;
@@ -93,7 +93,7 @@ def _renormalised(weights_BNT: Tensor, allowed_BNT: Tensor) -> Tensor:
 
 
 def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
-    """Return for each layer the matrices T that its heads' attention is multiplied by, ``(B, N, T, D)``.
+    """Return for each layer the matrix T of each head, which attention multiplies, ``(B, N, T, D)``.
 
     W^O of a head is L Q with orthonormal rows Q, which turn nothing that a rank or a left null space could tell from T. Other
     people's layers do not say which matrix W^O is, so it is taken to have full rank there.

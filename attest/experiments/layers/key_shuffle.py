@@ -46,7 +46,7 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
 
 
 def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObservation:
-    """Return a batch's observation after one permutation of the attention keys of all layers among the tokens."""
+    """Return a new observation of a batch, with the attention keys of all layers permuted among the tokens."""
     layers = observation.scopes[""]
     keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
     rows = torch.arange(len(observation.ids), device=observation.ids.device)

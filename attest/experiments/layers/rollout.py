@@ -29,7 +29,7 @@ def read_from_layers(observation: Observation, attention: Mapping[str, Tensor]) 
 
 
 def attention_maps(conditions: Mapping[str, LayerObservation]) -> dict[str, Tensor]:
-    """Return each layer's attention, averaged over heads, ``(B, T, T)``, by names such as ``<condition>_layer1``."""
+    """Return each layer's attention, averaged over heads, ``(B, T, T)``, with keys such as ``<condition>_layer1``."""
     return {
         f"{name}_layer{place}": torch.where(observation.mask.unsqueeze(-1), weights.mean(dim=1), 0)
         for name, observation in conditions.items()

@@ -111,7 +111,7 @@ class Heads:
         return torch.tensor([name in pairs for name in self.names], device=self.observation.mask.device)
 
     def look(self, mattering: Tensor) -> Tensor:
-        """Return the share of each head's attention that lies on the important tokens, ``(B, M)``; NaN if unknown.
+        """Return the share of each head's attention on important tokens, ``(B, M)``; NaN if no token is important.
 
         Args:
             mattering: bool ``(B, 1 or Q, T)``; a row in which nothing matters does not count.

@@ -75,7 +75,7 @@ def side_by_side(
 def readings_of(
     observation: Observation, seed: int = 0, clock: Clock | None = None, names: Sequence[str] | None = None
 ) -> dict[str, Tensor]:
-    """Compute the explanations (readings) that suit the network, and the user's, ``(B, T)`` each, by column name.
+    """Compute the explanations that suit the network, and the user's, ``(B, T)`` each, by column name.
 
     Args:
         observation: in its graph.
@@ -93,7 +93,7 @@ def readings_of(
 
 
 def column_of(name: str) -> str:
-    """Return an explanation's name with underscores in place of hyphens, as column names have it."""
+    """Return an explanation's name as in column names, with underscores in place of hyphens."""
     return name.replace("-", "_")
 
 
@@ -222,7 +222,7 @@ def _answer(mean: Means) -> str | None:
 
 
 def title_of(column: str) -> str:
-    """Return the title of an explanation, such as “Attention rollout”, by its name in columns."""
+    """Convert an explanation's name in columns, such as ``rollout``, to its title, “Attention rollout”."""
     titles = {column_of(name): reading.title for name, reading in READINGS.items()}
     plain = column.removesuffix("_signed")
     return titles.get(plain, plain) + (" (signed)" if column.endswith("_signed") else "")

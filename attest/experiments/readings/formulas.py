@@ -50,7 +50,7 @@ def attention_times_gradient(observation: Observation) -> Tensor:
 
 
 def value_zeroing_pooled(observation: Observation) -> Tensor:
-    """Compute value zeroing: the cosine distance by which the context vector moves without each token, ``(B, T)``.
+    """Return value zeroing: the cosine distance between the context vectors with and without each token, ``(B, T)``.
 
     Source: Mohebbi et al. 2023.
     """
@@ -82,7 +82,7 @@ def integrated_gradients(observation: Observation) -> Tensor:
 
 
 def completeness_gap(observation: Observation) -> Tensor:
-    """Return how much the sum of integrated gradients differs from the change in probability, ``(B,)``."""
+    """Return how far the sum of integrated gradients is from the probability change that it should equal, ``(B,)``."""
     return _integrated(observation)[1]
 
 

@@ -26,7 +26,7 @@ BASES = ("attention", "rollout", "cross-attention")
 
 @dataclass(frozen=True)
 class Reading:
-    """A kind of explanation (reading), which gives each token of a text one number.
+    """A kind of explanation, which gives each token of a text one number.
 
     Args:
         name: as it is typed.

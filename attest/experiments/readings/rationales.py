@@ -137,7 +137,7 @@ def agreement(marks: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def against_marks(observation: Observation, rankings: dict[str, Tensor], seed: int) -> dict[str, Tensor]:
-    """Score how well explanations agree with the marked words of an observation, as columns ``(B,)``.
+    """Score how well explanations agree with the words that people marked, as columns ``(B,)``.
 
     Args:
         rankings: ``(B, T)``, by name.

@@ -41,7 +41,7 @@ def value_zeroing(observation: Observation) -> Tensor:
 
 
 def _multiplied(observation: Observation, matrices: list[Tensor]) -> Tensor:
-    """Follow the matrices ``(B, T, T)`` of all layers from the decision down to the tokens, ``(B, T)``."""
+    """Multiply the pooling weights by the matrix ``(B, T, T)`` of each layer, from last to first, ``(B, T)``."""
     reading = where_rollout_begins(observation).unsqueeze(1)
     for matrix in reversed(matrices):
         reading = reading.to(matrix) @ matrix
@@ -58,7 +58,7 @@ def blocks_of(observation: Observation) -> Mapping[str, nn.Module]:
 
 
 def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Tensor) -> Tensor:
-    """Return how much setting each token's value to 0 turns each layer output, ``(B, T, V)``; rows sum to 1."""
+    """Return the cosine distance that zeroing a value causes in each output, ``(B, T, V)``, scaled to rows of sum 1."""
     network, tokens, mask = cast(Any, observation.network), observation.tokens, observation.mask
     size = mask.shape[-1]
 
@@ -182,7 +182,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
 
 
 def adds_up(observation: Observation) -> bool:
-    """Return whether it can be seen that every layer adds the outputs of its heads to its input."""
+    """Return whether every layer is known to add the outputs of its heads to its input."""
     return len(_norms_after(observation)) == len(attending(cast(nn.Module, observation.network)))
 
 

@@ -41,7 +41,7 @@ class Cell(ABC):
 
     @abstractmethod
     def step(self, state: State, inputs: Tensor) -> None:
-        """Update the states ``(V, B, H)`` of V variants of each text in place by one token's gate ``inputs (B, G)``."""
+        """Update in place the states ``(V, B, H)`` of V variants of each text with one token's gate ``inputs (B, G)``."""
 
 
 class LstmCell(Cell):

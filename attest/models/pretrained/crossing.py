@@ -28,7 +28,7 @@ EXPECTED = "expected a model whose decoder attends to its encoder through transf
 
 
 class CrossCall(AttentionCall):
-    """The nth cross-attention of a forward pass; interventions change only the decoder step that decides.
+    """The nth cross-attention of a forward pass; interventions change only the decoder step that decides the class.
 
     Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, 1, T)``.
     """
@@ -124,15 +124,15 @@ class CrossingNetwork(PretrainedNetwork):
         return last_real(self.real)
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return 1 at each text's last token, else 0, ``(B, T)``; for a language model return 0 everywhere."""
+        """Return the weight of each token in the decision, ``(B, T)``: 1 at the last one; all 0 for a language model."""
         return torch.zeros(mask.shape, device=mask.device) if self._answers else super().deciding(mask)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return two bool masks: one of attention rows, ``(B, 1, 1)``, all True, and one of real tokens, ``(B, 1, T)``."""
+        """Return bool masks of attention rows, ``(B, 1, 1)``, and columns, ``(B, 1, T)``, that belong to real tokens."""
         return torch.ones_like(mask[:, :1]).unsqueeze(1), mask.unsqueeze(1)
 
     def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
-        """Return the cross-attention ``(B, T)`` of the decoder step that decides, averaged over heads and layers."""
+        """Return the mean cross-attention ``(B, T)``, over heads and layers, of the decoder step that decides the class."""
         return torch.stack([each.mean(dim=1).squeeze(1) for each in attention.values()]).mean(dim=0)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -116,7 +116,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return cast(AttentionCall, self._next_of(self.calls))
 
     def _next_of(self, computed: Any) -> Any:
-        """Return the entry for the next attention computation in a list with one entry for each that the first pass made."""
+        """Return the list entry of the next attention computation; refuse more computations than in the first pass."""
         if self.made == len(computed):
             raise AttestError(
                 f"{type(self.model).__name__} computes attention more often than in its first pass ({len(computed)} times); "
@@ -192,7 +192,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self._asked(torch.cat(alone), tokens)
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Return the ids ``others`` with the token types and labels that are encoded in the ids ``tokens``."""
+        """Copy the token types and labels that are encoded in the ids ``tokens`` into the ids ``others``; return these."""
         return others + tokens - tokens % self.rows
 
     @property
@@ -208,7 +208,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.segments > 1 or self.labels > 0
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logits that are asked for: ``(B, 1)`` for one label or number, ``(B, C)`` for classes or choices."""
+        """Return logits: ``(B, 1)`` for a number or the label encoded in the ids, ``(B, C)`` for classes or choices."""
         if not self.labels:
             return logits.sigmoid() if self._squashed else logits
         asked = (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True)
@@ -222,7 +222,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return told | lifted if self.chooses else told
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """Return the weight of each token's last hidden state in the decision, ``(B, T)``: 1 at one token, or all equal."""
+        """Return how much each token's last hidden state counts in the decision, ``(B, T)``: all equally or only one."""
         if self.decides_by == "all":
             return Uniform()(torch.zeros(mask.shape, device=mask.device), mask)
         row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else last_real(mask)
@@ -272,7 +272,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.decides_by == "last" and all(call.causal for call in self.calls)
 
     def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Run each text once, and return a function that runs only the last token again; None if impossible.
+        """Run each text once; return a function that runs only its last token again, or None if this is impossible.
 
         Args:
             tokens, mask: int64 and bool ``(B, T)``.
@@ -284,7 +284,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @cached_property
     def blocks(self) -> Mapping[str, nn.Module]:
-        """Return the layers at which a forward pass can start, by name; empty if such passes change the logits."""
+        """Return the layers at which a forward pass can start, by name; empty if a pass from a layer gives other logits."""
         return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:

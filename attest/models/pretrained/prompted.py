@@ -129,7 +129,7 @@ class PromptEncoder(Encoder):
         return super().word_of(self.prompt.about(text))
 
     def spaced_of(self, text: str) -> list[int]:
-        """Return, for each token of the prompt, the index of its word in the text; -1 for words of the prompt itself."""
+        """Return the index of each token's word in the text; -1 for tokens of the prompt around the text."""
         return spaced_in(self._read(self.prompt.about(text))[0], (text,), self.prompt.template.index(TEXT))
 
 

@@ -104,7 +104,7 @@ class Kept:
 
 
 def _recalling(kept: Kept, rows: Tensor, places: Tensor) -> Memory:
-    """Return a function that puts the last token's new key and value into the stored ones, ``(R, G, T, D)``.
+    """Return a function that puts the new keys and values of R last tokens into the stored ones, ``(R, G, T, D)``.
 
     ``rows`` and ``places``, int64 ``(R,)``, say which texts of the batch, and where their last token is.
     """

@@ -162,7 +162,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
 
     @property
     def number(self) -> OneNumber | None:
-        """Return the scale of the number that the network predicts; None if it decides between classes."""
+        """Return the spread of the numbers that the network predicts; None if it decides between classes."""
         return self.network.number
 
     @number.setter
@@ -205,7 +205,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return self._together(mask, self._reading(tokens, self.network.all_labels))
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Replace token ids by ``others``, as ``PretrainedNetwork.written_over`` does."""
+        """Copy token types and labels into the ids ``others``, as ``PretrainedNetwork.written_over`` does."""
         return self.network.written_over(tokens, others)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -228,7 +228,7 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
 
 
 def run_seconds(run: RunFolder) -> float | None:
-    """Return the process-seconds of a finished run, summed over its parts; None if unknown.
+    """Return the total time of a finished run, in seconds times processes; None if unknown.
 
     A run that was stopped and resumed has only the seconds since its last stop, so its seconds are not known.
     """

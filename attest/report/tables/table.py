@@ -96,7 +96,7 @@ def measured(folder: Path, column: PublishedColumn) -> float | None:
 
 
 def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
-    """Return, by instance id, the values whose mean a column shows; None if the column shows no such mean.
+    """Return the values of which a table column shows the mean, by instance id; None if the column shows no mean.
 
     The result is empty if the table of evidence is missing, as in a folder that was kept without evidence.
     """
@@ -108,7 +108,7 @@ def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
 
 
 def _as_average(column: PublishedColumn) -> PublishedColumn | None:
-    """Return a column defined as a mean over rows of a results table; None if the column shows no such mean."""
+    """Rewrite a column as a mean over the rows of a results table; return None if it is no such mean."""
     if column.table:
         return column if column.statistic == "mean" else None
     if column.key == "test/accuracy":
@@ -190,7 +190,7 @@ class NumberOverSeeds:
 
 
 def table_numbers(table: PublishedTable, folders: Folders, kept: KeptNumbers = NOTHING_KEPT) -> pd.DataFrame:
-    """Return our numbers and the published numbers of a table side by side, one row for each number and source.
+    """Compare our numbers of a table with the published ones: return one row for each number and publication.
 
     Args:
         folders: the folders of every place of the table; a place without finished runs has no seeds.
@@ -364,13 +364,13 @@ def _compared(
 
 
 def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.DataFrame | None:
-    """Return, for each text of a seed, both values that a claim compares; None if one is no mean over texts."""
+    """Return the two values that a claim compares, for each text of a seed; None if a column is no mean over texts."""
     left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
     return None if left is None or right is None else in_pairs(left, right)
 
 
 def published_difference(table: PublishedTable, claim: PublishedClaim, data: str) -> float:
-    """Return the difference of a claim's two published numbers in the first source that has both; NaN without one."""
+    """Return the difference of a claim's two published numbers, from the first publication with both; NaN if none."""
     sides = (claim.left, claim.right)
     for source in table.sources:
         left, right = (table.rows[row].published.get(source, {}).get(data, {}).get(column) for row, column in sides)
