@@ -147,7 +147,7 @@ SPEC = Spec(
             "support",
             "support of the attention",
             "Share of tokens (without padding) with an attention weight above 0.",
-            "Even if few tokens have weight, many words may decide, because each hidden state contains information from "
+            "Even if few tokens get attention, many words may matter: each hidden state contains information from "
             "neighbouring words.",
         ),
     ),

@@ -91,8 +91,8 @@ SPEC = Spec(
     about="states",
     cost="quadratic in T for the exact answer; 500 gradient steps for the search",
     columns=(
-        Column.nats("jsd_search", "largest JSD from the model's attention that the search found with TVD ≤ 0.01"),
-        Column.nats("jsd_search_filter", "largest JSD that the search found with TVD ≤ 0.05, as in the published code"),
+        Column.nats("jsd_search", "largest JSD found by gradient search if the prediction moves by TVD ≤ 0.01"),
+        Column.nats("jsd_search_filter", "largest JSD found by gradient search if the prediction moves by TVD ≤ 0.05"),
         Column.nats(
             "jsd_exact", "two classes and a linear decoder only: exact largest JSD if the prediction moves by TVD ≤ 0.01"
         ),
@@ -106,25 +106,27 @@ SPEC = Spec(
             "jsd_exact",
             "ε-max JSD, exact",
             "The largest Jensen-Shannon divergence between the model's attention and another attention that moves the "
-            "prediction by at most 0.01; at most ln 2 = 0.693. If this JSD is large, very different attention gives nearly "
+            "prediction by at most 0.01; at most ln 2 = 0.693. A large JSD says that very different attention gives nearly "
             "the same prediction.",
-            "Training may never lead to this other attention, so the model's own attention may still explain the prediction.",
+            "Training might never produce such different attention, so the model's own attention may still explain the "
+            "prediction.",
             short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
         ),
         Measure.high(
             "jsd_search",
             "ε-max JSD, by search",
-            "The largest JSD from the model's attention that a gradient search with five starts finds; the largest possible "
-            "JSD is never smaller.",
+            "A gradient search from five starts looks for the most different attention (JSD) that moves the prediction by at "
+            "most 0.01. The largest possible JSD is never smaller than the JSD that it finds.",
             "A small JSD may mean only that the gradient search failed: very different attention with the same prediction "
             "may still exist.",
         ),
         Measure.high(
             "jsd_search_filter",
             "ε-max JSD, found by search with ε = 0.05",
-            "The largest JSD from the model's attention that the search finds if the prediction may move by 0.05, as in the "
-            "published code.",
-            "This search may find a larger JSD than the exact one, because it lets the prediction move by 0.05, not 0.01.",
+            "The largest JSD from the model's attention that a gradient search finds if the prediction may move by 0.05, as "
+            "in the code of Jain & Wallace (2019).",
+            "The JSD found by this search may exceed the exact JSD, because the prediction may move by 0.05 here, not only "
+            "by 0.01.",
         ),
     ),
     answer=_answer,
@@ -133,7 +135,7 @@ SPEC = Spec(
         Drawing("jsd_by_max_attention", "Adversarial attention", _caption, "largest_jsd_violins"),
         Drawing(
             "jsd_histograms",
-            "Largest JSD at almost the same prediction: search, exact value",
+            "Largest JSD of attention at almost the same prediction",
             "How far (JSD) attention can change while the prediction moves by at most ε: found by gradient search, and "
             "computed exactly.",
             "adversary_histograms",
@@ -142,8 +144,8 @@ SPEC = Spec(
         Drawing(
             "exact_against_search",
             "What the search misses",
-            "One point per text. For texts on the line, the gradient search found the largest possible JSD; for texts above "
-            "the line, a smaller JSD.",
+            "One point per text. On the diagonal, the gradient search found the largest possible JSD; above the diagonal, a "
+            "smaller JSD.",
             "exact_against_search",
             needs=("jsd_search", "jsd_exact"),
         ),

@@ -17,7 +17,7 @@ DECISIONS = Measure(
     "same",
     "decisions as in the base run",
     "Share of texts (for taggers: of tokens) for which this run and the base run decide alike.",
-    "Most texts are easy to decide: compare this share with the share of a model that has uniform attention.",
+    "Most texts are easy to decide: compare with how often a model with uniform attention decides like the base run.",
 )
 ONLY_STABLE = "A small JSD shows that training is stable, not that attention explains."
 
@@ -47,7 +47,7 @@ SEEDS = Spec(
     columns=(
         Column.nats("jsd", "JSD between the attention of this seed and of other seeds"),
         Column.nats(
-            "jsd_matched", "taggers only: JSD if each head is compared with its best match in the model of the other seed"
+            "jsd_matched", "taggers only: JSD of attention, each head with its best match in the model of the other seed"
         ),
     ),
     measures=(
@@ -83,7 +83,7 @@ GUIDES = Spec(
             "tvd",
             "TVD from the base run's predictions",
             "Distance (TVD) between the predictions of the base run and of a model that must use given attention weights.",
-            "A weak model has a large TVD with any attention: compare this TVD with the TVD of a model with uniform "
+            "A weak model has a large TVD from the base run with any attention: compare with the TVD of a model with uniform "
             "attention.",
         ),
         DECISIONS,
@@ -112,7 +112,7 @@ ADVERSARIES = Spec(
             unit="nats",
         ),
         Column.share("max_attention", "the largest weight of the base run's attention"),
-        Column.nats("jsd_matched", "taggers only: JSD if each head is compared with its best match in the base run"),
+        Column.nats("jsd_matched", "taggers only: JSD of attention, each head with its best match in the base run"),
         Column.at_least_0("nll", "taggers only: negative log-likelihood of the tags that the base run predicts", unit="nats"),
     ),
     measures=(
@@ -128,8 +128,8 @@ ADVERSARIES = Spec(
             "jsd_matched",
             "JSD from the base run's attention, best-matching heads",
             "The JSD of attention if each head is compared with its best match in the base run.",
-            "If heads were not matched, the JSD would grow when two heads change places, although the model would compute "
-            "the same.",
+            "If heads were not matched, the JSD of attention would grow when two heads swap places, although the model would "
+            "predict the same.",
         ),
         Measure.high(
             "kl",

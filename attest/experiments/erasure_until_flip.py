@@ -187,14 +187,14 @@ SPEC = Spec(
             "flips_in_every_order",
             "flips in every order of erasing weights",
             "Share of texts whose decision flips in every tested order of erasing attention weights. The next two rows are "
-            "means over the texts whose decision flips in every tested order.",
-            "The next two rows leave out decisions that never flip, often the most confident ones.",
+            "means over the texts whose decision flips in every tested order of erasing attention weights.",
+            "The next two rows leave out decisions that some order of erasing does not flip, often the most confident ones.",
         ),
         Measure.high(
             "fraction_common_attention",
             "weights erased until the decision flips",
-            "Share of the attention weights that are set to 0, largest first, until the decision flips. The number is a mean "
-            "over the texts whose decision flips in every order of erasing.",
+            "Share of the attention weights that are set to 0, largest first, until the decision flips. The share of erased "
+            "weights is a mean over the texts whose decision flips in every order of erasing.",
             "Setting attention weights to 0 leaves the hidden states unchanged: they still contain information from the "
             "erased tokens.",
             beside=("in random order, on the same texts", "fraction_common_random"),
@@ -204,8 +204,8 @@ SPEC = Spec(
         Measure(
             "fraction_common_minimum",
             "smallest set of weights that flips the decision",
-            "Smallest share of the attention weights whose erasure flips the decision. The number is a mean over the texts "
-            "whose decision flips in every order of erasing.",
+            "Smallest share of the attention weights whose erasure flips the decision. The share of erased weights is a mean "
+            "over the texts whose decision flips in every order of erasing.",
             "Erasing the smallest set is enough to change the decision, but the model need not have used exactly this set.",
         ),
     ),

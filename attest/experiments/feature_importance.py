@@ -261,7 +261,7 @@ SPEC = Spec(
         ),
         Measure.low(
             "concordant_gradient_inputs",
-            "pairs ranked alike by attention and gradient × input",
+            "agreeing token pairs, attention and gradient × input",
             "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Sparse "
             "attention leaves few pairs of tokens to compare, because all tokens without attention are tied.",
             "Two rankings can order most pairs of tokens alike and still begin with different tokens.",
@@ -269,7 +269,7 @@ SPEC = Spec(
         ),
         Measure.low(
             "concordant_leave_one_out_inputs",
-            "pairs ranked alike by attention and leave-one-out",
+            "agreeing token pairs, attention and leave-one-out",
             "Share of token pairs that attention and leave-one-out rank alike, ties left out; 0.5 by chance.",
             "Two rankings can order most pairs of tokens alike and still begin with different tokens.",
             beside=CONCORDANT_BETWEEN,
@@ -279,7 +279,8 @@ SPEC = Spec(
             "attention on tokens whose removal moves the prediction",
             "Share of attention on the tokens whose removal moves the prediction at least half as far as removing the most "
             "important token.",
-            "The share is undefined if no single token moves the prediction, for example if the deciding word occurs twice.",
+            "The share of attention on important tokens is undefined if no single token moves the prediction, for example if "
+            "the deciding word occurs twice.",
         ),
         Measure(
             "significant_gradient_inputs",
@@ -311,8 +312,7 @@ SPEC = Spec(
             "tau_histograms",
             "Attention and feature importance",
             "Kendall's τ-b of attention with gradient × input and with leave-one-out, by predicted class (Jain & Wallace "
-            "2019, Fig. 2 and 8). Dashed: the mean. Dotted: beyond these two values of τ-b, a text of median length has p < "
-            "0.05.",
+            "2019, Fig. 2 and 8). Dashed: the mean. Dotted lines: a τ-b beyond them has p < 0.05 in a text of median length.",
             "importance_histograms",
         ),
         Drawing(

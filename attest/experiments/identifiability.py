@@ -77,10 +77,11 @@ def _between(suffix: str, whose: str) -> tuple[Column, ...]:
 
 TRIVIAL = Measure.low(
     "trivial",
-    "heads whose output fits only one attention",
-    "Share of heads for which no other attention weights give the same output, mean over texts. The share is 0 for a text "
-    "that has more tokens than a head has dimensions.",
-    "The share depends far more on text length and head dimension than on what the model learned.",
+    "heads with only one possible attention",
+    "Share of heads for which no other attention weights give the same output, mean over texts. If a text has more tokens "
+    "than a head has dimensions, other attention weights always give the same output.",
+    "The share of heads with only one possible attention depends far more on text length and head dimension than on what the "
+    "model learned.",
 )
 
 TAU = Measure.low(
@@ -110,7 +111,7 @@ SPEC = Spec(
         ),
         *_between("_<kind>", ""),
         Column.at_least_0("rank", "Transformers only: rank of the matrix that maps a head's attention to its output"),
-        Column.share("trivial", "Transformers only: share of heads whose output fits only one attention"),
+        Column.share("trivial", "Transformers only: share of heads with only one possible attention"),
         *_between("", "Transformers only: "),
         Column.share("sinks", "Transformers only: share of heads that give much attention to a sink"),
         Column.share("sinks_first", "Transformers only: share of heads whose sink is the first token"),
@@ -125,9 +126,10 @@ SPEC = Spec(
         Measure.low(
             "trivial_context",
             "texts with only one possible attention",
-            "Share of texts for which no other attention weights give the same context vector. If the context vector does "
-            "not determine the attention, many different attention weights give this vector.",
-            "The share depends far more on text length and state dimension than on what the model learned.",
+            "Share of texts for which no other attention weights give the same context vector. If one other attention gives "
+            "the same context vector, infinitely many do.",
+            "The share of texts with only one possible attention depends far more on text length and state dimension than on "
+            "what the model learned.",
         ),
         TRIVIAL,
         TAU,

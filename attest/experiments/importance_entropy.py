@@ -126,7 +126,7 @@ SPEC = Spec(
             "entropy of inputs' influence on hidden states",
             "Normalised entropy of the inputs' influence on single hidden states, on a sample of texts. Near 1: a hidden "
             "state depends on all inputs alike.",
-            "Influence is measured by gradients of the norm of the hidden state; other measures exist.",
+            "The influence on a hidden state is measured by the gradient of its norm; other measures exist.",
         ),
         left_out(ENTROPY_GRADIENT),
     ),

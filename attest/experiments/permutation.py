@@ -56,7 +56,7 @@ TVD_MEDIAN = Measure.low(
     "Δŷ under permuted attention",
     "Median total variation distance of the prediction when attention is shuffled over the tokens, 0 to 1. Near 0: "
     "the prediction does not depend on which tokens get attention.",
-    "A prediction that moves does not show that attention was on the right tokens.",
+    "If shuffled attention moves the prediction, attention was not necessarily on the right tokens before.",
     short=("Δŷ shuffled", "Median change of the prediction when attention is shuffled, 0 to 1 (E2)."),
 )
 
@@ -72,7 +72,7 @@ TVD_MEDIAN_DECIDING = Measure.low(
     "Δŷ if only the last token's attention is permuted",
     "Median total variation distance of a decoder's prediction if, in every layer, only the attention of the last (deciding) "
     "token is shuffled.",
-    "Other tokens keep their attention, so they may still carry information to the last token, at which the decoder decides.",
+    "The attention of earlier tokens is not shuffled, so they may still pass information to the last token.",
 )
 
 FLIPPED_DECIDING = replace(
@@ -127,9 +127,9 @@ SPEC = Spec(
         Drawing(
             "permutation_by_max_attention",
             "Permuting attention",
-            "Median change of the prediction over random permutations of the attention, by the largest weight of the text "
-            "and by predicted class (Jain & Wallace 2019, Fig. 3). If permuting even a large weight hardly changes the "
-            "prediction, it did not matter which token got this weight.",
+            "Median change of the prediction over random permutations of the attention, by the text's largest attention "
+            "weight and by predicted class (Jain & Wallace 2019, Fig. 3). If the prediction hardly changes even in texts "
+            "with a large weight, it did not matter which token got this weight.",
             "permutation_violins",
             ("tvd_median",),
         ),

@@ -80,13 +80,11 @@ def _columns(suffix: str, where: str) -> tuple[Column, ...]:
         Column.nats(f"js_top{suffix}", f"how far (JSD) the prediction moves without the top token{where}"),
         Column.nats(f"js_random{suffix}", f"how far (JSD) the prediction moves without a random other token{where}"),
         Column(f"delta_js{suffix}", (-LN2, LN2), f"`js_top{suffix}` minus `js_random{suffix}`", unit="nats"),
-        Column.share(f"attention_gap{suffix}", "weight of the top token minus weight of the other token"),
+        Column.share(f"attention_gap{suffix}", "weight of the top token minus that of the random one"),
         Column.yes_or_no(f"only_top{suffix}", "whether only erasing the top token changes the decision"),
-        Column.yes_or_no(f"only_random{suffix}", "whether only erasing the other token changes the decision"),
-        Column.yes_or_no(f"both{suffix}", "whether the decision changes without the top token and also without the other one"),
-        Column.yes_or_no(
-            f"neither{suffix}", "whether neither erasing the top token nor erasing the other token changes the decision"
-        ),
+        Column.yes_or_no(f"only_random{suffix}", "whether only erasing a random token changes the decision"),
+        Column.yes_or_no(f"both{suffix}", "whether the decision changes without the top token and also without a random one"),
+        Column.yes_or_no(f"neither{suffix}", "whether the decision stays without the top token and without the random one"),
     )
 
 
@@ -111,21 +109,21 @@ SPEC = Spec(
         Measure.low(
             "only_top",
             "decisions that need the top token",
-            "Share of texts whose decision needs the most attended token, but not a random other token.",
+            "Share of texts whose decision changes without the most attended token, but not without a random other token.",
             "If few decisions need the top token, attention may still be right: most decisions need no single token.",
             beside=("a random other token", "only_random"),
         ),
         Measure.high(
             "only_random",
             "decisions that need a random other token",
-            "Share of texts whose decision needs a random other token, but not the most attended token.",
+            "Share of texts whose decision changes without a random other token, but not without the most attended token.",
             "Only one random token of each text is tried; other tokens may matter.",
         ),
         Measure.low(
             "delta_js",
             "ΔJS, top minus random",
             "How much further (JSD) the prediction moves without the most attended token than without a random other token.",
-            "This value grows with the attention weight that is set to zero, whichever token has this weight.",
+            "ΔJS grows with the attention weight that is set to zero, whichever token has this weight.",
             short=("ΔJS", "How much further the prediction moves without the top token than without a random token (E11)."),
         ),
     ),
@@ -135,8 +133,8 @@ SPEC = Spec(
             "erasure_of_one",
             "Erasing one token",
             "How much further the prediction moves without the most attended token than without a random other token "
-            "(Serrano & Smith 2019). A value below 0 says that erasing the random token moved the prediction more than "
-            "erasing the most attended token.",
+            "(Serrano & Smith 2019). Points below 0: erasing the random token moved the prediction more than erasing the "
+            "most attended token.",
             "erasure_scatter",
         ),
     ),

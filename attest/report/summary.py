@@ -55,7 +55,7 @@ SCORES = {
         "accuracy",
         "Accuracy",
         "Share of the test texts (for a tagger: of their words) for which the model predicts the correct label.",
-        "The score says how well the model decides, not why it decides so.",
+        "Accuracy says how well the model decides, not why it decides so.",
     ),
     "test/f1": Measure(
         "f1",
@@ -75,7 +75,7 @@ SCORES = {
         "f1_micro",
         "F1 over all labels",
         "Harmonic mean of precision and recall over all decisions; the model makes one decision for each label of each text.",
-        "Rare labels hardly change this F1; `f1_macro` in summary.json is the mean of the F1 of every label.",
+        "Rare labels hardly change the F1 over all labels; `f1_macro` in summary.json is the mean of the F1 of every label.",
     ),
     "test/exact_match": Measure(
         "exact_match",
@@ -91,19 +91,19 @@ SCORES = {
     "test/answer_f1": Measure(
         "answer_f1",
         "F1 of answers",
-        "F1 of the words of the answer (harmonic mean of precision and recall, as in SQuAD), mean over questions.",
+        "F1 of the words of the model's answers (harmonic mean of precision and recall, as in SQuAD), as a mean over "
+        "questions.",
     ),
     "test/pearson": Measure(
         "pearson",
         "Pearson's correlation",
-        "Correlation of the numbers that the model predicts with the labels, from -1 to 1.",
+        "Correlation between the predicted numbers and the labels, from -1 to 1.",
         "A model whose predictions are all too high can still have a correlation of 1 with the labels.",
     ),
     "test/spearman": Measure(
         "spearman",
         "Spearman's correlation",
-        "Rank correlation of the numbers that the model predicts with the labels: does the model put the texts in the right "
-        "order?",
+        "Rank correlation between the predicted numbers and the labels: does the model put the texts in the right order?",
     ),
     "test/rmse": Measure(
         "rmse",

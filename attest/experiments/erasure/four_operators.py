@@ -193,7 +193,7 @@ def _win(operator: str, without: str) -> Measure:
         f"random sets beaten, {operator}",
         "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens ranked first. "
         f"Erased tokens: {without}. 50 %: no better than chance.",
-        "Beating random sets shows only that a ranking of tokens is better than chance; NAOPC (AOPC between its limits) "
+        "Beating random sets of tokens shows only that a ranking is better than chance; NAOPC (AOPC scaled to its limits) "
         "shows how good the ranking is.",
     )
 
@@ -244,20 +244,20 @@ SPEC = Spec(
             "NAOPC, comprehensiveness",
             "Effect of erasing the tokens that attention ranks first, on a scale from 0 (the least possible effect) to 1 "
             "(the greatest possible effect). To erase a token means here that nothing attends to it.",
-            "Perhaps no ranking reaches 1: for each number of tokens, the best set of tokens is found separately. The limits "
-            "of AOPC are exact only for two classes and a linear decoder.",
+            "Perhaps no ranking of tokens reaches 1, because 1 stands for the best set of tokens of each size. The limits of "
+            "AOPC are exact only for two classes and a linear decoder.",
         ),
         Measure.high(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
             "Fall of the prediction if only the tokens that attention ranks first are kept, on a scale from 0 (the least "
-            "possible fall) to 1 (the greatest possible fall). A small fall is good: the tokens that attention ranks first "
-            "suffice for the prediction.",
-            "Perhaps no ranking reaches 0: for each number of tokens, the best set of tokens is found separately.",
+            "possible fall) to 1 (the greatest possible fall). A small fall of the prediction is good: the tokens that "
+            "attention ranks first suffice for it.",
+            "Perhaps no ranking of tokens reaches 0, because 0 stands for the best set of tokens of each size.",
         ),
         Measure.high(
             "violation_attention",
-            "prediction rises without the top token",
+            "higher predictions without top token",
             "Share of texts for which the model becomes more confident if nothing attends to the top-ranked token.",
             "A token may be important because it lowers the probability of the predicted class.",
         ),

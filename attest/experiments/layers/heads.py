@@ -238,16 +238,16 @@ SPEC = Spec(
             "won_look",
             "random heads beaten by heads that attend to important tokens",
             "Share of random sets of heads whose removal moves the decision less than removing the heads that attend most to "
-            "the important tokens. If only half of the random sets of heads are beaten, the heads that attend to the "
-            "important tokens matter no more than random heads.",
+            "the important tokens. If only half of the random sets of heads have a smaller effect, the heads that attend to "
+            "the important tokens matter no more than random heads.",
             "The important tokens are those that the corpus marks; if it marks none, those that leave-one-out finds.",
         ),
         Measure(
             "flipped_look",
             "flips without the heads that attend to important tokens",
             "Share of decisions that change without the heads that attend most to the important tokens.",
-            "A confident decision seldom changes: compare this share with the share of decisions that change without random "
-            "heads.",
+            "A confident decision seldom changes: compare with the share of decisions that change if random heads are "
+            "switched off.",
             beside=("random heads", "flipped_random_look"),
         ),
         Measure.low(
@@ -255,7 +255,7 @@ SPEC = Spec(
             "random heads beaten by the chosen heads",
             "Share of random sets of heads, from the same layers, whose removal moves the decision less than removing the "
             "heads that you chose.",
-            "Effects of heads on these texts do not carry over to other texts.",
+            "Heads may have other effects on other texts.",
         ),
     ),
     answer=_answer,

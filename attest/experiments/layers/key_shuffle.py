@@ -72,9 +72,9 @@ def _shuffling(
 CORRECT_SHUFFLED = Measure.high(
     "correct_shuffled",
     "accuracy with keys shuffled",
-    "Accuracy when the keys of every layer are permuted over the tokens, so that attention goes to other tokens. If this "
-    "accuracy is as good as without shuffling, it did not matter which tokens got attention.",
-    "A model may fail because it was never trained with shuffled keys, not because its attention was right.",
+    "Accuracy when the keys of every layer are permuted over the tokens, so that attention goes to other tokens. If the "
+    "accuracy stays the same with shuffled keys, it did not matter which tokens got attention.",
+    "Shuffled keys may lower accuracy only because the model was never trained with them.",
 )
 
 SHUFFLED = (

@@ -196,23 +196,24 @@ SPEC = Spec(
             "won",
             "random edges beaten",
             "Share of random sets of attention edges whose removal lowers the logit difference less than removing the edges "
-            "to the most attended tokens. If only half of the random sets of edges are beaten, the most attended tokens "
-            "matter no more than random tokens.",
-            "Through other tokens, information may still reach the last token, at which the decoder decides.",
+            "to the most attended tokens. If only half of the random sets of edges have a smaller effect, the most attended "
+            "tokens matter no more than random tokens.",
+            "Information from the most attended tokens may still reach the last token through other tokens.",
         ),
         Measure.low(
             "flipped",
             "decisions that flip if edges to the top tokens are cut",
-            "Share of texts whose decision changes if the last token, at which the decoder decides, cannot attend to its "
-            "most attended tokens in any layer.",
-            "A confident decision seldom changes: compare this share with the share of decisions that flip if random "
-            "attention edges are cut, in the row below.",
+            "Share of texts whose decision changes if the edges from the last token to its most attended tokens are cut in "
+            "all layers.",
+            "A confident decision seldom changes: compare with the share of decisions that flip if random attention edges "
+            "are cut.",
         ),
         Measure(
             "flipped_random",
             "decisions that flip if random attention edges are cut",
             "Share of texts whose decision changes if random attention edges are cut, as a mean over random draws.",
-            "The share says how fragile the model is; it says nothing about the attention of the model.",
+            "The share of decisions that flip if random edges are cut says how fragile the model is, and nothing about its "
+            "attention.",
         ),
         Measure.high(
             "sink",
@@ -234,9 +235,9 @@ SPEC = Spec(
         Drawing(
             "knockout_by_window",
             "Attention edges cut in windows of layers",
-            "Mean fall of the logit difference if attention edges are cut: those to the most attended tokens, to random "
-            "tokens, or to the first token. The attention edges are cut in a window of layers or in all layers. Whiskers: 95 "
-            "% intervals of the mean over texts.",
+            "Mean fall of the logit difference (predicted class minus next best) if attention edges are cut: those to the "
+            "most attended tokens, to random tokens, or to the first token. The attention edges are cut in a window of "
+            "layers or in all layers. Whiskers: 95 % intervals of the mean over texts.",
             "knockout_by_window",
             ("drop",),
         ),

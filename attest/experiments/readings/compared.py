@@ -260,19 +260,15 @@ SPEC = Spec(
     about_columns=NO_OTHERS,
     columns=(
         *IN_PROBABILITY[:3],
-        Column.share(
-            "win_<either>_<reading>", "share of random sets of equally many tokens that the explanation (reading) beats"
-        ),
+        Column.share("win_<either>_<reading>", "share of random sets of equally many tokens that the explanation beats"),
         Column.share(
             "win_deleted_<either>_<reading>",
-            "share of random sets of tokens that the explanation (reading) beats if tokens are deleted",
+            "share of random sets of tokens that the explanation beats if tokens are deleted",
         ),
         Column.unbounded(
-            "naopc_<either>_<reading>", "AOPC of the explanation (reading), scaled so that its exact limits become 0 and 1"
+            "naopc_<either>_<reading>", "AOPC of the explanation, scaled so that its exact limits become 0 and 1"
         ),
-        Column.correlation(
-            "tau_<reading>_and_<other>", "τ-b of two readings (explanations), compared by their absolute values"
-        ),
+        Column.correlation("tau_<reading>_and_<other>", "τ-b of two explanations, compared by their absolute values"),
         *IN_PROBABILITY[3:],
         *(each.moved() for each in IN_PROBABILITY),
         Column.yes_or_no(
@@ -280,9 +276,9 @@ SPEC = Spec(
         ),
         Column.share(
             "precision_<reading>",
-            "of the n tokens known to decide: share among the n top tokens, if `hangs_on_truth` is 1",
+            "share of the n known deciding tokens among the n top tokens, if `hangs_on_truth` is 1",
         ),
-        Column.share("depth_<reading>", "share of the ranking down to the last token known to decide"),
+        Column.share("depth_<reading>", "share of the ranking down to the last deciding token"),
         Column.share("auprc_<reading>", "average precision in finding tokens known to decide the label"),
         Column.share(
             "plausible_f1_<reading>", "marked texts only: token F1 of the n top-ranked words, if people marked n words"
@@ -305,9 +301,9 @@ SPEC = Spec(
             "win_comprehensiveness_attention",
             "random sets beaten by attention",
             "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens that "
-            "attention ranks first. To erase a token means here that nothing attends to it. The share is measured on a "
-            "sample of the texts.",
-            "All explanations (readings) of a text are compared with the same random sets of tokens; other sets give other "
+            "attention ranks first. To erase a token means here that nothing attends to it. The share of random sets is "
+            "measured on a sample of the texts.",
+            "All explanations of a text are compared with the same random sets of tokens; other random sets give other "
             "numbers.",
         ),
         Measure(
@@ -315,14 +311,14 @@ SPEC = Spec(
             "random sets beaten by integrated gradients",
             "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens with the "
             "largest integrated gradients.",
-            "Integrated gradients and erasure both measure effects on the predicted probability, so a good result is no "
-            "surprise.",
+            "Integrated gradients and erasure both measure effects on the predicted probability: it is no surprise if they "
+            "agree.",
         ),
         Measure(
             "gap_integrated_gradients",
             "error of integrated gradients",
             "Integrated gradients should add up to the difference between the prediction for the text and that for zero "
-            "embeddings. This number is the error of the sum of integrated gradients, in probability; above 0.01, integrated "
+            "embeddings. The error of the sum of integrated gradients is in units of probability; above 0.01, integrated "
             "gradients count as undefined.",
             "A network that begins with RMSNorm is discontinuous at zero embeddings. If RMSNorm comes first, more "
             "integration steps do not make the error of integrated gradients small.",
@@ -331,14 +327,16 @@ SPEC = Spec(
             "tau_attention_and_integrated_gradients",
             "τ-b of attention and integrated gradients",
             "Do attention and the absolute values of integrated gradients rank the tokens alike?",
-            "Agreement shows that two explanations (readings) are alike, not that one of them is right.",
+            "Agreement shows that two explanations are alike, not that one of them is right.",
         ),
         Measure.low(
             "precision_attention",
             "deciding tokens found by attention",
-            "If n tokens are known to decide (the true tokens): share of true tokens among the n tokens that attention ranks "
-            "first. Texts whose decision does not depend on the true tokens are left out.",
-            "A text is left out if the model decides it without the tokens that are known to decide its label.",
+            "Share of true tokens (tokens known to decide the label) among the n tokens that attention ranks first; n: "
+            "number of true tokens. Texts whose decision does not depend on the tokens known to decide the label are left "
+            "out.",
+            "A text is left out if erasing the tokens known to decide its label lowers the prediction no more than erasing "
+            "random tokens.",
         ),
     ),
     answer=_answer,
@@ -356,8 +354,8 @@ SPEC = Spec(
         Drawing(
             "agreement",
             "Agreement of the readings",
-            "Mean τ-b of each pair of explanations (readings), compared by the absolute values of their weights. 1: the same "
-            "order of tokens; 0: unrelated orders.",
+            "Mean τ-b of each pair of explanations, compared by the absolute values of their weights. 1: the same order of "
+            "tokens; 0: unrelated orders.",
             "agreement_of_readings",
             ("win_comprehensiveness_random",),
         ),
