@@ -23,7 +23,7 @@ from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.spec import Measure
 from attest.report.page import illustrations
 from attest.report.summary import QUESTIONS, SCORES
-from attest.report.tracking.loggers import ADVERSARY, is_headline
+from attest.report.tracking.loggers import is_headline
 from attest.runs.folder import RunFolder, read_json
 
 
@@ -80,7 +80,7 @@ def logged(folder: RunFolder) -> tuple[set[str], set[str], list[str]]:
 def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> Template:
     """Return the workspace for one of ``PURPOSES``, for a run with these keys of its summary, curves and figures."""
     if purpose == "lambda":
-        return Template([_against_lambda({*summary})], job=ADVERSARY)
+        return Template([_against_lambda({*summary})], job="adversary")
     if purpose == "runs":
         return Template(_many_runs({*summary}, sorted(filter(is_headline, curves))))
     return Template(dashboard(summary, curves, figures), by_setting=False)
