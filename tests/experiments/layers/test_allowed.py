@@ -52,8 +52,8 @@ def test_nothing_may_move():
 @pytest.mark.parametrize("sink_kept", [False, True])
 def test_no_row_of_a_decoder_attends_where_it_could_not(observation, sink_kept):
     rows = torch.arange(3)
-    shuffling = _permuting(0, first_token(observation) if sink_kept else {})
-    changes = shuffling(observation, rows, torch.tensor([5, 6, 7]))
+    sinks = first_token(observation) if sink_kept else {}
+    changes = _permuting(0, sinks, observation, rows, torch.tensor([5, 6, 7]))
     tampered = observation.under(*changes(list(observation.attention)[:1]))
     first, clean = (each.attention[next(iter(observation.attention))] for each in (tampered, observation))
     real = observation.mask[:, None, :, None].expand(clean.shape)
@@ -69,7 +69,7 @@ def test_a_sink_of_one_head_is_no_sink_of_another():
     layer = next(iter(seen.attention))
     sinks = {name: each.clone() for name, each in first_token(seen).items()}
     sinks[layer][:, 1:] = False
-    changes = _permuting(0, sinks)(seen, torch.arange(3), torch.tensor([5, 6, 7]))
+    changes = _permuting(0, sinks, seen, torch.arange(3), torch.tensor([5, 6, 7]))
     moved = (seen.under(*changes([layer])).attention[layer][..., 0] != seen.attention[layer][..., 0]) & mask.unsqueeze(1)
     assert moved.flatten(2).any(dim=-1).tolist() == [[False, True, True, True]] * 3
 
