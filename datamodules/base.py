@@ -223,7 +223,7 @@ class TextDataModule(LightningDataModule):
             self.expected.record.require(self.found, self.expected.whose)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the record of the data, which Lightning stores in the checkpoint."""
+        """Return the vocabulary, classes and hashes of the corpus, which Lightning stores in the checkpoint."""
         return self.record.plain()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

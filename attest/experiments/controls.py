@@ -140,15 +140,13 @@ ADVERSARIES = Spec(
         Measure(
             "tvd",
             "TVD from the base run's predictions",
-            "How far (TVD) the adversary's predictions are from those of the base run, 0 to 1: the price of its different "
-            "attention.",
+            "Distance (TVD, 0 to 1) between the predictions of the adversary and of the base run.",
             "A small mean TVD can hide texts on which the adversary decides differently from the base run.",
         ),
         Measure(
             "nll",
             "NLL of the base run's tags",
-            "Negative log-likelihood that the adversary gives to the base run's tags, in nats per token: the price of its "
-            "different attention.",
+            "Negative log-likelihood, under the adversary, of the tags that the base run predicts, in nats per token.",
             "The NLL has no upper bound: compare it with the NLL of the base run itself.",
         ),
         replace(DECISIONS, misread="Any model of the same accuracy decides most texts alike."),

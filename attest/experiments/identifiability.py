@@ -77,10 +77,10 @@ def _between(suffix: str, whose: str) -> tuple[Column, ...]:
 
 TRIVIAL = Measure.low(
     "trivial",
-    "heads with only one possible attention",
+    "heads whose output reveals their attention",
     "Share of heads for which no other attention weights give the same output, mean over texts. If a text has more tokens "
     "than a head has dimensions, other attention weights always give the same output.",
-    "The share of heads with only one possible attention depends far more on text length and head dimension than on what the "
+    "Whether the output of a head reveals its attention depends far more on text length and head dimension than on what the "
     "model learned.",
 )
 
@@ -111,7 +111,7 @@ SPEC = Spec(
         ),
         *_between("_<kind>", ""),
         Column.at_least_0("rank", "Transformers only: rank of the matrix that maps a head's attention to its output"),
-        Column.share("trivial", "Transformers only: share of heads with only one possible attention"),
+        Column.share("trivial", "Transformers only: share of heads whose output reveals their attention"),
         *_between("", "Transformers only: "),
         Column.share("sinks", "Transformers only: share of heads that give much attention to a sink"),
         Column.share("sinks_first", "Transformers only: share of heads whose sink is the first token"),
@@ -125,10 +125,10 @@ SPEC = Spec(
     measures=(
         Measure.low(
             "trivial_context",
-            "texts with only one possible attention",
+            "texts whose context vector reveals the attention",
             "Share of texts for which no other attention weights give the same context vector. If one other attention gives "
             "the same context vector, infinitely many do.",
-            "The share of texts with only one possible attention depends far more on text length and state dimension than on "
+            "Whether the context vector reveals the attention depends far more on text length and state dimension than on "
             "what the model learned.",
         ),
         TRIVIAL,

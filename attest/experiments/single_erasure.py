@@ -98,7 +98,7 @@ SPEC = Spec(
     columns=(
         *_columns("", ""),
         *_columns("_support", "; the other token has attention"),
-        Column.nats("js_top_bias", "`js_top`, but the bias decides if no weight is left (Serrano & Smith)"),
+        Column.nats("js_top_bias", "`js_top`; without any weight left, the decoder bias decides (Serrano & Smith)"),
         Column.yes_or_no(
             "flips_top_bias",
             "whether the decision changes without the top token; the bias alone decides if no weight is left",

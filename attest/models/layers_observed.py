@@ -251,7 +251,7 @@ def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, m
 
 
 def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
-    """Return the module that receives each layer's input, by layer name; empty if no pass can start at a layer."""
+    """Return the module that receives each layer's input, by layer name; empty if the model cannot start at a layer."""
     bare, layers = unwrapped(network), attending(network)
     if any(layer.replacements for layer in layers.values()):
         return {}

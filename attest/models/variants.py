@@ -85,7 +85,7 @@ class _Variants:
     in_place: bool
 
     def read(self) -> Tensor:
-        """Return predictions ``(N, K)`` for variants of texts; beginnings shared with a text are read once if possible."""
+        """Return predictions ``(N, K)`` for variants of texts; unchanged first tokens are read once if possible."""
         network: Any = self.observation.network
         kept = 2 * len(network.calls) * self.observation.hidden.nbytes if getattr(network, "goes_on", False) else math.inf
         if len(self.texts) and kept <= memory_budget():

@@ -238,7 +238,7 @@ class Controls:
 
     @cached_property
     def commands(self) -> dict[str, str]:
-        """Return the commands that train the missing control runs, by kind of control; empty if they are unknown."""
+        """Return the commands that train the missing control runs, by kind of control; empty if no command is known."""
         folder, settings = self._base
         typed = typed_of(folder)
         if typed is None or not are_plain(typed):  # a command holds no text that a stranger may have written

@@ -58,7 +58,7 @@ def _escaped(cell: str) -> str:
 
 
 def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
-    """Return the numbers of settings as LaTeX tables (booktabs), followed by notes in comments."""
+    """Return LaTeX tables (booktabs) with one row for each setting, followed by notes in comments."""
     tables, legend = _tables(settings, keys, width)
     told = [f"% {line.translate(LATEX)}" for line in (*legend, *notes(settings, keys))]
     return "\n".join([*map(_latex, tables), *told, ""])

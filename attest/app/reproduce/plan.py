@@ -77,7 +77,7 @@ def make_plan(
     options: Sequence[str] = (),
     selected: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Plan:
-    """Return the plan of all runs that the given tables need. Each run is in the plan only once.
+    """Return the plan of all runs that the published tables need. Each run is in the plan only once.
 
     Args:
         locate: returns the folder of a run from what follows ``attest fit``.

@@ -166,7 +166,7 @@ def area(before: Tensor, outcomes: Tensor) -> Tensor:
 
 
 def win_rate(aopc: Tensor, random: Tensor, within: float) -> Tensor:
-    """Compute for each ranking the share of random sets with a worse AOPC, ``(B, 2, R)``; an equal AOPC counts half."""
+    """Compute for each ranking the share of random token sets with a worse AOPC, ``(B, 2, R)``; ties count half."""
     more = compared(aopc.unsqueeze(-1), random.unsqueeze(2), within)
     more[:, 1] *= -1
     return ((more + 1) / 2).mean(dim=-1).to(aopc)
