@@ -89,10 +89,10 @@ class Fingerprint:
         if self.ordered == known.ordered:
             return None
         if self.unordered == known.unordered:
-            return f"the order of the {known.rows:,} instances is different, so random splits differ"
+            return f"the same {known.rows:,} instances as the known version but in another order, so random splits differ"
         if self.rows != known.rows:
             return f"{self.rows:,} instances instead of {known.rows:,}"
-        return f"the number of instances is the same ({self.rows:,}), but the content of some of them is different"
+        return f"as many instances as the known version ({self.rows:,}), but some of them with other content"
 
 
 def _combined(digests: list[bytes]) -> str:

@@ -157,7 +157,7 @@ def _array(labels: Any, partly: bool) -> np.ndarray:
         )
         place = missing.ravel().argmax()
         raise AttestError(
-            f"labels are missing: {missing.sum()} of {missing.size} (the first at place {place}, counted from 0); expected a "
+            f"labels are missing: {missing.sum()} of {missing.size} (the first at index {place}, counted from 0); expected a "
             f"label for each text. {mend}"
         )
     try:

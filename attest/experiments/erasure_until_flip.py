@@ -135,7 +135,7 @@ def _needed(mean: Means) -> str:
     count = mean.defined("E12/fraction_common_attention")
     texts = "texts" if count is None else f"{count:,} texts"
     return (
-        f"For the {texts} whose decisions flip in every order, the share of weights erased until the flip is "
+        f"For the {texts} whose decisions flip in every order of erasing, the share of weights erased until the flip is "
         f"{', '.join(said)}."
     )
 

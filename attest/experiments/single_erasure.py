@@ -70,8 +70,8 @@ def _answer(mean: Means) -> str | None:
     if top is None or other is None:
         return None
     return (
-        f"{percent(top)} of decisions change if the most attended token is erased, but not if a random other token is. For "
-        f"{percent(other)} of decisions it is the reverse."
+        f"{percent(top)} of decisions change if the most attended token is erased, but not if a random other token is "
+        f"erased. {percent(other)} change only if the random token is erased."
     )
 
 

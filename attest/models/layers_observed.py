@@ -211,7 +211,7 @@ def self_attending(network: nn.Module) -> list[str]:
     if not layers:
         raise AttestError(
             f"{type(network).__name__} has no self-attention layer; expected a Transformer. Or leave out the experiments on "
-            "attention inside the layers."
+            "self-attention."
         )
     return layers
 

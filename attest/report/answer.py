@@ -51,7 +51,7 @@ def _why(found: Verdict, labelled: bool) -> str:
         return f"An answer is more likely with {_experiments(found.lacking)}, on at least {FEWEST} texts."
     if not labelled:
         return "Without the labels of the texts, nobody knows whether the model has learned its task: give the labels."
-    return "Models with right attention and models with wrong attention can both give such evidence."
+    return "The evidence fits both a yes and a no."
 
 
 def _experiments(names: Sequence[str]) -> str:
@@ -112,9 +112,9 @@ def error_and_estimate(found: Verdict) -> str | None:
     if found.wrong is None:
         return None
     return (
-        f"{error(found.wrong)} These networks have {found.tried_on} mechanisms; the rule that gives answers was made without "
-        f"them. Nine in ten estimates of the share of texts were within {100 * (found.within or 0.0):.0f} percentage points "
-        "of the true share."
+        f"{error(found.wrong)} The rule that gives answers was made without these networks and their {found.tried_on} "
+        f"mechanisms. Nine in ten estimates of the share of texts were within {100 * (found.within or 0.0):.0f} percentage "
+        "points of the true share."
     )
 
 

@@ -396,8 +396,8 @@ def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
         square = Rectangle((head.head - 0.5, head.layer - 0.5), 1, 1, color=colours.to_rgba(head.drop))
         said = f"without head {head.head} of layer {head.layer}, the logit difference falls by {number(head.drop)}"
         said += f" and {percent(head.flipped)} of decisions change"
-        wrote = f"; a gradient estimates this fall as {number(head.write)} (write)"
-        on_hover(square, f"{said}; {percent(head.look)} of its attention is on important tokens (look)" + wrote)
+        wrote = f"; “write”: a gradient estimates this fall as {number(head.write)}"
+        on_hover(square, f"{said}; “look”: {percent(head.look)} of its attention is on important tokens" + wrote)
         axes.add_patch(square)
     axes.set(xlim=(0.5, width + 0.5), ylim=(layers + 0.5, 0.5))
     axes.set(xticks=range(1, width + 1), yticks=range(1, layers + 1, -(-layers // 15)))

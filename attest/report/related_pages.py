@@ -141,7 +141,7 @@ def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, mo
     if not found:
         return
     if of_use is None:
-        best = f"{model} decides best with {_called(max(found, key=lambda name: found[name]))}."
+        best = f"{model} is most often right with {_called(max(found, key=lambda name: found[name]))}."
     else:
         does = {1: "decides better", 0: "is not shown to decide better", -1: "does not decide better"}[of_use.better]
         best = f"{model} {does} with the attention of the base run than with uniform attention."
@@ -257,8 +257,8 @@ def sweep_conclusions(
             where = f"from λ = {lambdas[beyond.index(True)]} on"
         else:
             where = f"at λ = {', '.join(compress(lambdas, beyond))}"
-        beyond_all = f"farther from the base run than that of any run with another seed, {where}"
-        farther = beyond_all if any(beyond) else "no farther from the base run than that of a run with another seed"
+        beyond_all = f"farther from the base run than the attention of any run with another seed, {where}"
+        farther = beyond_all if any(beyond) else "no farther from the base run than the attention of a run with another seed"
         most = _with_unit(gained, max(seeds))
         farthest = f"The attention of {len(seeds)} runs with other seeds differs from the base run by at most {most}."
         found.append(Conclusion(f"The attention of the adversaries is {farther}.", farthest))

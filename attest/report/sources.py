@@ -66,7 +66,8 @@ class Sources:
             )
         if any((other.answer, [*other.table["text"]]) == (self.answer, [*self.table["text"]]) for other in others):
             raise AttestError(
-                "learning_from was given the answer on which the learned heads are scored; expected only other answers."
+                "learning_from was given a result for the context and answer on which the learned heads are scored; expected "
+                "only results for other contexts or answers."
             )
         reading = self.by_head @ head_weights([(other.by_head, other.table["drop"].to_numpy()) for other in others])
         row = scored({"learned heads": reading}, self.table["drop"].to_numpy(), self.truth).loc[["learned heads"]]

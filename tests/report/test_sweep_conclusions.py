@@ -67,7 +67,7 @@ def test_the_price_is_told_with_the_accuracy(last, expected):
 )
 def test_seeds_say_which_distance_is_more_than_theirs(jsd, expected, snapshot):
     beyond = sweep(jsd, seeds=[0.05, 0.2])[2]
-    farther = "The attention of the adversaries is farther from the base run than that of any run with another seed"
+    farther = "The attention of the adversaries is farther from the base run than the attention of any run with another seed"
     assert beyond.said == f"{farther}, {expected}."
     assert beyond.figures == snapshot
 

@@ -110,7 +110,7 @@ def _row(what: str, numbers: Any) -> np.ndarray:
     if not np.isfinite(values).all():
         place = int(np.flatnonzero(~np.isfinite(values))[0])
         raise AttestError(
-            f"{what} is {values[place]} at place {place}; expected finite numbers. Leave out "
+            f"{what} contains {values[place]} at index {place}; expected finite numbers. Leave out "
             "the text, or give 0 for unimportant tokens."
         )
     return values

@@ -71,8 +71,8 @@ class AttentionTrial(TrainerCallback):
     def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Raise an error if this callback is in the ``callbacks=`` of a Trainer, because it could not log there."""
         raise AttestError(
-            "AttentionTrial cannot log from the callbacks= of a Trainer; expected a Trainer to which AttentionTrial is "
-            "attached later. Leave it out of callbacks=, and type: AttentionTrial(texts, …).attach(trainer)"
+            "AttentionTrial is in the callbacks= of a Trainer, where it cannot log; expected a Trainer without it in "
+            "callbacks=. Create this Trainer, and type: AttentionTrial(texts, …).attach(trainer)"
         )
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

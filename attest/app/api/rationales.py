@@ -97,8 +97,9 @@ def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
     found = (words == word).nonzero().flatten().tolist() if 0 <= word < count else []
     if not found:
         raise AttestError(
-            f"the rationale of text {place} is {str(row)[:40]!r}, but the model decides about each word; expected the place "
-            "of the word whose tag is explained, counted from 0, and a mark for each word: {'word': 3, 'marks': [0, 1, 0, 0]}"
+            f"the rationale of text {place} is {str(row)[:40]!r}, but the model decides about each word; expected the "
+            "position of the word whose tag is explained, counted from 0, and a mark for each word: "
+            "{'word': 3, 'marks': [0, 1, 0, 0]}"
         )
     return found[0], plain(row["marks"])
 
@@ -150,7 +151,8 @@ def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndar
         if not 0 <= start < end <= count:
             raise AttestError(
                 f"the rationale of text {place} has the span {found}, but the text has {count} words; expected a span "
-                f"[begin, end) with places from 0 to {count}, where `end` is the place after the last word of the span."
+                f"[begin, end) of word positions from 0 to {count}, where `end` is the position after the last word of the "
+                "span."
             )
         marks[start:end] = 1
     return marks

@@ -82,7 +82,7 @@ def sources(
         )
     text, spans = _sources(context, units)
     if wrong := [each for each in truth if not 0 <= each < len(spans)]:
-        raise AttestError(f"truth= contains {wrong[0]}; expected numbers of sources, from 0 to {len(spans) - 1}.")
+        raise AttestError(f"truth= contains {wrong[0]}; expected indexes of sources, from 0 to {len(spans) - 1}.")
     asked, begins = _asked(prompt, text, question)
     read = tokenizer(asked, return_offsets_mapping=True, verbose=False)
     parts = _in_tokens(spans, begins, read["offset_mapping"])

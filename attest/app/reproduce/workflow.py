@@ -117,7 +117,7 @@ def take_one(names: Sequence[str], folder: Path) -> str:
     if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid() or seen.st_mode & 0o022:
         raise AttestError(
             f"{folder} is a link, or other users can write to it; expected a folder that only you can write to, for the "
-            "locks of the GPUs. Remove this link or folder, or type TMPDIR=<folder> before the command"
+            "lock files of the GPUs. Remove this link or folder, or type TMPDIR=<folder> before the command"
         )
     while True:
         for name in names:

@@ -178,8 +178,8 @@ def _caption(rows: pd.DataFrame) -> str:
     said = [f"{number(tau)} with the mean “{kind}”" for kind, tau in taus.items() if pd.notna(tau)]
     return (
         "Mean fall of the logit difference when a head is switched off, by layer and head. Point at a square to see how much "
-        "its head attends to important tokens (“look”) and what fall a gradient estimates (“write”). Rank correlation (τ-b) "
-        f"of the fall over heads: {', '.join(said)}."
+        "its head attends to important tokens (“look”) and what fall a gradient estimates (“write”). Over all heads, the rank "
+        f"correlation (τ-b) of the fall is {', '.join(said)}."
     )
 
 

@@ -133,8 +133,8 @@ class AttentionCall(HookedModule):
         hooked = {point for point, _ in self.replacements}
         if "values" in hooked or ("keys" in hooked and not self.everywhere):
             raise AttestError(
-                "Attest can read the attention weights of this model, but not its keys and values; expected an experiment "
-                "without keys and values. Leave out E13. For a decoder, leave out E9 too."
+                "Attest can read the attention weights of this model, but not its keys and values; expected experiments "
+                "that need no keys and values. Leave out E13. For a decoder, leave out E9 too."
             )
         if "keys" in hooked:
             units = torch.eye(scores.shape[-1]).to(scores).expand(len(scores), 1, -1, -1)
