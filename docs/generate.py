@@ -93,7 +93,7 @@ def commands_reference() -> str:
 def _command(name: str, command: Command) -> str:
     if name in OF_LIGHTNING and name != "fit":
         does = f"{command.does[0].upper()}{command.does[1:]}"
-        return f"## attest {name}\n\n{does}. The command takes the same arguments as attest fit."
+        return f"## attest {name}\n\n{does}. `attest {name}` takes the same arguments as `attest fit`."
     said = choices_help(name) if name == "fit" else plain_help(inspect.getdoc(import_module(module_of(name))))
     parts = [f"## attest {name}", f"```text\n{said.strip()}\n```", _options(name)]
     return "\n\n".join(part for part in parts if part)

@@ -75,7 +75,7 @@ def _parser() -> CommandParser:
     parser.add_argument(
         "--until",
         type=float,
-        help="stop an experiment when its means are known to ± this number (95 %% confidence), such as 0.01",
+        help="stop an experiment when its means over texts are known to ± this number, such as 0.01 (95 %% confidence)",
     )
     return parser
 
