@@ -108,7 +108,7 @@ SPEC = Spec(
             "The largest Jensen-Shannon divergence between the model's attention and another attention that moves the "
             "prediction by at most 0.01; at most ln 2 = 0.693. A large JSD says that very different attention gives nearly "
             "the same prediction.",
-            "Training might never produce such different attention, so the model's own attention may still explain the "
+            "Training might never produce the most different attention, so the model's own attention may still explain the "
             "prediction.",
             short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
         ),
@@ -116,7 +116,7 @@ SPEC = Spec(
             "jsd_search",
             "ε-max JSD, by search",
             "A gradient search from five starts looks for the most different attention (JSD) that moves the prediction by at "
-            "most 0.01. The largest possible JSD is never smaller than the JSD that it finds.",
+            "most 0.01. The JSD that the gradient search finds is a lower bound of the largest possible JSD.",
             "A small JSD may mean only that the gradient search failed: very different attention with the same prediction "
             "may still exist.",
         ),
@@ -125,8 +125,8 @@ SPEC = Spec(
             "ε-max JSD, found by search with ε = 0.05",
             "The largest JSD from the model's attention that a gradient search finds if the prediction may move by 0.05, as "
             "in the code of Jain & Wallace (2019).",
-            "The JSD found by this search may exceed the exact JSD, because the prediction may move by 0.05 here, not only "
-            "by 0.01.",
+            "The JSD found by search with ε = 0.05 may exceed the exact JSD for ε = 0.01, because the prediction may move "
+            "further.",
         ),
     ),
     answer=_answer,

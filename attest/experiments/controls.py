@@ -11,7 +11,7 @@ from attest.experiments.spec import Column, Measure, Spec
 
 TVD = Column.share("tvd", "TVD of this run's prediction from the base run's prediction")
 SAME = Column.yes_or_no(
-    "same", "whether this run and its base run decide alike; for taggers the share of such tokens", type="bool"
+    "same", "whether this run and its base run decide alike; for taggers: share of equal tags", type="bool"
 )
 DECISIONS = Measure(
     "same",
@@ -147,7 +147,7 @@ ADVERSARIES = Spec(
             "nll",
             "NLL of the base run's tags",
             "Negative log-likelihood, under the adversary, of the tags that the base run predicts, in nats per token.",
-            "The NLL has no upper bound: compare it with the NLL of the base run itself.",
+            "The adversary's NLL has no upper bound: compare it with the NLL of the same tags under the base run.",
         ),
         replace(DECISIONS, misread="Any model of the same accuracy decides most texts alike."),
     ),

@@ -178,7 +178,7 @@ SPEC = Spec(
         ),
         Column.at_least_0(
             "excess_<order>",
-            "number of non-zero weights set to zero until the decision flips, minus size of the smallest such set",
+            "number of non-zero weights set to zero until the decision flips, minus the smallest possible number",
             unit="tokens",
         ),
     ),
@@ -188,7 +188,8 @@ SPEC = Spec(
             "flips in every order of erasing weights",
             "Share of texts whose decision flips in every tested order of erasing attention weights. The next two rows are "
             "means over the texts whose decision flips in every tested order of erasing attention weights.",
-            "The next two rows leave out decisions that some order of erasing does not flip, often the most confident ones.",
+            "The next two rows leave out decisions that do not flip in at least one tested order, often the most confident "
+            "decisions.",
         ),
         Measure.high(
             "fraction_common_attention",

@@ -294,7 +294,7 @@ SPEC = Spec(
             "ceiling of τ-b",
             "The largest absolute τ-b that ties allow. Sparse attention has many ties: do not compare its τ-b with that of "
             "dense attention.",
-            "The ceiling is the largest possible τ-b, not the τ-b that was found.",
+            "The ceiling of τ-b is the largest possible τ-b, not the measured τ-b.",
         ),
         left_out(TAU_GRADIENT),
         left_out(TAU_LEAVE_ONE_OUT),

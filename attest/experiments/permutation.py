@@ -128,8 +128,8 @@ SPEC = Spec(
             "permutation_by_max_attention",
             "Permuting attention",
             "Median change of the prediction over random permutations of the attention, by the text's largest attention "
-            "weight and by predicted class (Jain & Wallace 2019, Fig. 3). If the prediction hardly changes even in texts "
-            "with a large weight, it did not matter which token got this weight.",
+            "weight and by predicted class (Jain & Wallace 2019, Fig. 3). If permutations hardly change the prediction even "
+            "in texts with a large attention weight, it did not matter which token got this weight.",
             "permutation_violins",
             ("tvd_median",),
         ),

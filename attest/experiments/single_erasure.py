@@ -98,10 +98,10 @@ SPEC = Spec(
     columns=(
         *_columns("", ""),
         *_columns("_support", "; the other token has attention"),
-        Column.nats("js_top_bias", "`js_top`; without any weight left, the decoder bias decides (Serrano & Smith)"),
+        Column.nats("js_top_bias", "`js_top`; if no attention is left, the decoder bias decides (Serrano & Smith)"),
         Column.yes_or_no(
             "flips_top_bias",
-            "whether the decision changes without the top token; the bias alone decides if no weight is left",
+            "whether the decision flips without top token; if no attention is left, the decoder bias decides",
             type="bool",
         ),
     ),
@@ -110,7 +110,7 @@ SPEC = Spec(
             "only_top",
             "decisions that need the top token",
             "Share of texts whose decision changes without the most attended token, but not without a random other token.",
-            "If few decisions need the top token, attention may still be right: most decisions need no single token.",
+            "If few decisions need the top token, attention may still show importance: most decisions need no single token.",
             beside=("a random other token", "only_random"),
         ),
         Measure.high(

@@ -167,11 +167,11 @@ def whiskers(shares: pd.Series) -> tuple[float, float]:
     return known.mean() - low, high - known.mean()
 
 
-def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
+def over_seeds(over: OverSeeds, key: str, compared: int = 2) -> Interval | None:
     """Return the t-interval of a mean over seeds, widened to compare several settings; None below two seeds."""
     if over.seeds < 2:
         return None
-    return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
+    return Interval(over.mean, *within(key, *over.interval(standard_errors(over.seeds - 1, compared=compared))))
 
 
 def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:

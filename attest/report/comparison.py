@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, groupby, islice
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -146,7 +147,7 @@ def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
             (summary,) = setting.summaries.values()
             found[setting.name] = over_texts(summary, key, len(settings))
         elif (over := setting.over_seeds(key)) is not None:
-            found[setting.name] = over_seeds(over, len(settings))
+            found[setting.name] = over_seeds(over, key, len(settings))
     return {name: interval for name, interval in found.items() if interval is not None}
 
 
@@ -175,7 +176,7 @@ def _on_settings(settings: Sequence[Setting]) -> Conclusion:
     for name, values in [*by_choice.items(), *islice(by_setting.items(), SHOWN)]:
         rest = len(values) - SHOWN
         more = [f"{rest} more value{'s' if rest > 1 else ''}"] if rest > 0 else []
-        shown.append(f"{name}: {', '.join([*values[:SHOWN], *more])}")
+        shown.append(f"{name}: {', '.join([*(shorten(value, 40) for value in values[:SHOWN]), *more])}")
     figures = "; ".join(shown)
     return Conclusion(f"The {len(settings)} settings {said}.", f"{figures[:1].upper()}{figures[1:]}." if figures else "")
 

@@ -363,7 +363,7 @@ ABOUT_SIGNED = (
 )
 ABOUT_TRUTH = (
     "These scores need marked deciding tokens. P@k: share of deciding tokens among the k tokens ranked first, where k is the "
-    "number of deciding tokens. Depth: share of the ranking down to the last deciding token. AUPRC: average precision."
+    "number of deciding tokens. Depth: rank of the last deciding token / number of ranks. AUPRC: average precision."
 )
 TESTS = {"p, Bonferroni": "bonferroni", "p, BH": "benjamini_hochberg"}
 ABOUT_TESTS = (

@@ -14,8 +14,9 @@ from attest.report.collection import Interval, over_seeds, over_texts, whiskers,
 def test_of_seeds_it_is_students():
     values = [0.1, 0.4, 0.3]
     low, high = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
-    assert over_seeds(OverSeeds.of(values)) == pytest.approx((np.mean(values), low, high))
-    assert over_seeds(OverSeeds.of(values[:1])) is None
+    assert over_seeds(OverSeeds.of(values), "E1/tau_gradient_inputs") == pytest.approx((np.mean(values), low, high))
+    assert over_seeds(OverSeeds.of(values), "E7/tvd") == pytest.approx((np.mean(values), 0, high)), "a TVD is at least 0"
+    assert over_seeds(OverSeeds.of(values[:1]), "E1/tau_gradient_inputs") is None
 
 
 @pytest.mark.parametrize("lacking", ["mean", "ci_low", "ci_high"])
@@ -49,7 +50,7 @@ def test_intervals_widen_with_the_number_of_settings_on_both_sides():
     mean, low, high = over_texts(summary, "E7/jsd", 18)
     assert (mean, low, high) == pytest.approx((0.2, 0.2 - 0.1 * factor, 0.2 + 0.2 * factor))
     assert over_texts(summary, "E7/jsd", 3) == pytest.approx(over_texts(summary, "E7/jsd")), "never narrower than one alone"
-    narrow, wide = (over_seeds(OverSeeds.of([0.1, 0.4, 0.3]), compared) for compared in (2, 18))
+    narrow, wide = (over_seeds(OverSeeds.of([0.1, 0.4, 0.3]), "E1/tau", compared) for compared in (2, 18))
     wider = standard_errors(2, compared=18) / standard_errors(2)
     assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(wider)
 

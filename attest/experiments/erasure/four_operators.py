@@ -202,8 +202,8 @@ FALLS = (
     Column("comprehensiveness_<operator>", FALL, "AOPC: mean fall of the prediction without the top tokens"),
     Column("sufficiency_<operator>", FALL, "AOPC if only the top tokens are left; a low value means that they suffice"),
     Column("random_<either>_<operator>", FALL, "mean comprehensiveness or sufficiency of random sets of tokens"),
-    Column("lowest_<either>", FALL, "smallest AOPC that any choice of erased tokens reaches with the operator `attention`"),
-    Column("highest_<either>", FALL, "largest AOPC that any choice of erased tokens reaches with the operator `attention`"),
+    Column("lowest_<either>", FALL, "smallest possible AOPC if tokens get no attention (operator `attention`)"),
+    Column("highest_<either>", FALL, "largest possible AOPC if tokens get no attention (operator `attention`)"),
 )
 
 SPEC = Spec(
@@ -216,7 +216,7 @@ SPEC = Spec(
     about_columns=NO_OTHERS,
     columns=(
         *FALLS[:3],
-        Column.share("win_<either>_<operator>", "share of random sets that the explanation beats; ties count half"),
+        Column.share("win_<either>_<operator>", "share of random token sets that the explanation beats; ties: ½"),
         Column.share("violation_<operator>", "share of erasures of the top token that raise the prediction"),
         *FALLS[3:],
         Column.unbounded("naopc_<either>", "AOPC on a scale from `lowest_<either>` (0) to `highest_<either>` (1)"),
@@ -244,16 +244,16 @@ SPEC = Spec(
             "NAOPC, comprehensiveness",
             "Effect of erasing the tokens that attention ranks first, on a scale from 0 (the least possible effect) to 1 "
             "(the greatest possible effect). To erase a token means here that nothing attends to it.",
-            "Perhaps no ranking of tokens reaches 1, because 1 stands for the best set of tokens of each size. The limits of "
-            "AOPC are exact only for two classes and a linear decoder.",
+            "The best sets of different sizes need not belong to one ranking of tokens, so perhaps no ranking reaches 1. The "
+            "limits of AOPC are exact only for two classes and a linear decoder.",
         ),
         Measure.high(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
             "Fall of the prediction if only the tokens that attention ranks first are kept, on a scale from 0 (the least "
-            "possible fall) to 1 (the greatest possible fall). A small fall of the prediction is good: the tokens that "
-            "attention ranks first suffice for it.",
-            "Perhaps no ranking of tokens reaches 0, because 0 stands for the best set of tokens of each size.",
+            "possible fall) to 1 (the greatest possible fall). If the prediction falls little, the tokens that attention "
+            "ranks first suffice for the prediction.",
+            "The best sets of different sizes need not belong to one ranking of tokens, so perhaps no ranking reaches 0.",
         ),
         Measure.high(
             "violation_attention",

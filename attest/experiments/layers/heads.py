@@ -224,7 +224,8 @@ SPEC = Spec(
             "tau_look",
             "τ-b of heads' attention to important tokens and their effect",
             "Do the heads that attend most to the important tokens also move the decision most when they are switched off? "
-            "Kendall's τ-b over heads. 0: a head's attention says nothing about its effect.",
+            "Kendall's τ-b, over heads, of attention to important tokens and effect on the decision. 0: a head's attention "
+            "says nothing about its effect.",
             "Other heads may do the work of a missing head: a small effect does not show that the head did nothing.",
         ),
         Measure(
@@ -238,8 +239,8 @@ SPEC = Spec(
             "won_look",
             "random heads beaten by heads that attend to important tokens",
             "Share of random sets of heads whose removal moves the decision less than removing the heads that attend most to "
-            "the important tokens. If only half of the random sets of heads have a smaller effect, the heads that attend to "
-            "the important tokens matter no more than random heads.",
+            "the important tokens. If only half of the random sets of heads have a smaller effect than the heads that attend "
+            "to the important tokens, these heads matter no more than random heads.",
             "The important tokens are those that the corpus marks; if it marks none, those that leave-one-out finds.",
         ),
         Measure(

@@ -196,8 +196,8 @@ SPEC = Spec(
             "won",
             "random edges beaten",
             "Share of random sets of attention edges whose removal lowers the logit difference less than removing the edges "
-            "to the most attended tokens. If only half of the random sets of edges have a smaller effect, the most attended "
-            "tokens matter no more than random tokens.",
+            "to the most attended tokens. If only half of the random sets of edges have a smaller effect than the edges to "
+            "the most attended tokens, these tokens matter no more than random tokens.",
             "Information from the most attended tokens may still reach the last token through other tokens.",
         ),
         Measure.low(

@@ -246,7 +246,7 @@ IN_PROBABILITY = (
     Column("deleted_<either>_<reading>", FALL, "comprehensiveness or sufficiency if tokens are deleted from the text"),
     Column.at_least_0("gap_integrated_gradients", "error of the sum of integrated gradients; above 0.01 they are undefined"),
     Column.at_least_0(
-        "gap_lrp", "Transformers only: error of the sum of LRP's relevance, due to biases, positions and gates", unit="logits"
+        "gap_lrp", "Transformers only: error of LRP's relevance sum (biases, position vectors, gated layers)", unit="logits"
     ),
 )
 
@@ -260,7 +260,7 @@ SPEC = Spec(
     about_columns=NO_OTHERS,
     columns=(
         *IN_PROBABILITY[:3],
-        Column.share("win_<either>_<reading>", "share of random sets of equally many tokens that the explanation beats"),
+        Column.share("win_<either>_<reading>", "share of random token sets of the same size that the explanation beats"),
         Column.share(
             "win_deleted_<either>_<reading>",
             "share of random sets of tokens that the explanation beats if tokens are deleted",
@@ -272,13 +272,13 @@ SPEC = Spec(
         *IN_PROBABILITY[3:],
         *(each.moved() for each in IN_PROBABILITY),
         Column.yes_or_no(
-            "hangs_on_truth", "whether the prediction falls more without the deciding tokens than without any random set"
+            "hangs_on_truth", "whether erasing deciding tokens lowers the prediction more than any random token set"
         ),
         Column.share(
             "precision_<reading>",
             "share of the n known deciding tokens among the n top tokens, if `hangs_on_truth` is 1",
         ),
-        Column.share("depth_<reading>", "share of the ranking down to the last deciding token"),
+        Column.share("depth_<reading>", "rank of the last deciding token / number of ranks"),
         Column.share("auprc_<reading>", "average precision in finding tokens known to decide the label"),
         Column.share(
             "plausible_f1_<reading>", "marked texts only: token F1 of the n top-ranked words, if people marked n words"
@@ -299,16 +299,16 @@ SPEC = Spec(
     measures=(
         Measure.low(
             "win_comprehensiveness_attention",
-            "random sets beaten by attention",
+            "token sets beaten by attention",
             "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens that "
-            "attention ranks first. To erase a token means here that nothing attends to it. The share of random sets is "
-            "measured on a sample of the texts.",
+            "attention ranks first. To erase a token means here that nothing attends to it. The comparison with random sets "
+            "of tokens uses a sample of the texts.",
             "All explanations of a text are compared with the same random sets of tokens; other random sets give other "
             "numbers.",
         ),
         Measure(
             "win_comprehensiveness_integrated_gradients_signed",
-            "random sets beaten by integrated gradients",
+            "token sets beaten by integrated gradients",
             "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens with the "
             "largest integrated gradients.",
             "Integrated gradients and erasure both measure effects on the predicted probability: it is no surprise if they "
@@ -333,9 +333,8 @@ SPEC = Spec(
             "precision_attention",
             "deciding tokens found by attention",
             "Share of true tokens (tokens known to decide the label) among the n tokens that attention ranks first; n: "
-            "number of true tokens. Texts whose decision does not depend on the tokens known to decide the label are left "
-            "out.",
-            "A text is left out if erasing the tokens known to decide its label lowers the prediction no more than erasing "
+            "number of true tokens. A text is left out if the model does not use the tokens known to decide the label.",
+            "Here, a model uses the tokens known to decide the label if erasing them lowers the prediction more than erasing "
             "random tokens.",
         ),
     ),
