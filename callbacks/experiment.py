@@ -56,7 +56,7 @@ def _on_batches(id: str) -> Any:
 
 
 class Explaining(Evidence):
-    """A callback for experiments on the explanation alone, which is attention or attention rollout.
+    """A callback for experiments that need only an explanation: attention, or attention rollout.
 
     Args:
         explanation: ``attention``, the weights that pool, which must be learned; or ``rollout``, from them down to the tokens
@@ -285,7 +285,7 @@ class LayerAdversarialAttention(LayerEvidence):
 
 
 class LayerActivationSwap(LayerEvidence, ActivationSwap):
-    """A callback for E8 on self-attention, which replaces the projection, such as softmax, by another one."""
+    """A callback that replaces the softmax of self-attention by another projection of scores to weights (E8)."""
 
     experiment = staticmethod(INSIDE["E8"].run)
 

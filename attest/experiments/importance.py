@@ -103,7 +103,7 @@ def leave_one_out_hidden(observation: Observation) -> Tensor:
 
 @skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
-    """Return for each weight the TVD of the prediction if it is 0 and the others are renormalised, ``(B, T)``.
+    """Return how far (TVD) the prediction moves if a weight is set to 0 and the others are renormalised, ``(B, T)``.
 
     For softmax it equals ``leave_one_out_hidden``, for sparse projections not. NaN also for a token that has all attention.
     """

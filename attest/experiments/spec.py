@@ -170,7 +170,7 @@ class OfNumbers:
 
     @classmethod
     def moves(cls, end: str) -> "OfNumbers":
-        """Return an ``OfNumbers`` for an experiment that measures the change of the predicted number, not a TVD."""
+        """Return how to describe an experiment on models that predict one number: its measures are changes of the number."""
         return cls(f"columns say how far the number moves, {MOVES}, {end}", ((r"tvd_(.+)", r"moved_\1"), NO_DECISION))
 
     def named(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:

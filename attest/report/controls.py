@@ -106,7 +106,7 @@ def last_words(run: RunFolder) -> list[str]:
 
 
 def warnings(held: Baseline) -> list[str]:
-    """Return warnings about a model that is not shown to be better than a constant answer; empty if it is."""
+    """Return a warning if the model is not shown to be better than a constant answer; else an empty list."""
     said = [] if held.only is None else [f"The model predicts “{held.only}” every time."]
     if not held.majority.better:
         said.append(

@@ -210,7 +210,7 @@ class Findings:
 
     @cached_property
     def judged(self) -> dict[str, str]:
-        """Return a sentence on the attention that each experiment misjudges, by the id of the experiment."""
+        """Return, by experiment id, a sentence on the wrong results of this experiment on networks with known attention."""
         if not pools(self.settings):
             return {}
         return {name: said for name in self.experiments if (said := sentence_about(name))}

@@ -105,7 +105,7 @@ def requirement(typed: str) -> Answered | Bounded:
 
 
 def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
-    """Return the verdict of a run or a trial on ``tokens`` or ``states``, as in ``summary.json``."""
+    """Return the verdict in ``summary.json`` of a run or trial: about ``tokens``, or about hidden ``states``."""
     found = Findings(folder)
     verdict = found.summary.get(VERDICT)
     if not verdict and found.explanation not in SHOWN_AS:

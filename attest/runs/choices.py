@@ -62,7 +62,7 @@ class TypedWords:
         return self.typed.get(name, otherwise)
 
     def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
-        """Return the values in the typed word ``NAME=value,value`` as a tuple; the default is ``otherwise``."""
+        """Return the values that the user typed as ``NAME=value,value``, as a tuple; the default is ``otherwise``."""
         return tuple(filter(None, self.text(name, otherwise).split(",")))
 
     def flag(self, name: str, otherwise: bool = False) -> bool:

@@ -224,7 +224,7 @@ SPEC = Spec(
         Column.unbounded(
             "soft_controlled_<either>", "mean soft score if 10, 30, 50, 70 and 90 % of embedding elements are kept"
         ),
-        Column.unbounded("soft_even_<either>", "soft score if all tokens keep equally many elements, for comparison"),
+        Column.unbounded("soft_even_<either>", "soft score if each token keeps the same share of its embedding"),
         Column("eraser_<either>", FALL, "score of the benchmark ERASER: 1, 5, 10, 20 and 50 % of tokens are deleted"),
         Column("ferret_<either>", FALL, "score of the library ferret: the mean if the top 1, 2, … or all tokens are deleted"),
         Column.correlation(

@@ -83,7 +83,7 @@ def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pooled") -> nn.Module:
-    """Return the network with known attention that has this name in the configuration, in evaluation mode."""
+    """Build a named network whose attention is right or wrong by construction, in evaluation mode."""
     settings = {key: value for key, value in {**stated["plain"], **stated["defendants"][name]}.items() if key != "rules"}
     network = made(Recipe(kind=kind, rule=rule, **settings), draw_texts(rule, stated["gain_texts"], GAIN_SEED))
     if network is None:

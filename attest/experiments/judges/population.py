@@ -47,7 +47,7 @@ class Recipe:
 
     @property
     def mechanism(self) -> str:
-        """Return two settings of a recipe as ``value/look``: where the decision is stored, and where attention goes."""
+        """Return ``value/look``: the settings for which hidden states hold the decision and which tokens get attention."""
         return f"{self.value}/{self.look}"
 
 

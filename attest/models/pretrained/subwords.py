@@ -92,7 +92,7 @@ def tags_of_subwords(
 
 
 def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int, int]) -> list[int]:
-    """Return the tags of words; if a chunk's first words have no subword, its next word gets the ``B-`` tag."""
+    """Return the tags of words; if the tokenizer dropped the first word of a chunk, the next word gets the ``B-`` tag."""
     found, has_begun = list(tags), False
     for place, tag in enumerate(tags):
         goes_on = place > 0 and tag in begins and tags[place - 1] in (tag, begins[tag])
