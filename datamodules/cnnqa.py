@@ -118,8 +118,8 @@ def _asked(parts: list[str], places: tuple[int, int, int], where: str, expected:
     answer = asked.get("answer", "")
     if len(asked) < len(ASKED) or not answer.startswith(ENTITY) or " " in answer:
         raise AttestError(
-            f"{where} has {len(parts)} parts (the first: {parts[0][:40] if parts else ''!r}); expected {expected}. The "
-            f"answer must be one {ENTITY}. Copy the file again."
+            f"{where} has {len(parts)} parts (the first: {parts[0][:40] if parts else ''!r}); expected {expected}, "
+            f"with one {ENTITY} as the answer. Copy the file again."
         )
     return asked
 

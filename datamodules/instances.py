@@ -208,8 +208,8 @@ def _require_header(source: str, names: Sequence[str], rows: Sequence[FileRow]) 
         if name and (_number(name) is not None or any(str(row.cells.get(name)).strip() == name for row in rows)):
             raise AttestError(
                 f"{source} seems to have no header: its first line ({_listed(names)}) looks like the lines below it; expected "
-                "the names of the columns in the first line. Write a header such as text,label above this line. If this line "
-                f"is the header, {_name_them()}."
+                "the names of the columns in the first line. Write a header such as text,label above this line, or, if it is "
+                f"the header, {_name_them()}."
             )
 
 

@@ -83,8 +83,8 @@ class DataRecord:
             return
         what = "; ".join(self._difference(split, found) for split in differing) or "the vocabulary is different"
         raise AttestError(
-            f"the data differ from those of {whose}: {what}; expected the same texts and labels. Put the old data back. For "
-            "the new data, train again with FORCE=1, or keep both runs with --run.root=<another folder>."
+            f"the data differ from those of {whose}: {what}; expected the same texts and labels. Put the old "
+            "data back, or train on the new data with FORCE=1; keep both runs with --run.root=<another folder>."
         )
 
     def _difference(self, split: str, found: "DataRecord") -> str:

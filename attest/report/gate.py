@@ -113,7 +113,7 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
     if not verdict:
         raise AttestError(
             f"{folder.summary} contains no verdict; expected the verdict of a run or a trial. For a run, type: attest "
-            f"evidence --run {folder.path}. For a trial, run attest trial again."
+            f"evidence --run {folder.path}; for a trial, run attest trial again."
         )
     if question not in verdict:
         raise AttestError(
@@ -235,7 +235,7 @@ def _measured(folder: RunFolder, key: str) -> Sample:
     if not path.is_file():
         raise AttestError(
             f"{folder.path} has no table of the experiment {experiment}, and {key} is read from this table. To compute it "
-            f"for a run, type: attest evidence --run {folder.path} {experiment}. For a trial, run attest trial again with "
+            f"for a run, type: attest evidence --run {folder.path} {experiment}; for a trial, run attest trial again with "
             f"{experiment}."
         )
     columns = columns_in(path)

@@ -37,8 +37,7 @@ def require_head(model: "PreTrainedModel") -> None:
     if not name.endswith(DECIDING):
         raise AttestError(
             f"{name} classifies neither texts nor tokens; expected a model such as BertForSequenceClassification. Load the "
-            "model with AutoModelForSequenceClassification.from_pretrained. To test a language model, give prompt= and "
-            "answers=."
+            "model with AutoModelForSequenceClassification.from_pretrained; for a language model, give prompt= and answers=."
         )
     if config.problem_type == MULTI_LABEL and name.endswith("ForTokenClassification"):
         raise AttestError(

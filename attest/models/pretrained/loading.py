@@ -90,7 +90,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     if missing:
         raise AttestError(
             f"{name} has no weights for {', '.join(missing[:3])}, so they would be random; expected a model that was "
-            "fine-tuned to classify. Fine-tune the model and save it with save_pretrained. Or use a language model with "
+            "fine-tuned to classify. Fine-tune the model and save it with save_pretrained, or use a language model with "
             "--prompt."
         )
     words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
