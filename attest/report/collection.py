@@ -118,7 +118,7 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
     """Return only the first ``of_each`` keys of each experiment and of the test scores."""
     named = pd.Series(keys, dtype=str)
-    return named.groupby(named.str.partition("/")[0]).head(of_each).tolist()
+    return named.groupby(named.str.split("/").str[0]).head(of_each).tolist()
 
 
 PARTS = ("mean", "ci_low", "ci_high")

@@ -1,5 +1,6 @@
 """``attest.open_run`` and ``attest.train``: what the commands make, from Python."""
 
+import html
 import shutil
 
 import pandas as pd
@@ -24,8 +25,9 @@ def test_a_run_says_what_its_files_say(opened, small_run):
     assert {"E1", "instances"} < set(opened.experiments)
     pd.testing.assert_frame_equal(opened.table("E1"), pd.read_parquet(small_run.evidence("E1")))
     assert opened.report_path == small_run.report
+    page = html.unescape(small_run.report.read_text(encoding="utf-8"))
     for answer in opened.answers.values():
-        assert answer.split("\xa0")[0] in small_run.report.read_text(encoding="utf-8")
+        assert answer.split("\xa0")[0] in page
     assert opened.answers["E2"] in opened._repr_html_()
     assert repr(opened).startswith(f"Run of {small_run.path}\n")
 
