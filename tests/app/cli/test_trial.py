@@ -261,7 +261,7 @@ def test_the_doctor_says_how_a_language_model_is_asked(speaker, capsys, monkeypa
     [
         (["--prompt", "{text}:", "--labels", "bad= bad,worse= bad"], "begin with the same token"),
         (["--prompt", "{text}:"], "has '' without an answer"),
-        ([], "Or use a language model with --prompt"),
+        ([], "or use a language model with --prompt"),
     ],
 )
 def test_the_doctor_refuses_a_prompt_as_the_trial_does(speaker, capsys, options, said):
