@@ -117,8 +117,10 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
     """Return only the first ``of_each`` keys of each experiment and of the test scores."""
-    named = pd.Series(keys, dtype=str)
-    return named.groupby(named.str.split("/").str[0]).head(of_each).tolist()
+    groups: dict[str, list[str]] = {}
+    for key in keys:
+        groups.setdefault(key.partition("/")[0], []).append(key)
+    return [key for key in keys if key in groups[key.partition("/")[0]][:of_each]]
 
 
 PARTS = ("mean", "ci_low", "ci_high")
