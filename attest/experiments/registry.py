@@ -5,6 +5,7 @@ documentation has an example.
 """
 
 import inspect
+import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -48,10 +49,10 @@ def measures() -> dict[str, Measure]:
 
 
 def range_of(key: str) -> tuple[float, float]:
-    """Return the smallest and the largest possible value of a measure, by its key; 0 and 1 if they are unknown."""
+    """Return the smallest and the largest possible value of a measure, by its key; infinities if they are unknown."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
-    return (0.0, 1.0) if column is None or column.range is None else column.range
+    return (-math.inf, math.inf) if column is None or column.range is None else column.range
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from attest.core.measures import OverSeeds, Paired, mcnemar, signed_rank, standa
 from attest.core.measures.comparison import LEVEL, mean_of_each
 from attest.core.measures.numbers import interval, p_value
 from attest.core.measures.summary import share_interval
-from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.registry import range_of
 from attest.report.summary import LABELS
 from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
 from attest.runs.identity import TextsOfRun, identity_of, table_of, texts_of
@@ -153,11 +153,8 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
 
 def within(key: str, low: float, high: float) -> tuple[float, float]:
     """Return an interval's bounds, cut at the smallest and the largest value that the number can have."""
-    experiment, _, name = key.partition("/")
-    column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
-    if column is None or column.range is None:
-        return low, high
-    return max(low, column.range[0]), min(high, column.range[1])
+    least, most = range_of(key)
+    return max(low, least), min(high, most)
 
 
 def whiskers(shares: pd.Series) -> tuple[float, float]:

@@ -117,9 +117,9 @@ def read_by(
     return network, encode or reads, shown, label_names or (() if unnamed else class_names(model.config))
 
 
-def require_known_ids(network: Any, tokenizer: Any, typed: bool, *tokens: torch.Tensor) -> None:
+def require_known_ids(network: Any, tokenizer: Any, typed: bool, batches: Sequence[Batch]) -> None:
     """Refuse token ids for which the model has no embedding."""
-    rows = network.rows
+    rows, tokens = network.rows, [batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches]
     least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)
     if least < 0 or most >= rows * (network.segments if typed else 1):
         knows = "" if tokenizer is None else f" and the tokenizer knows {len(tokenizer)} tokens"

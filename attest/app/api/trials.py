@@ -231,8 +231,7 @@ def trial(
         several, number = bool(getattr(network, "labels", 0)) and not chooses, says_number(network)
         batches = _batches(read, network, encode, words, batch_size, names, several)
         if adapted:
-            tokens = [batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches]
-            foreign.require_known_ids(network, tokenizer, not read.batched, *tokens)
+            foreign.require_known_ids(network, tokenizer, not read.batched, batches)
             if read.batched:
                 require_readable(network, tokenizer, batches)
         batches = with_types(batches, network)
