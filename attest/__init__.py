@@ -1,32 +1,32 @@
 """Attest: attention on trial.
 
-Trains text models with attention or takes yours, applies the published interventions to the attention, and reports what
+Attest trains text models with attention or takes yours, changes the attention as published experiments do, and reports what
 changes, beside the published numbers.
 
-Rooms, each of which imports from those above it:
+Its folders, each of which imports from those above it:
 
 * ``core``               attention, measures, memory, random numbers: the mathematics and how it is computed
-* ``models``             networks, Transformers of other people, and how one pass of either is observed
-* ``experiments``        one file an experiment: an observed forward pass in, one row per instance out
+* ``models``             networks, Transformers of other people, and the observation of one forward pass of a network
+* ``experiments``        one file for each experiment, which makes one row per instance from an observed forward pass
 * ``datamodules``        corpora as batches
 * ``runs``               a run on disk: its choices, its name, its folder
-* ``report``             figures, tables and the HTML report, made from run folders and nothing else
-* ``lightning_modules``  how each kind of model is trained
-* ``callbacks``          what happens beside training: experiments, checkpoints, progress
-* ``app``                what is called: commands (``cli``), Python functions (``api``), and what they do
+* ``report``             figures, tables and the HTML report, made only from run folders
+* ``lightning_modules``  the training of each kind of model
+* ``callbacks``          the work beside training: experiments, checkpoints, progress
+* ``app``                the commands (``cli``), the Python functions (``api``), and the steps that they share
 
-``configs`` holds every choice as a small YAML file.
+``configs`` contains every choice as a small YAML file.
 
-Start reading at ``models/observation.py``: every experiment is the same model with its attention tampered with.
+Start reading at ``models/observation.py``: every experiment runs the same model with changed attention.
 
 From Python:
 
-* ``attest.trial(model, texts)``       puts a model of yours on trial, ``attest.observe`` runs it once for your own experiments
-* ``attest.train(data=…, model=…)``    the same as the command ``attest fit``
-* ``attest.sources(model, context)``   says which sentences of a context a language model's answer comes from
-* ``attest.judge(metric)``             puts a metric of yours before networks whose attention is known to be right or wrong
+* ``attest.trial(model, texts)``       tests the attention of a model; ``attest.observe`` runs it once for your own experiments
+* ``attest.train(data=…, model=…)``    does the same as the command ``attest fit``
+* ``attest.sources(model, context)``   says from which sentences of a context a language model's answer comes
+* ``attest.judge(metric)``             tests your metric on networks whose attention is known to be right or wrong
 * ``attest.open_run(path)``            opens a finished run
-* ``attest.EXPERIMENTS``               every experiment by id: its question, its columns, how its numbers are read and misread
+* ``attest.EXPERIMENTS``               every experiment by id: its question, its columns, and how (not) to read its numbers
 
 ``import attest`` loads nothing heavy: each name is imported on first use.
 """

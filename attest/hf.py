@@ -1,4 +1,4 @@
-"""For users of the ``Trainer`` of transformers: ``attest.hf.AttentionTrial``."""
+"""The callback ``attest.hf.AttentionTrial``, which tests attention while the ``Trainer`` of transformers trains a model."""
 
 from attest.app.api.hf import AttentionTrial as AttentionTrial
 

@@ -1,9 +1,9 @@
 """The callbacks of Lightning that gather evidence in any ``Trainer`` and make runs resumable.
 
-``evidence.py`` runs an experiment: it observes batches, gathers rows over ranks, logs, and keeps or writes the table. Each
-class of ``experiment.py`` names the function that is run and its options; ``Experiment`` runs any function. ``running.py``
-asks the trainer's loader about its instances, and shares the observation of a batch. ``checkpoints.py`` makes a run resumable,
-``progress.py`` keeps learning curves. Start at ``evidence.py``.
+``evidence.py`` runs an experiment: it observes batches, gathers rows over ranks, logs means, and keeps the table or writes it
+to the run folder. Each class of ``experiment.py`` names the function of an experiment and its options; ``Experiment`` runs any
+function. ``running.py`` finds the instances of a batch, and lets callbacks share its observation. ``checkpoints.py`` makes
+a run resumable, ``progress.py`` stores learning curves. Start at ``evidence.py``.
 """
 
 from attest.callbacks.evidence import Evidence

@@ -70,12 +70,12 @@ def _epoch_will_be_validated_again(trainer: Trainer) -> bool:
 class LastCheckpoint(Callback):
     """A callback that writes ``checkpoints/last.ckpt`` every few batches, so that a run can be resumed.
 
-    It contains parameters, optimiser, loop counters, position in the data and random state. It is never written after the last
-    batch of an epoch: a resumed run then trains the rest of the epoch and validates it, which is the one path through the
-    training loop that replays everything. SIGTERM writes it if there is one process alone.
+    The file contains parameters, optimiser, loop counters, position in the data and random state. During training, it is never
+    written after the last batch of an epoch. So a resumed run always trains the rest of an epoch before it validates; only
+    then does the training loop repeat everything. On SIGTERM, a run with a single process writes the file.
 
     Args:
-        every_n_batches: the number of batches between two checkpoints, which a killed run loses at most.
+        every_n_batches: the number of batches between two checkpoints; a killed run loses at most this number of batches.
     """
 
     def __init__(self, folder: RunFolder, every_n_batches: int) -> None:

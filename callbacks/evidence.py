@@ -38,22 +38,23 @@ Columns = dict[str, Tensor]
 class Evidence(Callback):
     """A callback that runs an experiment on the whole test split, and on a part of each validation split.
 
-    It works in any ``Trainer`` whose LightningModule offers ``observe(batch)``, which returns what
-    ``attest.experiments.observe`` does; or, inside layers, has one model of transformers that classifies texts or tokens. A
-    subclass sets ``id`` and ``experiment``, or defines ``measure`` where more is needed than to call a function;
-    ``Experiment`` takes both as arguments.
+    It works in any ``Trainer`` whose LightningModule has a method ``observe(batch)`` with the result of
+    ``attest.experiments.observe``; or, for attention inside layers, contains exactly one model of the library transformers
+    that classifies texts or tokens. A subclass sets ``id`` and ``experiment``, or defines ``measure`` if a single function is
+    not enough; ``Experiment`` takes ``id`` and ``experiment`` as arguments.
 
-    The table has one row per instance: ``id`` (row in the source), ``label`` where it is known, ``predicted`` (neither for
-    taggers), ``length`` (real tokens, or sentences where attention is over them), and the columns that the experiment returns;
-    ``loader`` too, where the trainer has several. Means are logged as ``<id>/validation/<column>/mean``, and, where the table
-    is not written to the folder of a run, as ``<id>/test/<column>/mean``.
+    The table has one row per instance: ``id`` (row in the source), ``label`` if it is known, ``predicted`` (taggers have
+    neither), ``length`` (number of real tokens, or of sentences if attention is over sentences), the columns that the
+    experiment returns, and ``loader`` if the trainer has several loaders. Means are logged as
+    ``<id>/validation/<column>/mean``, and, if the table is not written to the folder of a run, as ``<id>/test/<column>/mean``.
 
     Args:
-        every_n_epochs: how often at validation end; 0 for never.
-        validation_instances: about how many validation instances: whole batches, one of each of equal stretches; 0 for never.
-        options: of the experiment, by the names of its parameters; None leaves the experiment's own default.
+        every_n_epochs: the experiment runs at validation end of every n-th epoch; 0 for never.
+        validation_instances: about how many validation instances are used, in whole batches; the split is cut into equal
+            parts, and one batch is drawn from each. 0 for none.
+        options: options of the experiment, by the names of its parameters; None leaves the experiment's own default.
     Raises:
-        AttestError: the experiment has no such option.
+        AttestError: the experiment does not have one of the options.
     """
 
     id: str

@@ -1,8 +1,8 @@
-"""Experiments as callbacks, by id in ``Experiment`` or by name, such as ``Erasure``.
+"""The experiments as callbacks, by id in ``Experiment`` or by name, such as ``Erasure``.
 
 A class names its function and the options that YAML may set; the function describes columns and options, and has the defaults.
-Classes whose names begin with ``Layer`` ask inside the layers of a Transformer. Every class also takes ``every_n_epochs`` and
-``validation_instances``, its ``schedule``, as ``Evidence`` does.
+Classes whose names begin with ``Layer`` run an experiment on the attention inside the layers of a Transformer. Most classes
+also take ``every_n_epochs`` and ``validation_instances`` of ``Evidence``; signatures call them ``schedule``.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ class Experiment(Evidence):
     """A callback that runs an experiment, given by its id or as a function: ``Experiment("E12", draws=10)``.
 
     Args:
-        id: of the experiment: file name, metric prefix.
-        experiment: takes an observation, ``options``, and, by the names of its attributes, what
-            ``attest.experiments.registry.Context`` knows, such as ``seed`` and ``labels``; returns columns, ``(B,)`` one
-            number an instance or ``(B, T)`` one a token. None for the experiment that the registry has under this id.
+        id: the id of the experiment, which is also its file name and the prefix of its metrics.
+        experiment: a function of an observation, the ``options``, and those attributes of
+            ``attest.experiments.registry.Context`` that its parameters name, such as ``seed`` and ``labels``. It returns
+            columns of one number per instance ``(B,)`` or token ``(B, T)``. None for the registry's experiment of this id.
         every_n_epochs, validation_instances: as in ``Evidence``.
-        options: of the experiment, by the names of its parameters.
+        options: options of the experiment, by the names of its parameters.
     Raises:
-        AttestError: the experiment has no such option, or the registry has none of this id.
+        AttestError: the experiment does not have one of the options, or the registry has no experiment of this id.
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class Explaining(Evidence):
     """A callback for experiments that need only an explanation: attention, or attention rollout.
 
     Args:
-        explanation: ``attention``, the weights that pool, which must be learned; or ``rollout``, from them down to the tokens
-            through the attention of all layers, where a Transformer has its attention inside: the LightningModule then offers
-            ``observe_steps(batch)``, which observes what pools even if that is a mean, and ``observe_layers(batch)``.
+        explanation: ``attention``, the weights that pool the tokens, which must be learned; or ``rollout``, for a Transformer:
+            the pooling weights are traced down to the tokens through the attention of all layers. The LightningModule then has
+            methods ``observe_steps(batch)``, which also accepts a model that pools by a mean, and ``observe_layers(batch)``.
         options: as in ``Evidence``.
     """
 
@@ -106,7 +106,7 @@ class AttentionPermutation(Evidence):
 class AdversarialAttention(Evidence):
     """A callback for E3, which looks for very different attention that gives the same prediction.
 
-    The search runs on the test split alone; at validation end there is only the exact answer, which is nearly free.
+    The gradient search runs only on the test split; at validation end only the exact solution is computed, which costs little.
     """
 
     id = "E3"
@@ -208,7 +208,7 @@ class Erasure(Explaining):
 class SideBySide(Evidence):
     """A callback for E15, which compares explanations with one another on a sample of texts.
 
-    The run's ``timing.json`` has the seconds of each reading, ``seconds_a_text``, measured on the texts of the first process.
+    The first process measures the mean seconds per text of each explanation: ``seconds_a_text`` in ``timing.json``.
     """
 
     id = "E15"
@@ -234,7 +234,7 @@ class SideBySide(Evidence):
 class LayerEvidence(Evidence):
     """A callback for experiments on the attention inside the layers of classifiers and taggers.
 
-    The LightningModule offers ``observe_layers(batch)``, which returns what ``attest.experiments.layers.observe_layers`` does.
+    Its LightningModule has a method ``observe_layers(batch)`` with the result of ``attest.experiments.layers.observe_layers``.
     """
 
     observes = "observe_layers"

@@ -1,4 +1,4 @@
-"""Callbacks on single training steps: they stop at numbers that are not finite, log gradient norms, and handle SIGTERM."""
+"""The callbacks for single training steps: they end a run at NaN or infinity or on SIGTERM, and log gradient norms."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 """Tables of the test texts: predictions and attention, attention maps, and results under an attack on attention keys.
 
-Every table of evidence joins that of ``Instances`` by ``id``; start there.
+Every table of evidence can be joined with the table of ``Instances`` by ``id``; start at ``Instances``.
 """
 
 from dataclasses import replace
@@ -27,10 +27,10 @@ from attest.runs.folder import INSTANCES, MAPS, TAGGED
 class Instances(Explaining):
     """A callback that writes a table of the test texts with the probability of each class and the attention of each token.
 
-    Columns: ``probability_<class name>`` in [0, 1], in class order; ``max_attention``; per token ``attention``, or rollout. If
-    the data set offers ``units_of(id)``, ``tokens`` are the tokens (or sentences) as they were before unseen words became one
-    symbol. Further columns, if the corpus has them: ``rationale``; ``question``, a list of words; ``special``, True at tokens
-    of subwords that belong to no word.
+    Columns: ``probability_<class name>`` in [0, 1], in class order; ``max_attention``; per token ``attention``, or attention
+    rollout. If the data set has the method ``units_of(id)``: ``tokens``, the tokens (or sentences), in which unknown words are
+    not yet replaced. If the corpus has them: ``rationale``; ``question``, a list of words; ``special``, True at subwords that
+    belong to no word.
 
     Args:
         explanation: as in ``Explaining``.
@@ -60,10 +60,10 @@ class TextTable(LayerEvidence):
 class TaggedInstances(TextTable):
     """A callback that writes a table of a tagger's test sentences with tags, probabilities and attention.
 
-    Columns: ``max_attention``, the mean of the largest weights of all rows; per token ``tokens``, if the data set offers
-    ``tokens_of(id)``, ``tags`` (gold), ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``,
-    L x L x N for N heads, those of the first layer first, the second L being the tokens attended to; and ``heads``, the number
-    of heads of each layer.
+    Columns: ``max_attention``, the mean over all attention rows of the largest weight; per token ``tokens`` (if the data set
+    has the method ``tokens_of(id)``), ``tags`` (gold), ``predicted_tags`` and ``probability_<tag>``; per pair of tokens
+    ``attention``, L x L x N: attending tokens, attended tokens and N heads, the heads of the first layer first; ``heads``, the
+    number of heads of each layer.
     """
 
     id = TAGGED
@@ -81,11 +81,11 @@ class TaggedInstances(TextTable):
 class AttentionMaps(TextTable):
     """A callback that writes the attention maps of a few random test texts.
 
-    ``tokens`` is a column, too, if the data set offers ``units_of(id)``. Conditions are ``original``; every projection, in all
-    layers, by its name; and ``shuffled``, the first shuffle of E9.
+    ``tokens`` is a column if the data set has the method ``units_of(id)``. Each text is shown under these conditions:
+    ``original``; each projection, applied in all layers, under its name; and ``shuffled``, the first shuffle of E9.
 
     Args:
-        projections: under which attention is shown, by name.
+        projections: the projections under which attention is shown, by name.
     """
 
     id = MAPS
@@ -134,9 +134,10 @@ class KeyAttackMaps(AttentionMaps):
 class KeyAttack(TextTable):
     """A callback for E9, which measures the effect of a trained ``KeyAdversary`` on each test text.
 
-    Columns ``(B,)``: ``correct`` without attack; ``correct_attacked``, by the label that the attack is scored on; ``flipped``,
-    whether the decision changes; ``tvd_attacked`` of predictions; ``jsd_attacked`` of attention in nats, the mean over rows of
-    all layers, and ``jsd_attacked_layer<l>`` of one layer; ``distance``, the mean squared distance of the keys.
+    Columns ``(B,)``: ``correct``, whether the clean decision is right; ``correct_attacked``, whether the decision under attack
+    is the label by which the attack is scored; ``flipped``, whether the two decisions differ; ``tvd_attacked``, TVD between
+    the two predictions; ``jsd_attacked``, JSD in nats between the two attentions, mean over the rows of all layers, and
+    ``jsd_attacked_layer<l>``, that of one layer; ``distance``, the mean squared distance of the keys.
     """
 
     id = "E9"
@@ -159,8 +160,8 @@ class KeyAttack(TextTable):
 class AttackedInstances(TextTable):
     """A callback that writes the predictions for each test text while a ``KeyAdversary`` attacks the model.
 
-    ``label`` is the label that the attack is scored on, the other class for ``opposite``; ``predicted`` and
-    ``probability_<class name>`` in [0, 1] are those under attack.
+    ``label`` is the label by which the attack is scored: the true class, or the other class in the attack ``opposite``.
+    ``predicted`` and ``probability_<class name>`` in [0, 1] are those of the model under attack.
     """
 
     id = INSTANCES

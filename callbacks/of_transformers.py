@@ -16,12 +16,12 @@ OBSERVED = ("observe_layers", "observe_steps")
 
 
 class OfTransformers:
-    """An adapter that observes a model of the library ``transformers`` on batches of its tokenizer.
+    """An adapter that observes a model of the library ``transformers`` on batches that the model's tokenizer has made.
 
     Args:
         model: a ``transformers.PreTrainedModel`` that classifies texts or tokens.
     Raises:
-        AttestError: it decides otherwise, or its attention cannot be reached.
+        AttestError: the model does not classify texts or tokens, is an encoder-decoder, or its attention cannot be reached.
     """
 
     def __init__(self, model: Any) -> None:
@@ -42,12 +42,12 @@ class OfTransformers:
         require_as_it_is(self.network)
 
     def observe_layers(self, batch: Mapping[str, Any]) -> LayerObservation:
-        """Observe the attention inside the model's layers on a batch of its tokenizer."""
+        """Observe the attention inside the model's layers on a batch that the model's tokenizer has made."""
         tokens, mask, special = self._read(batch)
         return observe_layers(self.network, None, tokens, mask, special=special)
 
     def observe_steps(self, batch: Mapping[str, Any]) -> Observation:
-        """Observe the token embeddings and the decisions of the model on a batch of its tokenizer."""
+        """Observe the token embeddings and the decisions of the model on a batch that its tokenizer has made."""
         tokens, mask, special = self._read(batch)
         return observe(self.network, None, tokens, mask, special=special)
 

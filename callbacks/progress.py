@@ -92,7 +92,7 @@ class EpochLines(Callback):
     """A callback that prints the mean training loss and the monitored validation score after every epoch.
 
     Args:
-        curves: the callback that knows both; it must come before this callback.
+        curves: the callback that stores the loss and the scores; it must come before this callback.
         monitor: the name of the validation score.
     """
 

@@ -27,11 +27,11 @@ GIVE_IDS = "Give every instance a number of its own in the data set, and pass th
 class EvaluatedSplit:
     """The split that a data loader reads, with the number of its batches and the instances in each batch.
 
-    Length and batch size are read as torch has them. A loader may also offer ``batches_of_all_ranks``, an int, if ranks have
-    different numbers of batches. A data set may offer ``ids``, int64 ``(N,)``, if these are not 0 … N - 1.
+    Length and batch size are those of the torch loader. A loader may also offer ``batches_of_all_ranks``, an int, if ranks
+    have different numbers of batches. A data set may offer ``ids``, int64 ``(N,)``, if these are not 0 … N - 1.
 
     Args:
-        trainer: in evaluation.
+        trainer: a trainer that is validating or testing.
         place: the number of the loader among the loaders of the trainer.
     """
 
@@ -112,8 +112,8 @@ class EvaluatedSplit:
 class RunningBatch:
     """The current batch, on which all callbacks share the same forward passes.
 
-    If ``test_step`` or ``validation_step`` returns an observation under the name of such a method, the method is not called:
-    ``return {"observe": observation}`` saves a forward pass.
+    A method of the module, such as ``observe``, is not called if ``test_step`` or ``validation_step`` returns its observation
+    under its name: ``return {"observe": observation}`` saves a forward pass.
     """
 
     def __init__(self) -> None:

@@ -1,16 +1,16 @@
 """The DataModules, which turn every corpus into batches of the same form.
 
 In: a folder of parquet files, a public source, the user's own files or a generator. Out: batches of token ids with their
-masks, labels or tags, identities and, where the deciding tokens are known, their rationales.
+masks, labels or tags, ids and, where the deciding tokens are known, their rationales.
 
-* ``base``        the batch, described once for everyone, and the splits; start here
-* ``sst`` …       one corpus a file; ``worlds`` tells the stories of ``babi``, and ``files`` is for your own
-* ``stored``      what corpora in files share; ``sources`` says where each comes from, ``tokenisers`` makes words of its texts
-* ``rows``        reads the user's own files; ``instances`` finds texts and labels in them and tells good rows from bad ones
+* ``base``        the base class, which describes a batch and the splits; start here
+* ``sst`` …       one corpus in each file; ``worlds`` generates the stories of ``babi``, and ``files`` reads the user's data
+* ``stored``      the base classes of corpora in files; ``sources`` finds the files, ``tokenisers`` splits texts into words
+* ``rows``        reads the user's own files; ``instances`` finds texts and labels in them and detects bad rows
 * ``labelled``    texts with labels of a corpus or a file, for models with their own tokenizer
-* ``corpus``      a corpus as text; ``vocabulary`` and ``word_vectors`` give its words numbers and vectors
-* ``encoded``     texts as padded batches of token ids; ``batching`` says which texts form a batch, and for which rank
-* ``record``      what a trained model must know of its data, and refuses to be without
+* ``corpus``      a corpus as text; ``vocabulary`` gives its words numbers, ``word_vectors`` gives them vectors
+* ``encoded``     texts as padded batches of token ids; ``batching`` chooses the texts of a batch and the rank that gets it
+* ``record``      the record of the data of a trained model; data that differ from the record are refused
 """
 
 from importlib import import_module

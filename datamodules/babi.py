@@ -1,12 +1,12 @@
 """The corpus bAbI as Jain & Wallace 2019 use it: questions about stories, with the statements that support each answer.
 
-Its files are numbered lines, and questions among them with answer and supporting facts behind tabs:
+Its files consist of numbered lines. A line is a statement, or a question, its answer and its supporting facts between tabs:
 
     1 Mary moved to the bathroom.
     2 John went to the hallway.
-    3 Where is Mary? 	bathroom	1
+    3 Where is Mary?    bathroom        1
 
-Numbers begin at 1 with each story, and supporting facts are named by their lines' numbers.
+Each story begins with line number 1, and supporting facts are given by their line numbers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,29 +42,29 @@ QUESTIONS = pa.schema(
 class BabiDataModule(QuestionDataModule):
     """A corpus of questions about short stories, bAbI (Weston et al., 2016), with 10,000 questions to train on.
 
-    Tasks:   1, 2 and 3, with one, two and three supporting facts, are those of Jain & Wallace; of the files all 20 are read.
-    Words:   blanks separate them, upper case stays; full stops stand between the statements before the question, not behind
-             the last; the question has no question mark. As in Jain & Wallace's code, but for their classes: all 36 words
-             there, here the answers that training has.
-    Splits:  the code draws 15 % of the training questions for validation, so that questions of one story stand on both sides;
+    Tasks:   1, 2 and 3, with one, two and three supporting facts, are those of Jain & Wallace; the files have all 20 tasks.
+    Words:   texts are split at blanks, and upper case stays; full stops stand only between the statements before a question;
+             the question has no question mark. Jain & Wallace's code does the same, but its classes are all 36 words; here the
+             classes are the answers in the training file.
+    Splits:  the code draws 15 % of the training questions for validation, so that questions of one story are in both splits;
              here the questions of a tenth of the training stories, drawn by ``split_seed``, are validation. The vocabulary is
              that of all training questions and stories.
     Batch:   as in ``TextDataModule``, with a question; ``rationale`` is True at the words of the supporting statements.
-             ``id`` counts the questions of the file.
-    Counts:  published are 10,000 questions to train on and 1,000 to test, |V| = 40 of the three tasks together, accuracy 1.0,
+             ``id`` is the number of the question in its file.
+    Counts:  published are 10,000 questions to train on and 1,000 to test, |V| = 40 for the three tasks together, accuracy 1.0,
              0.48 and 0.62. The loader was tried on small files in the published format, not on the published files.
     Source:  ``stories: published`` reads ``babi/en-10k/qa1_single-supporting-fact_train.txt`` and so on in the folder named by
-             ``ATTEST_DATA``, else ``facebook/babi_qa`` on the Hub. ``stories: generated`` makes them on the spot by the rules
-             of the published simulation (tasks 1 to 3).
-    Raises:  AttestError: neither is there, a file is not in the published format, or a task is not known.
+             ``ATTEST_DATA``, else ``facebook/babi_qa`` on the Hub. ``stories: generated`` generates stories by the rules of
+             the published simulation (tasks 1 to 3).
+    Raises:  AttestError: no source can be read, a file is not in the published format, or a task is not known.
 
     Args:
-        protocol: there is only one.
+        protocol: always ``jw-paper``.
         task: number of the task, from 1 to 20; with generated stories, up to 3.
         stories: source of the stories, ``published`` or ``generated``.
         train_questions, test_questions: number of generated questions; a tenth of the training stories is validation.
         corpus_seed: seed of generated stories.
-        split_seed: draws the validation set.
+        split_seed: the seed that draws the validation set.
         options: as in ``TextDataModule``.
     """
 

@@ -29,33 +29,35 @@ class TextDataModule(LightningDataModule):
     """A corpus with one label for each text or one tag for each token; a subclass defines ``read``.
 
     Batch:   ``id`` int64 (B,), row of the text in its source; ``token_ids`` int64 (B, T) in [0, vocab_size), 0 is padding;
-             ``mask`` bool (B, T), True at real tokens; ``label`` int64 (B,) in [0, num_classes), in classification; in
-             tagging instead ``tags`` int64 (B, T) in [0, num_classes), -100 at padding; where the corpus knows them,
-             ``rationale`` bool (B, T), True at the tokens that decide the label; with ``subwords``, ``word`` int64 (B, T), the
-             place of the word that each is of, -1 for special tokens and padding.
-             With questions, T is that of the longest text plus that of the longest question, which stands behind text and
-             padding, ends with the row and is no real token: ``mask`` is False there. Where passages name the answers that are
-             possible, these stand before the question, each as vocab_size plus its class.
-             With ``sentences``, (B, S, T) stands wherever (B, T) does above, and ``sentence_mask`` bool (B, S) is True at
-             real sentences, each of which has at least one real token.
-    Units:   T is the longest text of the batch in tokens; with ``sentences``, S is the most sentences that a text of the
-             batch has and T the longest of its sentences in tokens, at most 50: longer sentences are cut.
+             ``mask`` bool (B, T), True at real tokens; in classification, ``label`` int64 (B,) in [0, num_classes); in
+             tagging, ``tags`` int64 (B, T) in [0, num_classes), -100 at padding; if the corpus knows them, ``rationale`` bool
+             (B, T), True at the tokens that decide the label; with ``subwords``, ``word`` int64 (B, T), the position of the
+             word to which the token belongs, -1 for special tokens and padding.
+             With questions, each row ends with the question, after the text and its padding. T is then the longest text plus
+             the longest question. ``mask`` is False at questions. If passages name their possible answers, these answers come
+             before the question; the id of each is vocab_size plus its class.
+             With ``sentences``, the shape (B, T) above becomes (B, S, T), and ``sentence_mask`` bool (B, S) is True at real
+             sentences, each of which has at least one real token.
+    Units:   T is the number of tokens in the longest text of the batch. With ``sentences``, S is the largest number of
+             sentences in a text of the batch, and T the number of tokens in the longest sentence, at most 50: longer sentences
+             are cut.
     Order:   training batches are reshuffled every epoch by (seed, epoch); evaluation batches are sorted by length, with
-             ``sentences`` by number of sentences and then by the longest of them.
+             ``sentences`` by the number of sentences and then by the longest sentence.
 
     Args:
-        batch_size: largest B; a batch is smaller where full ones would hold too much padding, and at the end.
-        seed: fixes the order of training batches, and the corpus where it is generated.
-        num_workers: processes that assemble batches; 0 does it in the training process.
+        batch_size: largest B; the last batch may be smaller, and so are batches that would otherwise have too much padding.
+        seed: seed of the order of training batches, and of a generated corpus that has no seed of its own.
+        num_workers: number of processes that assemble batches; 0 for the training process itself.
         sentences: whether documents are split into sentences, by rules, for hierarchical networks.
-        min_df: the vocabulary keeps words in at least so many training texts; None for the corpus's own number.
-        max_words: most words in the vocabulary, those in most texts; None for all.
-        max_tokens: most tokens of a text; longer texts are left out and counted. None for no limit.
-        texts: most texts of a split, a random sample that no seed changes; the vocabulary is still that of all. None for all.
-        erased: table of the tokens that are masked in every split, as ``attest roar`` writes it; None for none.
-        subwords: folder or Hub id of a pretrained model, into whose subwords words are cut, special tokens put around each
-            text; the vocabulary is then the model's own. None for words.
-        max_subwords: most subwords of a text; the rest of a longer text is cut. None for as many as the model reads.
+        min_df: least number of training texts that contain a word of the vocabulary; None for the corpus's own number.
+        max_words: largest number of words in the vocabulary; the words in most texts are kept. None for all.
+        max_tokens: largest number of tokens in a text; longer texts are left out and counted. None for no limit.
+        texts: largest number of texts in a split, a random sample that no seed changes; the vocabulary is still that of all
+            texts. None for all.
+        erased: path of a table that ``attest roar`` wrote, with the tokens to mask in every split; None for no masking.
+        subwords: folder or Hub id of a pretrained model. Words are cut into its subwords, special tokens are put around each
+            text, and the vocabulary is the model's own. None for words.
+        max_subwords: largest number of subwords in a text; the rest of a longer text is cut off. None for the model's limit.
         embeddings: pretrained vectors to start from, published ones (``WordVectors``) or a file (fastText, GloVe or word2vec
             as text); None for none. ``EMBEDDINGS=glove-50`` names one.
         unseen: how the vectors of words without a pretrained vector are initialised.

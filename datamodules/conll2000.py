@@ -18,17 +18,17 @@ class Conll2000DataModule(StoredDataModule):
     """A corpus of Wall Street Journal sentences with a chunk tag for each token (Tjong Kim Sang & Buchholz, 2000).
 
     Classes: 23 tags in the BIO scheme, ``O`` first, then ``B-`` and ``I-`` of each kind of chunk in alphabetical order.
-             ``I-LST`` occurs in test alone; ``B-UCP``, ``I-UCP``, ``I-INTJ`` and ``I-PRT`` in the training file alone.
-    Splits:  8042 train, 894 validation, 2012 test. The 8936 training sentences are parted at random by ``split_seed``; which
-             ones Yang (2020) held out is not known.
-    Tokens:  as distributed, case kept; vocabulary of the 8042.
+             ``I-LST`` occurs only in the test file; ``B-UCP``, ``I-UCP``, ``I-INTJ`` and ``I-PRT`` only in the training file.
+    Splits:  8042 train, 894 validation, 2012 test sentences. ``split_seed`` divides the 8936 sentences of the training file at
+             random; which sentences Yang (2020) held out is not known.
+    Tokens:  as distributed, with upper case; the vocabulary is that of the 8042 training sentences.
     Source:  ``conll2000/{train,test}.parquet`` with string tags in the folder named by ``ATTEST_DATA``, else
              ``eriktks/conll2000`` on the Hub, whose empty last sentences are left out.
-    Batch:   as in ``TextDataModule``, with ``tags`` and without ``label``; ``id`` counts the sentences of the file.
-    Raises:  AttestError: neither is there, or a tag is none of the 23; the message says what to do.
+    Batch:   as in ``TextDataModule``, with ``tags`` and without ``label``; ``id`` is the number of the sentence in its file.
+    Raises:  AttestError: no source can be read, or a tag is none of the 23; the message says what to do.
 
     Args:
-        protocol: there is only one; Jain & Wallace did not use this corpus.
+        protocol: always ``plain``; Jain & Wallace did not use this corpus.
         split_seed: the seed that chooses the validation sentences.
         options: as in ``TextDataModule``.
     """

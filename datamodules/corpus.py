@@ -59,14 +59,14 @@ NO_WORD = -1
 class Documents:
     """The tokenised texts of a split, in an Arrow table with one row for each text.
 
-    Columns: ``id`` int64, row of the text in its source, by which a result is joined back to it after filtering;
+    Columns: ``id`` int64, row of the text in its source; a result is joined to the source by it, even after filtering;
              ``tokens`` list of strings;
-             ``label`` int64, class from 0, in classification; ``tags`` list of int64, one a token, in tagging;
-             ``rationale`` list of bool, True at the tokens that decide the label, where the corpus knows them;
-             ``word`` list of int64, the place of the word that each token is of, -1 for special ones, in subwords;
-             ``sentences`` list of int64, tokens in each sentence, where documents are read as sentences;
-             ``question`` list of strings, at least one, where a question (or a hypothesis) stands beside each text;
-             ``candidates`` list of int64, at least one, the classes that are possible, where texts differ in them.
+             ``label`` int64, class from 0, in classification; ``tags`` list of int64, one per token, in tagging;
+             ``rationale`` list of bool, True at the tokens that decide the label, if the corpus knows them;
+             ``word`` list of int64, with subwords: the position of the word to which a token belongs, -1 for special tokens;
+             ``sentences`` list of int64, number of tokens in each sentence, if documents are split into sentences;
+             ``question`` list of strings, not empty, if each text has a question (or a hypothesis);
+             ``candidates`` list of int64, not empty, the possible classes of a text, if texts differ in them.
     """
 
     table: pa.Table

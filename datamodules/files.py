@@ -26,29 +26,30 @@ COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init
 class FilesDataModule(StoredDataModule):
     """A data set of the user in CSV, TSV, JSONL or parquet files or on the Hub, for classification or tagging.
 
-    Columns: named, or guessed from usual names and printed. A text is a string (spaCy's blank English tokenizer, lower case)
-             or a list of words (taken as they are). A label is a string, number or truth value; in tagging, tags are a list as
-             long as the words, or both are strings with blanks between.
+    Columns: the user names them, or they are guessed from usual names and printed. A text is a string (spaCy's blank English
+             tokenizer, lower case) or a list of words (taken unchanged). A label is a string, number or truth value. In
+             tagging, words and tags are lists of the same length, or strings with blanks between words and between tags.
     Classes: those of the training file, in the order of their numbers or of the alphabet, ``O`` first.
-    Splits:  as given. Without ``validation``, ``validation_share`` of the training texts is cut by ``split_seed``, stratified
-             by class in classification; copies of a text stay on one side, where there are enough different texts.
-    Bad row: the text or label is missing, the label is none of the training file's, tags are not as many as words, bytes are
-             not in the file's encoding, a line is no JSON or has another number of cells. They are counted and shown with file
-             and line.
-    Batch:   as in ``TextDataModule``; ``id`` counts the rows of the file from 0, bad ones too.
-    Raises:  AttestError: a file is missing, broken, without rows or given for two splits; bad rows are refused; labels are no
-             classes, or one class only; or a class has too few texts to cut a validation set.
+    Splits:  as given. Without ``validation``, the share ``validation_share`` of the training texts, drawn by ``split_seed``,
+             is validation, stratified by class in classification; copies of a text are in the same split if there are enough
+             different texts.
+    Bad row: the text or label is missing, the label is not in the training file, tags are not as many as words, bytes are not
+             in the file's encoding, or a line is no JSON or has another number of cells. Bad rows are counted and shown with
+             file and line.
+    Batch:   as in ``TextDataModule``; ``id`` is the row in the file, from 0, where bad rows count, too.
+    Raises:  AttestError: a file is missing, broken, without rows or given for two splits; bad rows are refused; the labels are
+             not classes, or are all the same; or a class has too few texts to draw a validation set.
 
     Args:
-        train, test: paths or Hub ids; a Hub dataset is read in the split of that name.
-        validation: likewise; None to cut one from ``train``.
-        text_column: texts, or words in tagging; None to guess.
-        label_column: labels, or tags in tagging; None to guess.
-        tagging: one tag for each word instead of one label for each text; None to guess.
-        on_bad_rows: ``refuse`` the data, or ``skip`` bad rows.
+        train, test: paths or Hub ids; of a Hub dataset, the split with the name of the argument is read.
+        validation: path or Hub id; None to draw validation texts from ``train``.
+        text_column: the column of the texts, or of the words in tagging; None to guess.
+        label_column: the column of the labels, or of the tags in tagging; None to guess.
+        tagging: whether there is one tag for each word instead of one label for each text; None to guess.
+        on_bad_rows: ``refuse`` to refuse the data, ``skip`` to leave out bad rows.
         validation_share: share of the training texts that becomes validation, in (0, 1).
-        split_seed: the seed that chooses these texts.
-        encoding: of CSV, TSV and JSONL files, by a name that Python knows: ``latin-1``, ``cp1252``, ``utf-16``.
+        split_seed: the seed that draws the validation texts.
+        encoding: encoding of CSV, TSV and JSONL files, by a name that Python knows: ``latin-1``, ``cp1252``, ``utf-16``.
         options: as in ``TextDataModule``.
     """
 

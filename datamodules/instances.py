@@ -29,9 +29,9 @@ class FileOptions:
 
     Args:
         text_column, label_column, tagging, encoding, on_bad_rows: as in ``FilesDataModule``.
-        second_column: the second text of a pair; None for single texts, unless it is guessed.
+        second_column: the column of the second text of a pair; None for single texts, or to guess it if ``pairs`` is True.
         pairs: whether a second text is guessed by the name of its column, if no ``text_column`` is named.
-        several: a list of labels for each text, or labels with commas between, instead of one label.
+        several: whether a text has a list of labels, or labels with commas between, instead of one label.
     """
 
     text_column: str | None = None
@@ -123,8 +123,8 @@ class FileColumns:
     """The columns of a file that contain texts and labels.
 
     Args:
-        words: texts are lists of words, or words with blanks between, and are not tokenised.
-        guessed: whether a name was guessed.
+        words: whether texts are lists of words, or words with blanks between, so that they are not tokenised.
+        guessed: whether the name of a column was guessed.
         others: columns that are not read.
         second: the column of the second text of a pair; None for single texts.
         several: whether a text has a list of labels.
@@ -240,7 +240,7 @@ def _first_cell(rows: Sequence[FileRow], column: str) -> object:
 
 
 def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    """Return the column that ``known`` lists first, in upper or lower case; None if it lists no column."""
+    """Return the column of ``names`` that comes first in ``known``, ignoring case; None if ``known`` has none of them."""
     there = [name for name in names if name != other_than]
     by_name = {name.lower(): name for name in there} | {name: name for name in there}
     return next((by_name[name] for name in known if name in by_name), None)

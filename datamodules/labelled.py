@@ -32,9 +32,9 @@ class Labelled:
 
     Args:
         texts: strings, pairs of strings, or lists of words.
-        labels: names of classes; in tagging, lists of names, one a word; of several labels, the list of each text.
+        labels: the class name of each text; a list of names per text if each word has a tag or a text has several labels.
         of: the number of texts in the source.
-        whence: the source of the texts, in words.
+        whence: a description of the source of the texts.
         every: all names of labels in the source, also those of texts that were not chosen.
     """
 
@@ -45,7 +45,12 @@ class Labelled:
     every: frozenset[str]
 
     def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
-        """Return the labels of the texts as class names of the model."""
+        """Return the labels of the texts as ``names``, the class names of the model.
+
+        Args:
+            how: advice for the user, at the end of the error message.
+            numbered: whether labels may be class numbers.
+        """
         known = by_name(self.every, names, how, numbered)
         return [
             [names[known[tag]] for tag in label] if isinstance(label, list) else names[known[label]] for label in self.labels
@@ -56,9 +61,9 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
     """Return at most ``most`` random texts with their labels, from a file or from a split of a corpus.
 
     Args:
-        source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.
-        options: how a file is read; of a corpus only whether each word has a tag.
-        numbers: whether the labels are numbers and no classes.
+        source: a name in ``CORPORA``, unless a file or folder has this name; else a file, or a dataset on the Hub.
+        options: how a file is read; for a corpus, only the option ``tagging`` is used.
+        numbers: whether the labels are numbers instead of classes.
     """
     if source in CORPORA and not Path(source).exists():
         texts, labels = CORPORA[source]().originals(split)

@@ -42,16 +42,16 @@ class PlantedDataModule(TextDataModule):
     """A generated corpus of short reviews in two classes; the tokens that decide each label are known.
 
     Rules:   ``token``     one opinion word decides.
-             ``negation``  one opinion word decides, reversed if "not" stands right before it. A neutral word is negated or not
-                           by a coin of its own: words alone tell nothing, and neither does the rest of the text.
-             ``order``     one word of praise and one of blame; the later decides. Words alone tell nothing.
+             ``negation``  one opinion word decides; "not" right before it reverses the label. At random, "not" also stands
+                           before a neutral word, so neither single words nor the rest of the text reveal the label.
+             ``order``     there is one word of praise and one of blame; the later one decides. Single words reveal nothing.
     Batch:   as in ``TextDataModule``; ``rationale`` is True at the opinion, its negation, or both ordered words.
-    Splits:  generated from the seed, no text twice.
+    Splits:  generated from the seed; no text occurs twice.
 
     Args:
         rule: the rule by which tokens decide the label.
-        train_texts, validation_texts, test_texts: number of texts.
-        corpus_seed: seed of the texts; None for another corpus with every ``seed``.
+        train_texts, validation_texts, test_texts: number of texts in each split.
+        corpus_seed: seed of the texts; None to use ``seed`` for the texts, too.
         options: as in ``TextDataModule``.
     """
 

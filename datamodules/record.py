@@ -37,11 +37,11 @@ class DataRecord:
         fingerprints: SHA-256 of each split's content, as ``fingerprint_of`` gives it.
         sources: the source of each split, if it is known.
         files: SHA-256 of those sources that are files; it shows cheaply whether a file has changed.
-        preprocessing: the version of the code that made tokens of texts.
+        preprocessing: the version of the code that tokenised the texts.
         copies: number of texts of a split that an earlier split contains, too, by keys such as ``test in train``; records
             from before 2026-11-25 do not have this field.
-        sampling: how texts were drawn for ``texts`` and for validation: by a hash of their ids (``keyed``). Records from
-            before 2026-11-25, whose texts were at equal distances, do not have this field.
+        sampling: how the samples for ``texts`` and validation were drawn: ``keyed``, by a hash of the ids. Records from
+            before 2026-11-25 do not have this field; their samples were drawn at equal distances.
     """
 
     words: tuple[str, ...]

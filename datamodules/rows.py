@@ -64,7 +64,7 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
     """Read all rows of a file or of a Hub dataset, including invalid rows but without blank lines.
 
     Args:
-        source: path of a file whose ending says what it is, id of a Hub dataset, or a local folder laid out like one.
+        source: path of a file whose ending names its format, id of a Hub dataset, or local folder in the form of one.
     """
     path, suffix = Path(source).expanduser(), Path(source).suffix.lower()
     if path.is_file():
@@ -100,7 +100,7 @@ def _read_text(path: Path, encoding: str) -> str:
 def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
     """Read the rows of a CSV file, whose cells may be quoted with ``"``.
 
-    The separator is the sign that cuts the first line into most names; Excel may write semicolons.
+    The separator is the character that splits the first line into the most names, because Excel may write semicolons.
     """
     text = _read_text(path, encoding)
     first = next((line for line in StringIO(text, newline="") if line.strip()), "")

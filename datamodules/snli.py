@@ -27,20 +27,20 @@ class SnliDataModule(QuestionDataModule):
     """A corpus of sentence pairs (Bowman et al., 2015): the premise is the text, and the hypothesis is the question.
 
     Classes: 0 neutral, 1 contradiction, 2 entailment; pairs on which annotators did not agree are left out.
-    Words:   as in Jain & Wallace's code: blanks squeezed, spaCy's blank English tokenizer, lower case, ``qqq`` for a token
-             with a digit; vocabulary of premises and hypotheses of train, words of at least 3 of these.
+    Words:   as in Jain & Wallace's code: runs of blanks become one blank, spaCy's blank English tokenizer, lower case, ``qqq``
+             instead of a token with a digit; the vocabulary has the words of at least 3 training premises and hypotheses.
     Splits:  as distributed.
-    Batch:   as in ``TextDataModule``, with the hypothesis as the question; ``id`` counts the pairs of the file, undecided ones
-             too.
+    Batch:   as in ``TextDataModule``, with the hypothesis as the question; ``id`` is the number of the pair in its file, where
+             pairs that are left out count, too.
     Counts:  published are train 182764 / 183187 / 183416, test 3219 / 3237 / 3368, |V| = 20982, mean length of a premise 14,
-             accuracy 0.78. They were not reproduced here: the loader was tried on small files in the published formats alone.
+             accuracy 0.78. They were not reproduced here: the loader was tried only on small files in the published formats.
     Source:  ``snli/snli_1.0_{train,dev,test}.jsonl``, as the archive has them, in the folder named by ``ATTEST_DATA``, else
              ``stanfordnlp/snli`` on the Hub: ``premise``, ``hypothesis``, ``label``, 0 entailment, 1 neutral, 2 contradiction,
              -1 undecided.
-    Raises:  AttestError: neither is there, a line is not in the format, or a label is not known.
+    Raises:  AttestError: no source can be read, a line is not in the published format, or a label is not known.
 
     Args:
-        protocol: there is only one.
+        protocol: always ``jw-paper``.
         options: as in ``TextDataModule``.
     """
 

@@ -19,18 +19,18 @@ class SstDataModule(StoredDataModule):
     Classes: 0 negative (very negative, negative), 1 positive (positive, very positive); neutral sentences are dropped.
     Splits:  the treebank's own, 6920 / 872 / 1821 sentences.
     Recipes: ``jw-current`` (the released code since April 2019): brackets and all non-word characters become blanks, spaCy's
-             blank English tokenizer, then lower case; vocabulary of the training split before filtering; sentences kept that
-             are longer than 5 tokens and shorter than the longest of their split.
-             ``jw-paper`` (before): the same with the vocabulary of all three splits.
-             ``plain``: spaCy's blank English tokenizer and lower case, bracket codes and punctuation kept, nothing filtered;
-             vocabulary of the training split.
+             blank English tokenizer, then lower case; the vocabulary is that of the training split before filtering; last,
+             only sentences are kept that are longer than 5 tokens and shorter than the longest sentence of their split.
+             ``jw-paper`` (the code before): as ``jw-current``, but with the vocabulary of all three splits.
+             ``plain``: spaCy's blank English tokenizer and lower case; bracket codes and punctuation are kept, and no sentence
+             is filtered out; the vocabulary is that of the training split.
     Counts:  under both ``jw`` recipes 6355 train (3034 / 3321), 821 validation (397 / 424) and 1725 test (863 / 862)
-             sentences, mean length 18.70 in train; |V| = 13826 (current) and 16175 (paper), counting <SOS> and <EOS>. All as
-             published (the mean as 19).
+             sentences, mean length 18.70 in train; |V| = 13826 (current) and 16175 (paper), counting <SOS> and <EOS>. All
+             numbers are as published; the published mean is rounded to 19.
     Source:  the treebank's sentences with its five classes, ``sst/{train,validation,test}.parquet`` in the folder named by
              ``ATTEST_DATA``, else ``SetFit/sst5`` on the Hub, which may differ in order, case and escapes.
-    Batch:   as in ``TextDataModule``; ``id`` counts the rows of the split's file, neutral ones too.
-    Raises:  AttestError: neither is there; the message says what to do.
+    Batch:   as in ``TextDataModule``; ``id`` is the row in the split's file, where neutral sentences count, too.
+    Raises:  AttestError: no source can be read; the message says what to do.
 
     Args:
         protocol: name of one of the recipes above.

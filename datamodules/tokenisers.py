@@ -51,8 +51,8 @@ def treebank_tokens(texts: pa.Array) -> pa.Array:
 def review_tokens(texts: pa.Array) -> pa.Array:
     """Split texts into words as in the IMDb word index of Keras, which Jain & Wallace use.
 
-    ASCII punctuation except the apostrophe, tabs and newlines separate words, as blanks do, so that ``<br />`` leaves the
-    word ``br``; ASCII letters alone are lower-cased.
+    Blanks, tabs, newlines and ASCII punctuation except the apostrophe separate words, so that ``<br />`` leaves the
+    word ``br``; only ASCII letters are lower-cased.
     """
     words = pc.split_pattern(pc.ascii_lower(pc.replace_substring_regex(texts, SEPARATORS, " ")), " ")
     return keep_tokens(words, pc.not_equal(pc.list_flatten(words), ""))
@@ -106,8 +106,8 @@ SENTENCE_ENDS = frozenset({".", "!", "?", "…"})
 def split_sentences(text: str) -> list[str]:
     """Split a text into sentences, which give the unchanged text when they are joined.
 
-    A sentence ends at a mark that a blank and a capital or a digit follow, unless the mark is the stop of an abbreviation,
-    at a line break of a web page and at an empty line.
+    A sentence ends at an empty line, at a line break of a web page, and at a mark before a blank and a capital or a digit,
+    unless the mark is the full stop of an abbreviation.
     """
     ends = [match.end() for match in BOUNDARY.finditer(text) if not _abbreviates(match)]
     pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
@@ -126,9 +126,9 @@ def tokenise_sentences(texts: pa.Array, tokeniser: Tokeniser) -> tuple[pa.Array,
     """Tokenise texts sentence by sentence.
 
     Returns:
-        Tokens, lists of strings ``(N,)``, those that the tokeniser gives for whole texts (spaCy's may tell apart what a line
-        break of a web page joins); and the number of tokens in each sentence, lists of int64 ``(N,)``. Sentences without
-        tokens are left out, and long ones cut, see ``LONGEST``.
+        The tokens, lists of strings ``(N,)``, the same as for whole texts (but spaCy's tokenizer may split a word that
+        contains a line break of a web page); and the number of tokens in each sentence, lists of int64 ``(N,)``. Sentences
+        without tokens are left out, and sentences longer than ``LONGEST`` are cut into several.
     """
     pieces = [split_sentences(text) for text in texts.to_pylist()]
     tokens = tokeniser(pa.array([piece for text in pieces for piece in text], pa.string()))

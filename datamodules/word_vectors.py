@@ -141,8 +141,8 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
     """Return a vector for each word of a vocabulary, and print how many words have a pretrained vector.
 
     Args:
-        unseen: what stands for words without a vector and for unknown words: zeros, as in Jain & Wallace, or numbers from
-            N(0, 0.1²).
+        unseen: the vectors of the unknown word and of words without a pretrained vector: zeros, as in Jain & Wallace, or
+            random numbers from N(0, 0.1²).
     Returns:
         float32 ``(V, E)``, by token id; padding is zero.
     """

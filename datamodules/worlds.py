@@ -1,8 +1,8 @@
 """The stories of bAbI's simulation (Weston et al. 2016), in which people move between rooms and carry things.
 
-Tasks 1, 2 and 3 alone: where is a person, where is a thing, where was a thing before. Words and forms of the sentences are
-those of the published files, with full stops 36 words, so that |V| is the published 40 with the four symbols. How many
-statements come before each question is not published; ``BEFORE`` is ours.
+Only tasks 1, 2 and 3 exist here: where is a person, where is a thing, where was a thing before. The words and sentence forms
+are those of the published files: 36 words with the full stop, and 4 special symbols give the published |V| of 40. The number
+of statements before each question is not published; ``BEFORE`` is our choice.
 """
 
 import random

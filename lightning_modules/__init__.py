@@ -1,10 +1,10 @@
 """The LightningModules, which train each kind of model.
 
 In: batches as ``datamodules`` describes them and a network as ``attest.models.networks`` builds it. Out: trained parameters
-and logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``text_module.py``, the base
-of all: ``classifier.py`` learns one label per text, ``tagger.py`` one tag per token. ``trained_adversary.py`` and
-``guided.py`` are trained against or with the network of another run, which they look at through ``base_network.py``;
-``key_adversary.py`` learns other keys for a trained Transformer.
+and logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``text_module.py``, the base class:
+``classifier.py`` learns one label per text, ``tagger.py`` one tag per token. ``trained_adversary.py`` and ``guided.py``
+train a network against or with the network of another run, which ``base_network.py`` provides; ``key_adversary.py`` learns
+other keys for a trained Transformer.
 """
 
 from attest.lightning_modules.classifier import Classifier, Retrained

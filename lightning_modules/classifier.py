@@ -23,13 +23,13 @@ def attended(batch: Batch) -> Tensor:
 class Classifier(TextModule):
     """A LightningModule that trains a network to predict one label per text.
 
-    Two classes are decided by one sigmoid, as in the papers, more by a softmax. Logs ``train/loss`` and
+    The output is one sigmoid for two classes, as in the papers, else a softmax. Logs ``train/loss`` and
     ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
 
     Args:
         network: makes the network from vocabulary size and number of logits.
-        loss_reduction: over the instances of a batch. Jain & Wallace sum; under Adam that is a mean with weight decay and
-            epsilon 32 times smaller.
+        loss_reduction: how the losses of a batch are combined. Jain & Wallace sum them; with Adam and batches of 32 texts, a
+            sum is the same as a mean with weight decay and epsilon 32 times smaller.
         positive_weight: weight of positive instances in the loss of a binary task; given by the data.
         options: as in ``TextModule``.
     """

@@ -40,25 +40,25 @@ class Attacked(NamedTuple):
 class KeyAdversary(Classifier):
     r"""A LightningModule that learns new attention keys for a Transformer whose parameters are frozen.
 
-    * ``adversarial``: :math:`K' = MLP(K)`, the right prediction from keys that are far away,
+    * ``adversarial``: :math:`K' = MLP(K)`; the loss asks for the right prediction from keys that are far away,
       :math:`w\,CE(y, \hat y) - (1 - w) d(K, K')`.
-    * ``random``: :math:`K' = MLP(U)` with U uniform in (0, 1), anew at every step of training, fixed for each instance in
-      evaluation; :math:`CE(y, \hat y)`.
-    * ``opposite``: :math:`K' = MLP(K)`, :math:`CE(1 - y, \hat y)`, scored on the opposite label; two classes only.
+    * ``random``: :math:`K' = MLP(U)` with U uniform in (0, 1), drawn anew at every training step and fixed for each instance
+      in evaluation; the loss is :math:`CE(y, \hat y)`.
+    * ``opposite``: :math:`K' = MLP(K)`; the loss is :math:`CE(1 - y, \hat y)`; scored on the opposite label; two classes only.
 
-    K are the keys of a clean pass. Logs ``train/loss`` and ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
+    K are the keys of a pass without attack. Logs ``train/loss`` and ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
 
     Args:
-        attack: one of the above.
-        distance: d of the adversarial attack. ``log``, the released code's, is the logarithm of a text's mean squared
-            distance; ``norm``, as published, its Euclidean distance, which nothing bounds: the keys run away.
-        weight: w of the adversarial attack; 0.5 in the released code.
-        hidden_size: of the MLP; 256 as published.
+        attack: one of the three names above.
+        distance: the distance d. ``log``, as in the released code, is the logarithm of a text's mean squared distance;
+            ``norm``, as published, is its Euclidean distance, with which the keys move away without end.
+        weight: the weight w of the adversarial attack; 0.5 in the released code.
+        hidden_size: hidden size of the MLP; 256 as published.
         num_classes: as in ``Classifier``.
-        options: as in ``Classifier``: ``network``, the one under attack, whose parameters come by ``take_base``, and
-            ``optimizer``, that of the MLP.
+        options: as in ``Classifier``: ``network`` is the network under attack, whose parameters ``take_base`` loads, and
+            ``optimizer`` is the optimiser of the MLP.
     Raises:
-        AttestError: ``opposite`` with other than two classes, or no layer of the network has self-attention.
+        AttestError: ``opposite`` without exactly two classes, or no layer of the network has self-attention.
     """
 
     def __init__(

@@ -19,12 +19,12 @@ class Optimisation:
     """The settings of a network's optimiser: its class, its schedule and its learning rates.
 
     Args:
-        optimizer: makes the optimiser from parameter groups; attention gets no weight decay, whatever the optimiser's.
-        scheduler: makes a learning rate schedule from the optimiser, stepped once an epoch, ``WarmUp`` once a batch; None
-            for a constant rate.
-        learning_rate_scale: multiplies the recipe's learning rate. Meister et al. train their Transformer ten times slower
-            than their BiLSTM.
-        attention_learning_rate_scale: multiplies that of attention once more; 1 or 10 in Meister et al.
+        optimizer: makes the optimiser from parameter groups; the parameters of attention never have weight decay.
+        scheduler: makes a learning-rate schedule from the optimiser. ``WarmUp`` changes the rate after every batch, all others
+            after every epoch. None for a constant rate.
+        learning_rate_scale: factor of the recipe's learning rate. In Meister et al., the learning rate of the Transformer is a
+            tenth of that of the BiLSTM.
+        attention_learning_rate_scale: additional factor of the learning rate of attention; 1 or 10 in Meister et al.
     """
 
     optimizer: OptimizerCallable = torch.optim.Adam
@@ -72,8 +72,8 @@ class Optimisation:
 def training_steps(trainer: Trainer) -> float:
     """Return the number of optimiser steps of the whole training; infinity if training has no end.
 
-    Lightning's ``estimated_stepping_batches`` sets the loaders up before a checkpoint is read, and training that is taken up
-    would then begin its epoch again.
+    Lightning's ``estimated_stepping_batches`` is not used, because it sets the loaders up before a checkpoint is read: a
+    resumed run would then begin its epoch again.
     """
     loader = cast(LightningDataModule, cast(Any, trainer).datamodule).train_dataloader()
     limit, batches = trainer.limit_train_batches, len(loader)
@@ -97,7 +97,7 @@ class WarmUp(LRScheduler):
     """A learning-rate schedule that rises linearly to its maximum and then falls linearly to 0 (Devlin et al. 2019, A.2).
 
     Args:
-        share: of all batches, during which the rate rises, in [0, 1].
+        share: the share of all batches in which the rate rises, in [0, 1].
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, share: float = 0.1) -> None:

@@ -16,9 +16,9 @@ from attest.lightning_modules.text_module import Batch, TextModule
 class Tagger(TextModule):
     """A LightningModule that trains a network to predict one tag per token.
 
-    Batches hold ``token_ids`` int64 (B, T), ``mask`` bool (B, T) and ``tags`` int64 (B, T), -100 at padding. Logs
-    ``train/loss`` and ``{validation,test}/{loss,accuracy,token_f1,chunk_f1}``; all are over tokens or chunks of the whole
-    split, so batches do not matter.
+    Batches contain ``token_ids`` int64 (B, T), ``mask`` bool (B, T) and ``tags`` int64 (B, T), -100 at padding. Logs
+    ``train/loss`` and ``{validation,test}/{loss,accuracy,token_f1,chunk_f1}``. Validation and test scores are computed over
+    all tokens or chunks of a split, so they do not depend on the batches.
 
     Args:
         network: makes the network from vocabulary size and number of tags.
@@ -65,9 +65,9 @@ class Tagger(TextModule):
         self._score("test", batch)
 
     def _score(self, stage: str, batch: Batch) -> None:
-        """Collect the loss and the counts of tokens and chunks of each sentence; an empty batch skips the network.
+        """Collect the loss and the counts of each sentence; an empty batch is not passed through the network.
 
-        The columns: sum of the tokens' losses, tokens, tokens tagged right, those of ``token_counts`` and ``chunk_counts``.
+        The columns: sum of token losses, number of tokens, number of right tags, ``token_counts``, ``chunk_counts``.
         """
         tags = batch["tags"]
         if len(tags):
@@ -86,8 +86,8 @@ class Tagger(TextModule):
         Args:
             rows: the columns that ``_score`` collects, float64 ``(N, 12)``.
         Returns:
-            ``loss``, mean over tokens; ``accuracy`` over tokens, ``token_f1`` and ``chunk_f1``, in [0, 1], NaN where
-            undefined: F1 where there is nothing to find and nothing found, and of chunks where tags mark none.
+            ``loss``, mean over tokens; ``accuracy`` over tokens, ``token_f1`` and ``chunk_f1``, in [0, 1]. F1 is NaN if there
+            are neither true nor predicted items; ``chunk_f1`` is also NaN if the tags do not mark chunks.
         """
         loss, tokens, right = rows[:, :3].sum(dim=0)
         return {

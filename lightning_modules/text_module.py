@@ -23,8 +23,8 @@ from attest.models.variants import beside
 class InstanceRows(Metric):
     """A metric that collects one row of numbers per instance from the batches of all ranks.
 
-    Scores summed up rank by rank depend, in their last bits, on who saw which batch; scores of the sorted whole do not.
-    A rank without instances must update with an empty batch, or the others wait for it.
+    Scores are computed from the sorted rows of all ranks. If each rank summed up its own rows, the last bits of a score would
+    depend on which rank had which batch. A rank without instances must update with an empty batch, or the others wait for it.
     """
 
     full_state_update = False
@@ -67,14 +67,14 @@ Masking = Literal["uniform"]
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
     """Mask random tokens of each text, at a rate that is drawn anew for each text in every epoch.
 
-    Masked means the unknown token in a token's place, as under ``mask`` of E14. Madsen et al. (2024) leave half the texts of
-    a batch whole; here each text has a rate of its own.
+    A masked token is replaced by the unknown token, as ``mask`` in E14 does. In Madsen et al. (2024), half of the texts of a
+    batch are not masked; here each text has a rate of its own.
 
     Args:
-        tokens: int64 ``(B, T)``, or ``(B, S, T)`` of texts as sentences; 0 is padding, which stays.
-        ids: int64 ``(B,)``. What happens to a token depends on seed, epoch, its text and its place, on no batch or process.
+        tokens: int64 ``(B, T)``, or ``(B, S, T)`` if texts are split into sentences; 0 is padding, which stays.
+        ids: int64 ``(B,)``. Seed, epoch, id and position decide whether a token is masked; batch and process do not.
     Returns:
-        int64, of the shape of ``tokens``.
+        The masked tokens, int64, in the shape of ``tokens``.
     """
     rates = random_uniforms(stream(seed, "rates of masking"), ids, torch.tensor(epoch, device=ids.device))
     places = torch.meshgrid(*(torch.arange(size, device=tokens.device) for size in tokens.shape[1:]), indexing="ij")
@@ -92,12 +92,12 @@ class TextModule(LightningModule):
     Args:
         network: makes the network from vocabulary size and number of logits.
         optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale: as in ``Optimisation``.
-        masking: ``uniform`` masks tokens of training texts at random rates, so that E14's ``mask`` erases in distribution;
-            None masks nothing. A model so trained is another model.
+        masking: ``uniform`` masks tokens of training texts at random rates, so that the model knows masked texts before E14
+            masks tokens; the model then differs from one that is trained without masking. None masks nothing.
         vocab_size: number of token ids; given by the data.
         num_classes: K, number of classes or tags; given by the data.
-        pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
-        freeze_embeddings: whether training leaves the token embedding as it starts.
+        pretrained_embeddings: vectors with which the token embedding starts, or None; given by the data.
+        freeze_embeddings: whether the token embedding stays unchanged in training.
     """
 
     target: str

@@ -26,16 +26,16 @@ Variant = Literal["unfrozen", "frozen"]
 class Adversarial(DependentModule):
     """A mixin for classifiers and taggers that learn to attend differently from their base run.
 
-    Logs, beside what the module logs, ``validation/objective``, the loss as a mean over validation instances that chooses the
-    epoch, and its two terms, ``validation/distance`` and ``validation/divergence``. The gold labels are never trained on.
-    Wiegreffe & Pinter choose the epoch by the training loss.
+    In addition to the logs of the module, it logs ``validation/objective``, the mean loss of the validation instances, and the
+    two terms of this loss, ``validation/distance`` and ``validation/divergence``. The best epoch is the one with the best
+    objective; Wiegreffe & Pinter choose it by the training loss. The gold labels are never used in training.
 
     Args:
-        base_network: makes the network of the base; the adversary's own has the same architecture.
+        base_network: makes the network of the base run; the adversary's own network has the same architecture.
         lam: λ > 0, weight of the divergence; see ``attest.experiments.adversarial_loss`` for its scale.
-        divergence: of attention, from the adversary to the base.
-        variant: ``unfrozen``, a new network, initialised as the base was where seeds are equal; ``frozen``, the base's
-            network, of which the attention alone is trained, from a new initialisation.
+        divergence: name of the divergence of attention, from the adversary to the base.
+        variant: ``unfrozen`` trains a new network, which starts as the base did if seeds are equal; ``frozen`` trains only the
+            attention of a copy of the base's network, from a new initialisation.
         convention: ``instances`` takes means over instances, ``wiegreffe-pinter`` sums over a batch and halves the distance.
         options: as in ``Classifier`` or ``Tagger``.
     """
@@ -61,9 +61,9 @@ class Adversarial(DependentModule):
         raise NotImplementedError(f"{type(self).__name__} must define the method objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the base run's network; in the variant ``frozen``, copy and freeze its parameters except attention's.
+        """Load the base run's network; in the variant ``frozen``, copy and freeze all parameters except those of attention.
 
-        At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
+        Attention starts anew: at the base's attention, both terms of the loss have no gradient and nothing would be learned.
         """
         super().take_base(state)
         if self.variant == "frozen":

@@ -1,4 +1,6 @@
-"""The adversaries of a base (E7), and its controls: uniform attention (E4), other seeds (E5) and guides (E6)."""
+"""The runs that are compared with a base run: adversaries, which learn to predict the same with other attention (E7), and
+controls: with uniform attention (E4), other seeds (E5), or a given attention (guides, E6).
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -158,10 +160,11 @@ def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
 
 
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
-    """Train a model that uses the attention of the base run or of an adversary; train a missing adversary first.
+    """Train a model with the attention of the base run or of an adversary, and return the folder of the new run.
 
     Args:
-        name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run has the same name.
+        name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``, which is trained first if it is missing;
+            the new run has the same name.
     """
     reads = None
     if name != "base":

@@ -82,8 +82,8 @@ WHOLE = (
 def write_whole_numbers(settings: Any) -> None:
     """Replace whole floats above 1, such as 2.0, by integers in Trainer options that count something.
 
-    Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
-    ``float | int`` before; the name of a run must not depend on which modules were imported.
+    Lightning's type is ``int | float``, but if another module wrote ``float | int`` before, Python's typing uses that order.
+    The name of a run must not depend on which modules were imported.
     """
     trainer = settings.get("trainer", {})
     for name in WHOLE:

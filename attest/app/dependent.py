@@ -1,12 +1,13 @@
 """The training of runs that depend on another run, the base; their folders are inside the folder of the base.
 
-``runs/<data>/<base name>/seed<n>/<kind>/<readable name>[-<hash>]/`` holds what the folder of every run holds, and
+``runs/<data>/<base name>/seed<n>/<kind>/<readable name>[-<hash>]/`` contains the same files as the folder of every run, and
 ``base.json``, which names the checkpoint of the base: ``checkpoint``, relative to the folder, and its ``sha256``. The base is
 trained first if it is missing or unfinished. A base that has changed is refused. Everything else (resuming, completeness,
 FORCE=1) is as in ``attest fit``.
 
 A new kind of dependent run is a ``Dependent``: its folder, its name, and the settings that differ from those of its base,
-usually another LightningModule. Its method ``take_base`` gets the parameters of the base network, on the CPU:
+usually another LightningModule. The method ``take_base`` of this LightningModule gets the parameters of the base network, on
+the CPU:
 
     base = train_base(AskedRun.of(["DATA=sst", "MODEL=transformer-dr"]))
     train_dependent(base, Dependent("keys", "adversarial", overlay("keys")))
@@ -56,9 +57,10 @@ class Dependent:
         overlay: the settings that differ from those of the base: dictionaries are merged, everything else is replaced. The
             experiments of the base are left out.
         comparisons: by experiment, the evidence that is made from the tables of both runs after the test.
-        reads: the run whose checkpoint is read; None if that is the base itself, and not another dependent run of the base.
-        network: the settings of the network that is trained; None if they are those of the base.
-        own_network: whether a network of its own is trained beside the base network; else ``network`` is the base network.
+        reads: another dependent run of the base, whose checkpoint is read; None to read the checkpoint of the base.
+        network: the settings of the network that is trained; None for the settings of the base network.
+        own_network: whether the model has two networks, the base network and the network that is trained; else it has only one
+            network, with the settings of the base network.
     """
 
     kind: str

@@ -62,9 +62,9 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list
     """Return a list with a run's configuration as one command-line argument; an empty list if ``run`` is None.
 
     Args:
-        run: the run, which may come from a stranger: of its Trainer only numbers and words are used. None for a checkpoint
-            without a run.
-        trusted: modules whose classes are allowed beside those of Attest and torch; see ``attest.app.evaluating``.
+        run: the run, which may come from a stranger: only numbers and strings of its Trainer options are used. None for a
+            checkpoint without a run.
+        trusted: modules whose classes are allowed in addition to the classes of Attest, torch and Lightning.
     """
     if run is None:
         return []
@@ -107,8 +107,8 @@ class RunOnTrial(_TrainedRun):
 
     Args:
         apart: whether the evidence gets a separate folder, outside the folder of the run.
-        out: the separate folder that the user typed; None for one beside the checkpoint, whose name holds a hash.
-        reading: the reading that replaces attention; None for the attention itself.
+        out: the separate folder that the user typed; None for a folder beside the checkpoint, with a hash in its name.
+        reading: the reading, such as ``integrated-gradients``, that replaces attention; None for the attention itself.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class LoadedRun(_TrainedRun):
         self.model.eval()
 
     def explained(self, number: int, text: str) -> dict[str, Any]:
-        """Explain one text in a batch of its own, so that it gets no padding from longer texts."""
+        """Return a dictionary with one text's explanations, tokens and prediction; its batch has no other text or padding."""
         if not hasattr(self.model, "observe"):
             name = type(self.model).__name__
             raise AttestError(f"{self.on_trial.path} contains a {name}; expected a classifier of whole texts.")

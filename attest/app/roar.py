@@ -1,6 +1,6 @@
-"""Recursive ROAR (Madsen et al. 2022): erase the tokens that a reading ranks first, train a new model, read it, and repeat.
-The folder ``<base>/roar/<reading>-<step>of<steps>/`` holds the model that was trained after this number of steps. The table
-``erased-<reading>-<step>of<steps>.parquet``, in the folder of the model that was read, says which tokens the step erased.
+"""Recursive ROAR (Madsen et al. 2022): erase the tokens that an explanation (a reading) ranks first, train a new model,
+explain it, and repeat. The folder ``<base>/roar/<reading>-<step>of<steps>/`` contains the model that a step trained. The table
+``erased-<reading>-<step>of<steps>.parquet``, in the folder of the previous model, says which tokens the step erased.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def require_classifier(settings: dict[str, Any]) -> None:
 
 
 def train_steps(base: Base, reading: str, steps: int, own: list[str]) -> Iterator[tuple[float, RunFolder]]:
-    """Yield, for each step of ROAR, the share of erased tokens and the run trained without these tokens."""
+    """Yield the share of erased tokens and the run trained without them, from 0 (the base run) to 1 (the last step)."""
     read = base.folder
     yield 0.0, read
     for number in range(1, steps):

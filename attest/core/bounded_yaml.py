@@ -11,7 +11,7 @@ def bounded(text: str) -> str:
     """Return a YAML text unchanged, or raise an error if its values would fill the memory or the stack.
 
     Raises:
-        yaml.YAMLError: it is no YAML, an anchor stands in itself, or there are too many values or too deep ones.
+        yaml.YAMLError: the text is no YAML, an alias lies inside its own anchor, or values are too many or nested too deeply.
     """
     sizes: dict[str, int] = {}
     open_ones: list[tuple[str | None, int]] = [(None, 0)]

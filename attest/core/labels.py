@@ -31,11 +31,12 @@ def class_numbers(
     """Convert labels, which may be names, to class numbers in an int64 array of the given shape.
 
     Args:
-        labels: numbers or names, in a list, an array, a tensor, a Series …; whole floats and truth values are numbers. They
-            are taken by position. A last dimension of 1 is dropped.
+        labels: numbers or names, in a list, an array, a tensor, a Series …; whole floats and truth values are numbers. Labels
+            are matched by position, not by index. A last dimension of 1 is dropped.
         shape: ``(N,)``, one for each text, or ``(B, T)``, one for each token.
-        names: of the classes, in class order; empty where labels must be numbers.
-        classes: K; None for as many as there are names, or for unknown.
+        names: the names of the classes, in class order; empty if labels must be numbers.
+        classes: K; None if K is the number of names, or is not known.
+        partly: whether a label may be -100, which means no label.
     """
     values = _of_shape(_array(labels, partly), shape)
     if values.dtype.kind == "U":
@@ -71,8 +72,8 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
     """Map each label to its class number. A label may be a class name, in upper or lower case, or a number.
 
     Args:
-        labels: all that there are. Of a file, those of all its rows: 1, 2 and 3 are counted from 0 only if there is a 0.
-        names: of the classes, in class order.
+        labels: all labels of the data (not of a part): if they are numbers, one must be 0, so that they count from 0.
+        names: the names of the classes, in class order.
     """
     for same in (str, _plain):
         known = {same(name): number for number, name in enumerate(names)}

@@ -1,7 +1,7 @@
 """The memory budget: large steps are computed a few rows at a time, so that they fit into it.
 
-Rows never meet, and pieces are the same for every budget from ``PIECE`` on: results depend neither on it nor on how many
-processes share it.
+Results depend neither on the budget nor on how many processes share it: each row is computed independently of the other rows,
+and for all budgets of at least ``PIECE`` bytes the pieces are the same.
 """
 
 import math
@@ -46,7 +46,7 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
     """Set the memory budget of this process.
 
     Args:
-        longest: most tokens of a text for evidence over pairs of tokens, which otherwise a single text could make endless.
+        longest: the most tokens of a text for which experiments compare all pairs of tokens; more would take too long.
     """
     global _budget, _longest
     require_bounds({"memory_gib": gibibytes, "max_evidence_tokens": longest})
@@ -60,7 +60,7 @@ def processes_that_fit() -> int:
 
 @contextmanager
 def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
-    """Let only one of several processes at a time use a large piece of memory inside the ``with`` block."""
+    """Let processes that share the lock ``turn`` use large memory only one at a time, inside the ``with`` block."""
     global _turn
     before, _turn = _turn, turn
     try:
@@ -106,7 +106,7 @@ def cores(quota: Path = _QUOTA) -> int:
     """Count the CPU cores that this process may use.
 
     Args:
-        quota: the file in which Linux says so: microseconds of time and of the period that they are for, or ``max``.
+        quota: the Linux file with the CPU time that is allowed in a period, or ``max``, and the period, in microseconds.
     """
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with suppress(OSError, ValueError):
@@ -133,9 +133,9 @@ def to_numpy(values: Tensor) -> np.ndarray:
 
 
 def sort_rows(values: Tensor) -> Tensor:
-    """Sort numbers upwards along the last dimension, without a gradient.
+    """Sort numbers in ascending order along the last dimension, without a gradient.
 
-    On a CPU by numpy, ten times faster than torch, which sorts indices along.
+    On a CPU, numpy sorts them: it is ten times faster than torch, which also sorts their indices.
     """
     if values.device.type == "cpu":
         return torch.from_numpy(np.sort(to_numpy(values), axis=-1)).to(values.dtype)

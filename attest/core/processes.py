@@ -33,20 +33,22 @@ _SECONDS_UNTIL_HEARD = 10
 def can_fork() -> bool:
     """Return whether this process can safely fork: on Linux, before a GPU is used, and with one torch thread.
 
-    An interactive process, such as a notebook's, stays alone: Lightning refuses several processes there.
+    The result is False in an interactive process, such as a notebook, because Lightning refuses several processes there; and
+    in a process that already belongs to a ``torch.distributed`` group.
     """
     alone = hasattr(sys, "ps1") or torch.cuda.is_initialized() or distributed.is_initialized()
     return sys.platform == "linux" and not alone and torch.get_num_threads() == 1
 
 
 def together(processes: int, work: Callable[[int], Result]) -> Result:
-    """Run a function in several processes, which form a group of ``torch.distributed``.
+    """Run a function in several processes, a ``torch.distributed`` group; return its result from this process.
 
-    The others are copies of this process as it is now, and end with it, whatever ends it. Together they keep to the memory
-    budget: only one at a time takes more than a piece of it.
+    The function gets the rank of its process. The other processes are forks of this process, and end when it ends, for any
+    reason. All share one memory budget: only one process at a time uses more than ``PIECE`` bytes.
 
     Raises:
-        Exception: what ``work`` raised in this process; a RuntimeError in words for what it raised in others.
+        Exception: the error of ``work`` in this process; for an error in another process, a RuntimeError or AttestError with
+            its text.
     """
     context = get_context("fork")
     turn = context.RLock()

@@ -61,7 +61,7 @@ def stream(seed: int, purpose: str) -> int:
     """Return a separate 64-bit seed for one purpose (such as breaking ties), computed from the run's seed.
 
     Args:
-        purpose: in a word or two, different from all others.
+        purpose: one or two words; each purpose needs words that no other purpose has.
     """
     return int(random_bits(seed, torch.tensor(crc32(purpose.encode()))))
 
@@ -108,11 +108,11 @@ def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.d
     """Draw a standard normal number for each instance, draw and position, ``(B, D, T)``.
 
     Args:
-        ids: int64 ``(B,)``, of the instances.
+        ids: int64 ``(B,)``, the ids of the instances.
         draws, size: D and T.
-        dtype: of the result; computed in float64.
+        dtype: the dtype of the result; the computation is in float64.
     Returns:
-        float ``(B, D, T)``; what one instance gets at a position depends on no other.
+        float ``(B, D, T)``; the numbers of an instance do not depend on the other instances.
     """
     radius, turn = random_pairs(seed, ids, draws, size)
     return ((-2 * radius.log()).sqrt() * (2 * torch.pi * turn).cos()).to(dtype)

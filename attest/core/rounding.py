@@ -16,7 +16,7 @@ def in_steps(values: Tensor, within: float | None = None) -> Tensor:
 
     Args:
         values: float, of any shape.
-        within: their rounding error; None for that of numbers of order 1.
+        within: the rounding error of the numbers; None for the rounding error of numbers near 1.
     """
     return (values / (within or rounding(values.dtype))).round()
 
@@ -25,8 +25,8 @@ def compared(first: Tensor, second: Tensor, within: float) -> Tensor:
     """Return 1 where ``first`` is larger, -1 where ``second`` is larger, and 0 where they are equal within rounding.
 
     Args:
-        first, second: float, of shapes that broadcast; the result is NaN where one of them is.
-        within: how large a difference does not count, as ``rounding`` says.
+        first, second: float, of shapes that broadcast; the result is NaN where ``first`` or ``second`` is NaN.
+        within: the largest difference that still counts as equal, such as ``rounding(dtype)``.
     """
     difference = first.double() - second.double()
     counts = difference.sign().masked_fill(difference.abs() <= within, 0)

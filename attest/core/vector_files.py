@@ -7,8 +7,8 @@ def first_line(fields: list[bytes]) -> tuple[int, bool]:
     """Return the number of dimensions of word vectors from the file's first line, and whether the line is a header.
 
     Args:
-        fields: of the first line, split at blanks. fastText and word2vec begin with the number of words and that of
-            dimensions, GloVe with the first vector.
+        fields: the first line, split at blanks. In files of fastText and word2vec this is a header with the number of words
+            and the number of dimensions; in files of GloVe it is the first word and its vector.
     """
     header = len(fields) == 2
     return int(fields[1]) if header and fields[1].isdigit() else len(fields) - 1, header

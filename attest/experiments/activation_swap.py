@@ -21,10 +21,10 @@ def activation_swap(
     """Return how predictions change if another projection, such as sparsemax, turns the scores into attention.
 
     Args:
-        projections: by name, ``SHIPPED`` if left out; one equal to the trained projection moves nothing.
-        labels: int64 ``(B,)``, gold classes, below 0 for none; None if they are not known.
+        projections: by name; None for ``SHIPPED``. A projection equal to the trained one does not change the prediction.
+        labels: int64 ``(B,)``, gold classes, below 0 for texts without a label; None if no labels are known.
     Returns:
-        The columns of ``SPEC``, ``(B,)``, ``correct`` as ``rightly`` returns it; without labels ``kept_<name>`` (bool)
+        The columns of ``SPEC``, ``(B,)``; ``correct`` is as ``rightly`` returns it. Without labels, ``kept_<name>`` (bool)
         replaces ``correct_<name>``. Per token ``(B, T)``: ``attention_<name>``.
     """
     decided, right = ("kept", observation.predicted) if labels is None else ("correct", labels)

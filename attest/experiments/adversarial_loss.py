@@ -2,13 +2,13 @@ r"""The loss in E7, by which a model learns to predict as a base model and to at
 
 .. math:: L = \frac1N \sum_i d(\hat y_{a,i}, \hat y_{b,i}) - \lambda\, D(\alpha_{a,i} \| \alpha_{b,i})
 
-In classification d is the total variation distance (Wiegreffe & Pinter 2019, §4), in tagging the negative log-likelihood of
-the tags that the base predicts (Yang 2020, §4.2), a mean over tokens; D is then a mean over tokens and heads. The divergence
-is from the adversary to the base, as in both papers and in the code of the first.
+In classification d is the total variation distance (Wiegreffe & Pinter 2019, §4). In tagging d is the negative log-likelihood
+of the tags that the base predicts (Yang 2020, §4.2), a mean over tokens; D is then a mean over tokens and heads. The
+divergence is from the adversary to the base, as in both papers and in the code of the first.
 
-The scale of λ. Wiegreffe & Pinter's code sums over a batch of 32, which changes nothing between the two terms, and takes half
-of the total variation distance of two classes, which does: their λ is worth half of ours, so that their 5e-4 is our 1e-3.
-``convention="wiegreffe-pinter"`` computes theirs.
+The scale of λ: Wiegreffe & Pinter's code takes half of the total variation distance of two classes, so our λ is twice theirs:
+their 5e-4 is our 1e-3. Their code also sums over a batch of 32, but this scales both terms alike.
+``convention="wiegreffe-pinter"`` computes their loss.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 r"""The published search for adversarial attention (Jain & Wallace 2019, Algorithm 3), mostly without autograd.
 
-k attentions start from random logits and ascend, by Adam, JSD to the attention on trial and to one another while TVD of the
-prediction above epsilon is punished. Only a decoder that is not linear is asked for its own gradient.
+The search starts from k attentions with random logits. Adam increases their JSD to the model's attention and to one another,
+with a penalty if the TVD of the prediction is above epsilon. Gradients are computed by formulas; autograd is only needed for a
+decoder that is not linear.
 
 Legend: B batch, R restarts (k), T tokens, K classes, P pairs of distributions that are kept apart.
 """
@@ -108,9 +109,9 @@ def pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
     """Return the pairs of attentions whose JSD the adversarial search increases, and the weight of each pair.
 
     Returns:
-        ``members (P, R + 1)``, 1 for the two distributions of a pair, the attention on trial being the last; ``shares
-        (R, P)``, the pair's weight in the objective for each restart in it: 1 with the attention, 1 / (R (R - 1)) with one
-        another.
+        ``members (P, R + 1)``: 1 for the two attentions of a pair, else 0; the last column is the model's attention.
+        ``shares (R, P)``: for each restart in a pair, the weight of the pair in the objective: 1 if the other is the model's
+        attention, 1 / (R (R - 1)) if it is another restart.
     """
     first, second = torch.triu_indices(restarts + 1, restarts + 1, offset=1, device=like.device)
     everyone = torch.arange(restarts + 1, device=like.device)

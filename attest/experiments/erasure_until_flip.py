@@ -24,7 +24,7 @@ def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) 
     """Count how many attention weights must be set to 0, in each of several orders, until the decision changes.
 
     Args:
-        observation: the batch; where it is explained by another reading, that stands in the place of attention's order.
+        observation: the batch; if another explanation replaces attention, the order ``attention`` is that of this explanation.
         seed: with an instance's id it fixes that instance's random orders.
         draws: random orders, averaged over those that flip; 5 in the paper.
     Returns:

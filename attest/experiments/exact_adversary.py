@@ -63,8 +63,8 @@ def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
 def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: Tensor) -> Tensor:
     """Find the attention on at most two tokens with the largest JSD; return the fields of ``Adversary``, ``(B, 4)``.
 
-    A corner stands on the diagonal. Of the two cells of an edge, the one that goes down from i to j holds the point at
-    ``high``, the other that at ``low``.
+    Each cell (i, j) is one candidate. A cell of the diagonal is the attention on one token. The edge between tokens i and j
+    has two cells: if i has the larger margin, cell (i, j) is the point at ``high`` and cell (j, i) is the point at ``low``.
     """
     size = mask.shape[-1]
     of_i, of_j = margins.unsqueeze(2), margins.unsqueeze(1)

@@ -44,10 +44,9 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
     Returns:
         Per token ``(B, T)``, at least 0, the importances of ``GRADIENTS`` and ``LEAVE_ONE_OUT``; those of hidden states only
-        if the network has any between ``encode`` and ``decode``. Per instance the other columns of ``SPEC``, ``(B,)`` float64,
-        NaN if undefined, over all tokens that are not spared (``spared_by``); if texts are in subwords, also those of
-        ``agreement_over_words``. Leave-one-out is ranked in steps of what rounding does: of words without any effect no order
-        is known.
+        if the network has any between ``encode`` and ``decode``. Per instance, ``(B,)`` float64, the other columns of
+        ``SPEC``, NaN if undefined, over all tokens except spared ones (``spared_by``); if texts are in subwords, also those of
+        ``agreement_over_words``. To rank tokens by leave-one-out, differences within rounding count as ties.
     """
     kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
     if getattr(observation.network, "reads_in_decode", False):

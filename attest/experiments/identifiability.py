@@ -48,10 +48,10 @@ def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Ten
     """Compute 12 measures of the identifiability of attention, ``(B, 12)``, as means over N heads and Q rows.
 
     Args:
-        matrix_BNTD: what the rows are multiplied with.
-        weights_BNQT: the rows.
-        allowed_BNT: bool, what they may attend to.
-        real_BQ: bool, the rows that count.
+        matrix_BNTD: the matrix with which the attention rows are multiplied.
+        weights_BNQT: the attention rows.
+        allowed_BNT: bool, the tokens to which the rows may attend.
+        real_BQ: bool, the rows over which the means are taken.
     """
     plain = column_space(matrix_BNTD, allowed_BNT)
     spaces = (plain, with_ones(plain, allowed_BNT, matrix_BNTD.dtype))

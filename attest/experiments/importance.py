@@ -1,8 +1,9 @@
 """Importance of tokens: by gradients of the predicted probability, and by how far the prediction moves without a token.
 
-The probability is the predicted class's; of one sigmoid output both classes have the same absolute gradient. Of a network that
-returns one number, gradients are of that number, and it moves in its standard deviations. Jain & Wallace hold attention
-constant, Meister et al. let the gradient flow through it. If tokens are sentences, their input is that of all their words.
+The probability is that of the predicted class; with one sigmoid output, both classes have the same absolute gradient. If a
+network returns one number, gradients are those of this number, and its changes are measured in its standard deviations. Jain &
+Wallace hold attention constant; Meister et al. let the gradient flow through it. If tokens are sentences, the input of a
+sentence is that of all its words.
 
 Legend: B batch, T tokens, V removed tokens (one variant of the text each), E embedding, H hidden, K classes.
 """
@@ -113,7 +114,7 @@ def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
 def predictions_without_each(observation: Observation) -> Tensor:
     """Return for each token the prediction for the text without it, ``(B, T, K)``; arbitrary at padding.
 
-    T counts no tokens of questions.
+    If the network also reads questions, their tokens are not among the T tokens.
     """
     if observation.reach == 1:
         return observation.prediction.unsqueeze(1)

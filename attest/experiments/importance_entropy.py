@@ -1,4 +1,4 @@
-"""E10: is the influence of the inputs on a few tokens or on many? (Meister et al. 2021, Figure 2 and Table 1.)
+"""E10: do a few input tokens have most of the influence, or many? (Meister et al. 2021, Figure 2 and Table 1.)
 
 Sparse attention concentrates weights on few hidden states; whether few inputs then decide is another question.
 

@@ -17,9 +17,9 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
     """Return columns of the table of texts: the probability of each class, the attention and special tokens.
 
     Returns:
-        ``(B,)``: ``probability_<class name>`` in [0, 1] and ``max_attention``; per token ``(B, T)``: ``attention``, or what
-        is read instead of it; ``special`` too where there are tokens that are neither ranked nor erased, and ``word``, the
-        place of the word of each token, where texts are in subwords.
+        ``(B,)``: ``probability_<class name>`` in [0, 1] and ``max_attention``. Per token ``(B, T)``: ``attention``, or the
+        explanation that replaces it; ``special``, if there are tokens that are neither ranked nor erased; and ``word``, the
+        number of each token's word, if texts are in subwords.
     """
     columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(class_names)}
     if observation.spared is not None:

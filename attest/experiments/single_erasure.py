@@ -14,7 +14,7 @@ def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]
     """Compare two predictions: one without the most attended token, one without another token chosen at random.
 
     Args:
-        observation: the batch; where it is explained by another reading, the weight of the token that this ranks first.
+        observation: the batch; if another explanation replaces attention, the token that it ranks first is erased.
         seed: with an instance's id it fixes which other token.
     Returns:
         The columns of ``SPEC``, ``(B,)``, NaN if nothing is left: one token has all the attention, or there is no other.

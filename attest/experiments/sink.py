@@ -46,8 +46,9 @@ def has_sinks(network: object) -> bool:
 def sinks_of(observation: LayerObservation) -> dict[str, Tensor]:
     """Return for each layer which tokens are sinks of each head, bool ``(B, N, T)``.
 
-    A sink gets at least ``RECEIVED`` of the attention of a row, mean over the rows that may attend to it, without its own, of
-    which there are at least ``ROWS``; and its value is at most ``SHORT`` times as long as the median value of the text.
+    A token is a sink under three conditions. At least ``ROWS`` other tokens may attend to it. These tokens give it, on
+    average, at least ``RECEIVED`` of their attention. Its value is at most ``SHORT`` times as long as the median value of the
+    text.
     """
     mask = observation.mask
     others = ~torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device) & mask.unsqueeze(-1) & mask.unsqueeze(1)

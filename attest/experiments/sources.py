@@ -28,8 +28,8 @@ TINY = 1e-12
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the start and the end of each sentence in a text, as character positions.
 
-    A sentence ends at a full stop, ``!`` or ``?`` before white space and no small letter, or at a new line; so an abbreviation
-    before a name ends one. A sentence includes the white space after it.
+    A sentence ends at a new line, or at a full stop, ``!`` or ``?`` before white space, unless a small letter follows; so an
+    abbreviation before a name ends one. A sentence includes the white space after it.
     """
     found = [match.span() for match in SENTENCE.finditer(text)]
     ends = [*(begin for begin, _ in found[1:]), len(text)]
@@ -46,8 +46,8 @@ def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
     """Fit a ridge regression of the outcome on the kept context parts; return its weights, float64 ``(U,)``.
 
     Args:
-        kept: bool ``(M, U)``.
-        outcomes: float ``(M,)``, with these sources alone.
+        kept: bool ``(M, U)``, the sources that are kept in each of M sets.
+        outcomes: float ``(M,)``, the outcome when only the sources of a set are kept.
     """
     there = kept.double() - kept.double().mean(dim=0)
     away = outcomes.double() - outcomes.double().mean()
@@ -57,10 +57,12 @@ def surrogate(kept: Tensor, outcomes: Tensor) -> Tensor:
 def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Fit one weight per head, ``(N,)``, to predict from attention the effect of removing each context part.
 
-    Attention counts as away from its mean over the sources of an example, in units of each head's deviation.
+    From the attention of each head, its mean over the sources of an example is subtracted; the result is divided by the head's
+    standard deviation over all examples.
 
     Args:
-        examples: of each the attention of N heads on its sources, float ``(U, N)``, and the fall without each, ``(U,)``.
+        examples: for each example, the attention of N heads on its sources, float ``(U, N)``, and the fall of the answer's
+            log-probability without each source, ``(U,)``.
     """
     attention = np.concatenate([each - each.mean(axis=0) for each, _ in examples])
     falls = np.concatenate([each for _, each in examples])
@@ -80,12 +82,12 @@ def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], 
     It can miss two sources that change little alone but much together. It takes about 8 log₄(U) passes.
 
     Args:
-        falls_without: the fall of the answer's log-probability without all sources from a first to before a last, for each
-            of several such groups, float ``(G,)``.
+        falls_without: takes G groups of neighbouring sources, as pairs (first source, last source + 1); returns the fall of
+            the answer's log-probability without each group, float ``(G,)``.
         sources: U.
     Returns:
-        The fall without each source, float64 ``(U,)``: an equal share of its group's where it was not left out by itself;
-        and where it was, bool ``(U,)``.
+        The fall without each source, float64 ``(U,)``, and whether the source was removed alone, bool ``(U,)``. A source that
+        was not removed alone gets an equal share of the fall of its group.
     """
     falls, alone = np.zeros(sources), np.zeros(sources, dtype=bool)
     divided = [(0, sources)]
@@ -115,10 +117,11 @@ def scored(readings: Mapping[str, np.ndarray], drops: np.ndarray, truth: Collect
     Args:
         readings: float ``(U,)`` by name, larger for a source from which more of the answer comes.
         drops: float ``(U,)``, the fall of the answer's log-probability without each source.
-        truth: sources that the answer is known to come from, from 0.
+        truth: the n sources that the answer is known to come from, counted from 0.
     Returns:
-        A row a reading: ``tau``, Kendall's τ-b with ``drops``; ``same``, whether its first source is theirs; ``drop``, the
-        fall without its first source; and with a truth ``precision``, the share of its first n that are among these n.
+        One row per explanation: ``tau``, Kendall's τ-b with ``drops``; ``same``, whether its first source is also the first in
+        ``drops``; ``drop``, the fall without its first source; and if ``truth`` is given ``precision``, the share of its first
+        n sources that are in ``truth``.
     """
     rows = {}
     for name, reading in {"leave-one-out": drops, **readings}.items():

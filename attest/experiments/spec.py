@@ -63,9 +63,9 @@ class Column:
     """A column of an experiment's table, or several columns whose names follow one pattern.
 
     Args:
-        name: ``tau_<importance>`` stands for one column for each importance.
+        name: its name; a pattern such as ``tau_<importance>`` describes one column for each importance.
         range: least and greatest value; None if values are not ordered.
-        means: in a few words.
+        means: what its values mean, in a few words.
         unit: ``nats``, ``tokens``, ``0 or 1``, …; empty for a pure number.
         type: ``float``, ``bool``, ``list of float``, …; a list has one value a token.
     """
@@ -121,13 +121,13 @@ class Measure:
     """A column whose mean over the texts is shown in the report.
 
     Args:
-        title: heads the line.
+        title: the heading of its line in the report.
         means: what the number says.
-        misread: how it is easily misread.
+        misread: how the number is easily misread.
         suspicious: which end speaks against reading the attention as an explanation; None if neither does.
-        beside: what the number is compared with within the run: a name, and the column.
-        short: heads a column in the report's table of texts, and what it means there; None if it is not shown.
-        of_texts: the column of that table, where it is another than ``column``.
+        beside: another number of the run to compare it with: a name, and the column.
+        short: a heading in the report's table of texts, and what the number means there; None if that table does not show it.
+        of_texts: the column that the table of texts shows; empty if this is ``column``.
     """
 
     column: str
@@ -161,8 +161,8 @@ class OfNumbers:
     """The part of an experiment's description for models that return one number per text, such as regressions.
 
     Args:
-        means: what it means there, in a sentence.
-        columns: patterns of names of columns, and their names there; an empty name leaves the columns out.
+        means: what the experiment's columns mean for such models, in a sentence.
+        columns: patterns of column names, each with the new name for such models; an empty name leaves the columns out.
     """
 
     means: str
@@ -197,12 +197,12 @@ class TokenWeights:
     """A column whose cells are lists with one weight for each token, such as an explanation or a permuted attention.
 
     Args:
-        title: what it is called beside the text.
-        kind: ``importance``, ``attention`` under something, or an ``adversary``.
-        note: of one text, a few words below the weights.
+        title: the name of the weights beside the text.
+        kind: ``importance``, ``attention`` (for example after another projection) or ``adversary``.
+        note: takes the row of a text; returns a few words to show below the weights.
         quotes: columns with one number a text that the note needs.
-        in_detail: shown where one text is explained, left out where many are.
-        is_shown: False of a text for which it says nothing new.
+        in_detail: True to show the weights only where a single text is explained, not where many are.
+        is_shown: takes the row of a text; returns False if the weights say nothing new about it.
     """
 
     column: str
@@ -219,12 +219,12 @@ class Drawing:
     """A figure that is drawn from an experiment's table.
 
     Args:
-        name: of its file.
-        title: above it.
-        caption: how it is read; or a function of the table that says it.
+        name: the name of its file.
+        title: the text above the figure.
+        caption: a text that says how to read the figure; or a function that takes the table and returns this text.
         draw: takes the table and the names of the classes; or the name of such a function in
             ``attest.report.evidence_figures``.
-        needs: columns without which it is not drawn.
+        needs: the columns without which the figure is not drawn.
     """
 
     name: str
@@ -239,13 +239,13 @@ class Inside:
     """An experiment on the attention inside the layers of a Transformer.
 
     Args:
-        run: takes a ``LayerObservation``, and the rest as ``Spec.run`` does.
-        needs: an attribute that the network must have and that must be True: ``attends_everywhere`` if tokens are made to
-            attend to later ones, which a decoder never does; ``looks_back`` if it is about the last token of a decoder;
-            ``moves_keys``, ``shows_values`` or ``shows_outputs`` if it moves keys, reads values or replaces what heads hand
-            on, which are not seen in every model.
-        of_tags: whether it is for models that decide each token, and for no others.
-        by_name: whether it is run only if it is asked for by its id, or as one of all.
+        run: takes a ``LayerObservation``; its other arguments are as in ``Spec.run``.
+        needs: an attribute of the network that must be True; a missing attribute counts as True, but a missing ``looks_back``
+            as False. ``attends_everywhere``: the experiment makes tokens attend to later ones, which a decoder never does.
+            ``looks_back``: it is about the last token of a decoder. ``moves_keys``, ``shows_values``, ``shows_outputs``: it
+            changes keys, reads values or replaces the outputs of heads, which not every model allows. Empty for none.
+        of_tags: whether it is only for models that decide each token.
+        by_name: whether it runs only if the user names its id or asks for all experiments.
     """
 
     id: str
@@ -265,28 +265,28 @@ class Spec:
 
     Args:
         id: ``E1``, …: file name, prefix of its numbers, section of the report.
-        question: what it asks, as the report puts it.
-        does: how it answers, in a line.
-        source: who published it.
-        cost: how it grows with the length T of a text, and in what.
-        columns: of its table, besides those that identify the text.
+        question: the question that the experiment answers, as in the report.
+        does: how the experiment answers the question, in a line.
+        source: the authors who published the experiment.
+        cost: what the experiment costs, such as the number of passes, and how this grows with the length T of a text.
+        columns: the columns of its table, besides those that identify the text.
         measures: the numbers that the report shows, in its order.
-        answer: the sentence that answers the question, from the means; None if it cannot be said.
-        weights: what it has to show on a text.
+        answer: takes the means; returns the sentence that answers the question, or None if the means do not suffice.
+        weights: the token weights that can be shown on a text.
         drawings: its figures.
-        run: the experiment on one observed batch; takes the observation, the settings with their defaults, and, by the names
-            of its attributes, what a ``Context`` knows. None if it takes more than one model, or runs inside layers alone.
-        on_rollout: whether it asks the explanation alone which tokens matter, so that attention rollout can stand in for
-            attention where a Transformer attends inside its layers alone.
-        any_reading: whether any reading can stand in for attention.
-        at_validation: settings at validation end, where the whole would take too long.
-        when_explaining: settings for one text at once, where the shipped ones would take too long.
-        quadratic: what of it compares every token with every other, and so leaves very long texts out.
+        run: the experiment on one observed batch; takes the observation, the settings with their defaults, and attributes of
+            ``Context`` as arguments of the same name. None if it needs more than one model, or runs inside layers alone.
+        on_rollout: whether attention rollout can replace attention if a Transformer attends only inside its layers, because
+            the experiment only asks the explanation which tokens matter.
+        any_reading: whether any reading can replace attention.
+        at_validation: settings at the end of validation, where the usual settings would take too long.
+        when_explaining: settings for a single text, where the usual settings would take too long.
+        quadratic: the part that compares every token with every other, and so leaves out very long texts; empty for none.
         of_tokens: whether it needs attention over tokens, and not over sentences.
-        needs: what it takes where a single trained run cannot answer: other runs to compare with, or trained adversaries.
-        of_numbers: how it is asked of a model that returns one number; None if it is not asked there.
+        needs: what it needs besides one trained run: other runs to compare with, or trained adversaries; empty for nothing.
+        of_numbers: its description for models that return one number; None if it is not for such models.
         about_columns: a sentence above the reference of its columns.
-        place: among the experiments; the number in its id if left out.
+        place: its place among the experiments; None for the number in its id.
     """
 
     id: str

@@ -39,9 +39,9 @@ class Stopping:
     """A rule that stops an experiment when the 95 % interval of every mean is at most ± ``precision`` wide.
 
     Args:
-        experiment: its id.
-        precision: in units of the numbers.
-        texts: N.
+        experiment: the id of the experiment.
+        precision: half the width of an interval, in the unit of its mean.
+        texts: N, the number of all texts.
     """
 
     def __init__(self, experiment: str, precision: float, texts: int) -> None:
@@ -99,11 +99,11 @@ def read_until(
 ) -> dict[str, EarlyTable]:
     """Measure texts in random order until the means are precise; return the tables of experiments that ended early.
 
-    An experiment that would need too many texts has no table here: it then reads all of them.
+    An experiment that would need too many texts has no table here, and must be run on all texts.
 
     Args:
         precision: half the width of the intervals for the means, in their units.
-        experiments: ids; none that reads a sample of its own.
+        experiments: ids of experiments; none of them may draw its own sample of the texts.
         ids: int64 ``(N,)``, of all texts.
         measure: called with the next texts and the experiments that go on.
     """

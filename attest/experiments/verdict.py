@@ -1,7 +1,7 @@
 """The verdict: may the attention be read as an explanation? A rule chooses one of four answers.
 
-The rule is made, calibrated and held to account on networks whose truth is known (``benchmarks.judges.fitting``); it
-stands, with its errors, in ``verdict.json``.
+The rule is fitted, calibrated and tested on networks whose attention is known to be right or wrong
+(``benchmarks.judges.fitting``). ``verdict.json`` contains the rule and its error rates.
 """
 
 import json
@@ -97,12 +97,13 @@ def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned
     """Return the verdict on a model's attention from the tables of its experiments; None if no rule applies.
 
     Args:
-        tables: one row a text, by experiment, with ``id``.
+        tables: the table of each experiment, by its id; each table has one row per text and a column ``id``.
         about: ``tokens`` or ``states``.
         inside: whether attention is inside layers alone; then rollout is judged.
-        learned: whether the model does better than a constant answer; None if nobody knows, and then it is never *yes*.
+        learned: whether the model does better than a constant answer; None if this is unknown: the answer is then never *yes*.
     Returns:
-        None if the rule reads none of the experiments that were run, or no answer of such a rule meets its goal.
+        The verdict; None if no experiment that a rule reads was run, or if no answer of the rules for such attention is
+        reliable enough to be given.
     """
     kind = "layers" if inside and about == "states" else about
     family = "inside" if inside else "pooled"

@@ -41,8 +41,9 @@ def over_words(values: Tensor, words: Tensor) -> Tensor:
 def leave_words_out(observation: Observation) -> Tensor:
     """Return how far the prediction moves when one whole word is deleted, for each word, ``(B, T)``.
 
-    Special tokens stay, and so does the token at which a Transformer decides. NaN for a text in which nothing is left without
-    one of its words; 0 but at first subwords. A word of one subword has the number of that subword, which is not read twice.
+    The number of a word is at its first subword; other subwords have 0. Special tokens stay, and so does the token at which a
+    Transformer decides. NaN if nothing is left of a text without the word. A word of one subword gets the number that was
+    already computed for this subword.
     """
     words = ranked_words(observation)
     of_tokens = leave_one_out_inputs(observation)
@@ -65,9 +66,10 @@ def agreement_over_words(observation: Observation, importances: dict[str, Tensor
     Args:
         importances: ``(B, T)`` of tokens, at least 0, by name.
     Returns:
-        Per token ``(B, T)`` ``leave_one_out_words``, where ``leave_one_out_inputs`` is among the importances. Per instance
-        ``(B,)``, for each importance, τ-b in [-1, 1] and the share of pairs that are ordered alike: ``tau_words_…`` and
-        ``concordant_words_…``, of words, their subwords added up or left out together.
+        Per token ``(B, T)`` ``leave_one_out_words``, if ``leave_one_out_inputs`` is among the importances. Per instance
+        ``(B,)``, for each importance: ``tau_words_…``, τ-b over words in [-1, 1], and ``concordant_words_…``, the share of
+        word pairs in the same order. The number of a word is the sum over its subwords; for leave-one-out, they are deleted
+        together.
     """
     words = ranked_words(observation)
     lifted = {name: over_words(values, words) for name, values in importances.items()}

@@ -231,11 +231,11 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
     """Refuse a network whose predictions change with padding or with the method that computes them.
 
     Args:
-        network: with the four steps, in evaluation mode. What it does itself is its method ``itself(tokens, mask, **given)``,
-            if it has one, else its ``forward(tokens, mask)``, if it has one.
+        network: a network with the four steps, in evaluation mode. Its own predictions are those of ``itself(tokens, mask,
+            **given)`` if it has this method, else those of ``forward(tokens, mask)`` if it has this method.
         ids: int64 ``(B,)``: names of the texts.
-        tokens, mask: of the texts, ``(B, T)``; they are read together, and the shortest and the longest of them alone.
-        given: what else ``itself`` is told of the tokens, ``(B, T)`` each.
+        tokens, mask: ``(B, T)``; the network reads all texts in one batch, then the shortest and the longest text alone.
+        given: the further inputs of ``itself``, ``(B, T)`` each, by name.
     """
     together = _predictions_of(network, ids, tokens, mask, given or {})
     if getattr(network, "reads_questions", False):

@@ -129,7 +129,7 @@ class LayerObservation:
     def per_instance(self, values: Tensor, rows: Tensor | slice = slice(None)) -> Tensor:
         """Return one number for each text, ``(B,)``: ``values (B,)`` unchanged, or the means over tokens of ``(B, T)``.
 
-        The mean is taken over the tokens in ``deciding``. The values may be of the given rows of the batch alone.
+        The mean is taken over the tokens in ``deciding``. If ``rows`` are given, ``values`` are those of these rows alone.
         """
         if values.ndim == 1:
             return values

@@ -36,9 +36,9 @@ class Network(Protocol):
 
     * ``token_logits(hidden) -> (B, T, C)``, if ``decode`` is linear in weights that sum to 1: counterfactual weights then
       cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible;
-    * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, with such a decoder: at ``[b, v, t]``, the score and the
-      logits of token t in text b without its token v; arbitrary but finite at t = v and at padding. Else each shortened text
-      is encoded anew.
+    * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, if ``decode`` is linear in this way: at ``[b, v, t]``,
+      the score and the logits of token t in text b without its token v; arbitrary but finite at t = v and at padding.
+      Without this method, each shortened text is encoded anew.
     """
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -272,8 +272,8 @@ def skips_long_texts(measurement: Callable[..., Measured]) -> Callable[..., Meas
     """Decorate a function that compares all pairs of tokens, so that it returns NaN for texts that are too long.
 
     Args:
-        measurement: takes an observation, and what else there may be; returns ``(B,)`` or ``(B, T)``, 0 at padding, or a
-            dictionary of such. It needs no gradient.
+        measurement: takes an observation and any further arguments; returns a tensor ``(B,)``, or ``(B, T)`` with 0 at
+            padding, or a dictionary of these tensors. It does not use the autograd graph of the observation.
     """
 
     @wraps(measurement)
@@ -321,10 +321,10 @@ def observe(
         ids: as in ``Observation``; None to count the rows from 0.
         tokens, mask, labels, words: as in ``Observation``.
         special: bool ``(B, T)``, True at special tokens, such as ``[CLS]`` and ``[SEP]``, which are neither ranked nor erased;
-            None for the tokens that belong to no word, where words are known.
+            if it is None and ``words`` are given, the special tokens are those that belong to no word.
     Raises:
-        AttestError: the network or the batch is not as described (see ``contract.py``), or the network looks its tokens up in
-            no ``nn.Embedding``, or in more than one.
+        AttestError: the network or the batch is not as described (see ``contract.py``), or the network does not look its
+            tokens up in exactly one ``nn.Embedding``.
     """
     require_steps(network)
     module = cast(nn.Module, network)
@@ -358,7 +358,7 @@ def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> T
     """Return the tokens that are never ranked or erased: special tokens, and the token at which the network decides.
 
     Args:
-        network: if it decides at one place, its ``deciding(mask)`` returns 1 there, at the first token or the last.
+        network: if one token alone decides, the first or the last, ``network.deciding(mask)`` returns 1 at this token.
         mask: bool ``(B, T)``.
         special: bool ``(B, T)``, if known.
     Returns:

@@ -45,7 +45,7 @@ def predictions_of(network: Any, logits: Tensor) -> Tensor:
     Args:
         logits: float ``(..., C)``.
     Returns:
-        Class probabilities ``(..., K)``, rows sum to 1; of one number, that number in its standard deviations, ``(..., 1)``.
+        Class probabilities ``(..., K)``, rows sum to 1; or the predicted number divided by ``number.deviation``, ``(..., 1)``.
     """
     found = logits_of_classes(network, logits)
     return found if says_number(network) else found.softmax(dim=-1)

@@ -61,13 +61,13 @@ def read_each(observation: Observation, texts: Tensor, tokens: Tensor, kept: Ten
     """Return the network's predictions for variants of texts, such as texts without some tokens.
 
     Args:
-        observation: of the batch that the texts come from.
+        observation: the observation of the batch that the texts come from.
         texts: int64 ``(N,)``, for each variant the row of its text in the batch.
-        tokens: int64 ``(N, T, …)``, with the questions of the texts where there are any.
-        kept: bool ``(N, T)``.
-        in_place: whether tokens that are not kept are still embedded.
+        tokens: int64 ``(N, T, …)``, the token ids of the variants; if texts have questions, the questions are included.
+        kept: bool ``(N, T)``, True at the tokens that a variant keeps.
+        in_place: whether ``encode`` also gets the tokens that are not kept, so that only the later steps leave them out.
     Returns:
-        ``(N, K)``, as ``predictions_of`` has them; arbitrary where nothing is kept.
+        ``(N, K)``, as ``predictions_of`` returns them; arbitrary for a variant that keeps no token.
     """
     kept = kept.clone()
     kept[:, 0] |= ~kept.any(dim=-1)  # networks read no empty text

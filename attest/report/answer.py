@@ -1,4 +1,4 @@
-"""The first line of every report: may the attention be read as an explanation? In one sentence, with its error."""
+"""The first line of every report: one sentence on whether attention may be read as an explanation, and its error rate."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,8 @@ def answered(tables: Mapping[str, pd.DataFrame], inside: bool, learned: bool | N
     """Return the verdicts on attention that result tables allow, under the keys ``tokens`` and ``states``.
 
     Args:
-        tables: one row a text, by experiment.
+        tables: the table of each experiment, with one row for each text.
+        inside: whether attention is inside layers alone.
         learned: whether the model does better than a constant answer; None if nobody knows.
     """
     found = {about: judged(tables, about, inside, learned) for about in (["tokens"] if learned is False else POINTS)}
@@ -74,8 +75,8 @@ def unanswerable(there: Collection[str], explanation: str | None, learned: bool 
     """Return a sentence that says why no experiment can give a verdict on a model; None if an experiment can.
 
     Args:
-        there: the tables of its folder, and the columns of its table of texts.
-        explanation: the name of what is on trial in the place of attention; None if it is attention.
+        there: the names of the result tables in the run folder, and of the columns in the table of texts.
+        explanation: the name of the tested explanation, if the rule for verdicts was not made for it; else None.
         learned: as in ``answered``.
     """
     if learned is False:

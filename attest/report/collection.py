@@ -94,7 +94,8 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
     """Return the keys of the numbers to show: the main numbers, or all that match a pattern such as ``E1/tau_*``.
 
-    Patterns match part by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians.
+    Each part between slashes must match, and a key and its pattern have equally many parts. Keys of means have no last part
+    ``/mean``, so ``E1/*`` selects means, and ``E1/*/median`` selects medians.
     """
     if not patterns:
         return [key for key in LABELS if any(each.over_seeds(key) for each in settings)]
@@ -263,10 +264,10 @@ def paired(first: Decided, second: Decided) -> Pairing:
 
 
 def decisions_in(table: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return gold and predicted classes ``(N,)``, and None; for a tagger, tags, and their number in each sentence.
+    """Return gold and predicted classes ``(N,)``, and None; for a tagger return tags, and a count for each sentence.
 
-    Of a tagger return the gold and the predicted tags of N tagged tokens ``(N,)``, and how many each sentence has. A word that
-    is split into subwords has a tag only on the first one.
+    For a tagger, N is the number of tagged tokens, and the third array has the number of tagged tokens in each sentence. A
+    word that is split into subwords has a tag only on its first subword.
     """
     if table.stem != TAGGED:
         rows = read_table(table, ["label", "predicted"])

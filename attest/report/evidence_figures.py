@@ -1,7 +1,8 @@
 """Draw the evidence tables of a run as figures.
 
-A function of ``rows`` and ``class_names`` draws one experiment: its table of evidence, with one row for each instance, and
-the names of the classes in class order. NaN is left out. Where panels are not of classes, the names are not used.
+A function with the arguments ``rows`` and ``class_names`` draws one experiment. ``rows`` is its table of evidence, with one
+row for each instance; ``class_names`` are the names of the classes in class order, used only if each panel is for one class.
+NaN is left out.
 """
 
 import re
@@ -154,8 +155,8 @@ def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw Jain & Wallace's Figures 2 and 8: histograms of the τ-b of attention with gradients and with leave-one-out.
 
-    The columns are ``tau_gradient_inputs``, ``tau_leave_one_out_inputs`` and ``length``. Dotted: the τ-b that a text of median
-    length needs for p < 0.05. Dashed: the mean.
+    The columns are ``tau_gradient_inputs``, ``tau_leave_one_out_inputs`` and ``length``. A dotted line marks the τ-b that a
+    text of median length needs for p < 0.05, and a dashed line marks the mean.
     """
     kinds = [name for name in ("gradient_inputs", "leave_one_out_inputs") if f"tau_{name}" in rows]
     figure = Figure(figsize=(max(8.0, PANEL_WIDTH * len(class_names)), 2.6 * len(kinds)), layout="constrained")
@@ -178,7 +179,8 @@ def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw Meister et al.'s Figures 1 and 4: the mean τ-b of attention with the importance of inputs and hidden states.
 
-    The columns are ``tau_<importance>`` and ``ceiling_<importance>``, the largest τ-b that ties allow (an open mark).
+    The columns are ``tau_<importance>`` and ``ceiling_<importance>``. The ceiling, drawn as an open mark, is the largest τ-b
+    that ties allow.
     """
     figure, panels = _panels(class_names, "Kendall's τ-b with attention")
     kinds = [name for name in IMPORTANCES if f"tau_{name}" in rows]
@@ -202,9 +204,10 @@ def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw histograms of how far attention can move (JSD) if predictions move by at most ε (survey, Figure 11).
+    """Draw histograms of how far attention can move (JSD) if predictions move by at most ε.
 
-    The columns are any of ``jsd_search``, ``jsd_search_filter`` and ``jsd_exact``.
+    The figure shows the histograms of Jain & Wallace's Figure 5 (the survey's Figure 11). The columns are any of
+    ``jsd_search``, ``jsd_search_filter`` and ``jsd_exact``.
     """
     figure, panels = _panels(class_names, "ε-max JSD", "instances")
     styles = {"jsd_search": "search", "jsd_search_filter": "search, lenient filter", "jsd_exact": "exact"}
@@ -249,8 +252,9 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "fraction") -> Figure:
     """Draw box plots of the share of weights set to zero until the decision flips (Serrano & Smith).
 
-    The columns are ``<over>_<order>``, where ``over`` is ``fraction`` of all tokens of the text, or ``fraction_support`` of
-    the tokens that have attention. Only texts that flip in every order are drawn.
+    The columns are ``<over>_<order>``. ``over`` is ``fraction``, a share of all tokens of the text, or ``fraction_support``, a
+    share of the tokens that have attention. ``order`` names the order in which weights are set to zero. Only texts that flip
+    in every order are drawn.
     """
     figure, panels = _panels(class_names, "share of weights set to zero until the decision flips")
     orders = [order for order in ORDERS if f"{over}_{order}" in rows]
@@ -294,8 +298,10 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     """Draw how far adversaries move attention against how far they move predictions (Wiegreffe & Pinter's Figure 5).
 
     Args:
-        adversaries: ``lambda``, ``knee`` (True in at most one row) and the two columns, one row for each adversary, by λ.
-        baselines: ``experiment``, ``name`` and, if known, the two columns; may be empty.
+        adversaries: one row for each adversary, by λ: ``lambda``, ``knee`` (True in at most one row, whose point gets a ring),
+            and the columns named by ``cost`` and ``gained``.
+        baselines: ``experiment``, ``name`` and, if known, the columns named by ``cost`` and ``gained``; may be empty.
+        cost, gained: the names of the distances of predictions (x axis) and of attention (y axis).
     """
     figure, axes = _one_panel(8, 4, HEADINGS[cost], HEADINGS[gained])
     axes.plot(adversaries[cost], adversaries[gained], "o-", markersize=5, color=CLASS_COLOURS[1], label="adversaries (E7)")
@@ -366,7 +372,8 @@ def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw, for each window of layers, how far the logit difference falls if attention in these layers is cut.
 
-    The columns are ``drop``, ``drop_random`` and ``drop_sink``, of all layers and, ending in ``_layers<a>to<b>``, of windows.
+    The columns are ``drop`` (attention to the most attended tokens is cut), ``drop_random`` (to random tokens) and
+    ``drop_sink`` (to the first token), for all layers, or for a window of layers with the ending ``_layers<a>to<b>``.
     """
     suffixes = [name.removeprefix("drop") for name in rows.columns if re.fullmatch(r"drop(_layers\w+)?", name)]
     windows = [*suffixes[1:], suffixes[0]]
@@ -385,7 +392,8 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw how far the logit difference falls if a head is switched off: rows are layers, columns are heads.
 
-    The columns are those of ``by_head``: ``drop_layer<l>_head<h>``, and ``look``, ``write`` and ``flipped`` likewise.
+    For each head there are the columns ``drop_layer<l>_head<h>``, the fall; ``flipped_…``, whether the decision changes;
+    ``look_…``, the share of its attention on important tokens; and ``write_…``, the fall that a gradient estimates.
     """
     heads = by_head(rows)
     layers, width = heads["layer"].max(), heads["head"].max()
@@ -408,7 +416,8 @@ def head_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 def head_curves(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw the share of changed decisions against the share of heads switched off, one line for each order of heads.
 
-    The columns are ``flipped_look_<percent>``, ``flipped_write_<percent>`` and ``flipped_random_<percent>``.
+    The columns are ``flipped_look_<percent>``, ``flipped_write_<percent>`` and ``flipped_random_<percent>``. Heads are in
+    order of attention on important tokens (``look``), of the effect that a gradient estimates (``write``), or random.
     """
     figure, axes = _one_panel(8, 3, "heads switched off, %", "decisions changed")
     orders = {"look": "where they look", "write": "what they write", "random": "random order"}
@@ -479,7 +488,8 @@ EXPLAINED, RANDOM = "#0072B2", "#999999"
 def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw comprehensiveness and sufficiency of top and of random tokens, for each way to erase tokens.
 
-    The columns are ``<either>_<operator>`` and ``random_<either>_<operator>``.
+    The columns are ``<kind>_<operator>`` and ``random_<kind>_<operator>``, of both kinds: ``comprehensiveness``,
+    ``sufficiency``.
     """
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     for axes, kind in zip(figure.subplots(1, 2, sharey=True), KINDS, strict=True):
@@ -502,8 +512,8 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw how often erasing an explanation's top tokens moves the prediction more than erasing random tokens.
 
-    The columns are ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``. The readings are in
-    the order of the table of readings, by the mean of both operators.
+    Tokens are erased in two ways: they get no attention (columns ``win_comprehensiveness_<reading>``), or they are deleted
+    (columns ``win_deleted_comprehensiveness_<reading>``). Readings are sorted by the mean of both, the best at the top.
     """
     prefix = "win_comprehensiveness_"
     readings = [name.removeprefix(prefix) for name in rows if name.startswith(prefix)]

@@ -144,9 +144,10 @@ def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explan
 
 
 def contents(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a text for a page: its ``question``, ``words``, whether each ``decides`` the label, ``explanations``.
+    """Return a text as data for a page: ``question``, ``words``, ``decides`` and ``explanations``.
 
-    The question, or the hypothesis, is None if the model read none together with the text.
+    ``decides`` says for each word whether it decides the label; it is empty if this is unknown. ``question`` is the question
+    or the hypothesis; it is None if the model read the text alone.
     """
     words, question, rationale = words_of(row), row.get("question"), row.get("rationale")
     return {

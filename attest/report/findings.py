@@ -1,5 +1,5 @@
 """The contents of a run folder, without figures: settings, numbers, controls, the verdict, and one plain sentence for
-each question, with the p-value of each test that decides a word.
+each question. A sentence whose wording depends on a test gives the p-value of this test.
 """
 
 from functools import cached_property
@@ -97,7 +97,7 @@ class Findings:
 
     @cached_property
     def explanation(self) -> str:
-        """Return which explanation is tested: ``attention`` that pools, ``rollout`` or ``cross-attention``."""
+        """Return which explanation is tested: ``attention`` (pools the tokens), ``rollout`` or ``cross-attention``."""
         if TRIAL in self.settings:
             return str(self.settings[TRIAL].get("explanation", POOLED))
         return POOLED if pools(self.settings) else ROLLOUT

@@ -1,9 +1,10 @@
-"""Requirements on a run or a trial, for a job of CI: each passes, fails, or is undecided on the texts that were read.
+"""Requirements on a run or a trial, for a CI job: each passes, fails, or is undecided on the texts that were read.
 
 A requirement is an answer of the verdict, ``tokens=yes``, or a bound on the mean of a measure, ``E2/tvd_median>0.1``. The
-texts of the folder count as drawn from all texts like them. A bound is decided by a betting confidence sequence of the mean
-over all these (``attest.core.measures.betting``), whose texts come in the order in which evidence reads them. So a wrong pass
-has a probability of ``ERROR`` at most, and so has a wrong fail, also where evidence stopped because of what it had found.
+texts of the folder are treated as a sample from all similar texts. A bound on the mean over all similar texts is decided by a
+betting confidence sequence (``attest.core.measures.betting``), which takes the texts in the order in which evidence reads
+them. So the probability of a wrong pass is at most ``ERROR``, and so is that of a wrong fail. Both also hold if evidence
+stopped early because of its results.
 """
 
 import math
@@ -182,7 +183,7 @@ class Sample:
     """The values of a measure on the texts read so far, in the order in which the texts were read.
 
     Args:
-        values: float ``(n,)``, where it is defined.
+        values: float ``(n,)``, without texts for which the measure is undefined.
     """
 
     values: np.ndarray

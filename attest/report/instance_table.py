@@ -76,9 +76,9 @@ def instance_table(
         tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
-        then the measures, None if undefined), ``texts`` by id (see ``_whole_text``), ``empty`` (names of the measures that
-        are undefined on every text, which have no column) and ``total``. If the model returns one number, rows have no label
-        and no prediction of classes, but measures of these names.
+        then the measures, None if undefined), ``texts`` by id (see ``_whole_text``), ``empty`` (names of the measures that are
+        undefined on every text, which have no column) and ``total``. If the model returns one number, rows have no classes;
+        the measures then include the label and the prediction.
     """
     texts = tables[INSTANCES].set_index("id")
     numbers = "prediction" in texts
@@ -96,8 +96,8 @@ def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names
     Args:
         rows: one row for each sentence: ``id``, ``tokens``, ``tags``, ``predicted_tags``, ``max_attention``.
     Returns:
-        The result of ``instance_table`` with ``tagging``; rows have no label and no prediction; texts have the predicted and
-        the gold tag of each token, None if the token is no word.
+        The result of ``instance_table`` with the added entry ``tagging``, True. Rows have no label and no prediction. Each of
+        ``texts`` has the predicted and the gold tag of each token, None if the token is no word.
     """
     measured = {
         "tagged/right": right_share(rows),
@@ -236,9 +236,9 @@ def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return some sentences with their tags, spread evenly from the worst to the best tagged sentence.
 
     Returns:
-        For each sentence ``id``; ``right``, the share of words tagged correctly; ``tokens``; ``tags``, for each token the
-        predicted tag, with the gold tag if that is another, or None if it is no word; and ``explanations``, the
-        attention of the words that are wrong or have the least probable tag.
+        For each sentence ``id``; ``right``, the share of words tagged correctly; ``tokens``; ``words``; ``tags``, for each
+        token a pair of predicted and gold tag (None for the gold tag if both are the same), or None if the token is no word;
+        ``explanations``, the attention of the words whose tag is wrong or least probable.
     """
     names = classes_in(columns_in(path))
     spread = rows.assign(right=right_share(rows)).dropna(subset=["right"]).sort_values("right", kind="stable")

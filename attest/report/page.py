@@ -132,7 +132,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 
     Args:
         figures: the result of ``illustrations``; None to compute it here.
-        alone: the path of a page without figure files beside it; None for the page and the files in the run folder.
+        alone: the path of a page that is written without figure files; None to write page and figures into the run folder.
     """
     found = Findings(folder)
     settings, summary = found.settings, found.summary

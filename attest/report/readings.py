@@ -1,7 +1,7 @@
 """Compare attention with the other explanations of a model (its readings), from the stored tables of a run.
 
-The comparisons are: which reading finds the deciding tokens, which ranks the same tokens first as attention, and which
-survives erasure. Each gives lines to draw, a sentence and a table.
+The comparisons are: which reading finds the deciding tokens, which ranks the same tokens first as attention, and which one's
+top tokens change the prediction more than random tokens when erased. The results are lines to draw, sentences and tables.
 """
 
 import math
@@ -91,7 +91,8 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
     """Return table rows on how often the top token of each explanation decides the label; empty if unknown.
 
     Args:
-        importances: as in ``truth_sentence``; its texts are found by ``id``. If E1 read only some, all are compared on these.
+        importances: as in ``truth_sentence``; its texts are found by ``id``. If E1 read only some texts, all explanations are
+            compared on these texts.
     """
     if instances is None or not {"attention", "rationale"} <= {*instances.columns}:
         return []
@@ -164,7 +165,7 @@ class FirstTokens:
 
     @property
     def sentence(self) -> str | None:
-        """Return a sentence on how often attention and each importance measure rank the same token first, or None."""
+        """Return a sentence on how often attention and each importance measure rank the same token first; None if unknown."""
         found = self.lines(1)
         if not found:
             return None
@@ -259,8 +260,9 @@ ABOUT_SURVIVAL = "Share of random token sets that the reading's first tokens bea
 def survival_sentence(rows: pd.DataFrame) -> str | None:
     """Return a sentence that names the explanation with the best erasure score; None without scores.
 
-    The score of a text is the mean share of random sets beaten under both operators. The best reading is chosen on the same
-    texts that test it, so its p-value is multiplied by the number of readings that it was chosen from.
+    The score of a text is the share of random token sets that the reading's top tokens beat, averaged over two ways to erase
+    tokens. The best reading is chosen on the same texts that test it, so its p-value is multiplied by the number of readings
+    from which it was chosen.
     """
     scores, base = _scores(rows)
     if base is None:
@@ -286,11 +288,12 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
 def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
     """Compare each explanation's erasure scores with attention's; return mean differences and p-values.
 
-    The score of a text is the mean share of random sets beaten under both operators.
+    The score of a text is the share of random token sets that the reading's top tokens beat, averaged over two ways to erase
+    tokens.
 
     Returns:
-        By the column name of the reading ``lead``, ``p`` (Wilcoxon's signed-rank test), ``bonferroni`` and
-        ``benjamini_hochberg``, corrected for all readings of the table. Empty if there is nothing to compare.
+        One row for each reading, named by its column: ``lead``, ``p`` (Wilcoxon's signed-rank test), and ``bonferroni`` and
+        ``benjamini_hochberg``, which are ``p`` corrected for all readings of the table. Empty if there is nothing to compare.
     """
     scores, base = _scores(rows) if f"{SURVIVAL[0]}_random" in rows else (pd.DataFrame(), None)
     if base is None:

@@ -231,9 +231,10 @@ def sweep_conclusions(
     """Return conclusions on how far a base run's adversaries move its attention and its predictions.
 
     Args:
-        rows: one row for each adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
-        seeds: the gain of models of other seeds.
-        base: the accuracy of the base; None if it has none.
+        rows: one row for each adversary: ``lambda``, ``knee`` (whether the curve bends most here), and the columns named by
+            ``gained`` (distance of attention) and ``cost`` (distance of predictions).
+        seeds: the distance of attention for each run with another seed.
+        base: the accuracy of the base run; None if it has none.
     """
     lambdas = [plain(each) for each in rows["lambda"]]
     (attention, moves), (predictions, pays) = (
@@ -300,7 +301,7 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
     """Write the results of ROAR as JSON and as a page into ``roar/`` of the base run, and print them as text.
 
     Args:
-        curves: the erased share and the finished run of each point, by reading and at the same shares; one is ``random``.
+        curves: for each reading and for ``random``, the erased share and the finished run of each point, at equal shares.
     """
     folder = RunFolder(base.path / ROAR)
     shares = [share for share, _ in curves[RANDOM]]

@@ -35,9 +35,10 @@ Columns = list[list[str]]
 def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
     """Return the numbers of settings as Markdown tables, followed by notes on their comparison.
 
+    Rows are settings. If this is shorter, rows are measures, and a list below the tables names the settings.
+
     Args:
-        width: the characters in a line; columns that do not fit go into another table below. Settings are the rows; measures
-            are if the tables have fewer lines then, and a list below names the settings.
+        width: the largest number of characters in a line; columns that do not fit go into another table below.
     """
     tables, legend = _tables(settings, keys, width)
     parts = [markdown_table(list(zip(*table, strict=True)), padded=True) for table in tables]

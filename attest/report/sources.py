@@ -55,9 +55,9 @@ class Sources:
         """Return these sources with the new explanation ``learned heads``; its head weights are learned from ``others``.
 
         Args:
-            others: of the same model, about other contexts or answers.
+            others: results for the same model, about other contexts or other answers.
         Raises:
-            AttestError: there are none, one has another number of heads, or one is about this context and answer.
+            AttestError: ``others`` is empty, or has a result with another number of heads or about this context and answer.
         """
         if not others or any(other.by_head.shape[1] != self.by_head.shape[1] for other in others):
             raise AttestError(

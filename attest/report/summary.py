@@ -1,5 +1,5 @@
-"""The numbers of a run: how they are computed for ``summary.json``, a flat file with a version that tables over many runs are
-made of, and how scores and the measures of all experiments are named and described.
+"""The numbers of a run: how they are computed for ``summary.json``, and how scores and measures of all experiments are named
+and described. ``summary.json`` is a flat file with a version; tables about many runs are made from such files.
 """
 
 from collections.abc import Iterable

@@ -28,22 +28,23 @@ class RunSettings:
 
     Args:
         root: folder of all runs.
-        data, recipe, model, scoring, projection: readable names of the configs it is made of.
+        data, recipe, model, scoring, projection: readable names of the configurations that make up the run.
         monitor: logged validation score that chooses the best epoch.
         mode: whether the best score is the largest (``max``) or the smallest (``min``).
-        force: begin afresh, deleting what is there.
+        force: whether to delete an existing run and begin afresh.
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
         processes: number of processes that compute evidence after training on the CPU; results are bit-identical for all
             numbers. None for one process for each core.
-        checkpoint_every_n_batches: most batches of training that a killed run loses.
-        evidence_while_training: whether evidence is also gathered at validation end; without it, training gives the same
-            model sooner, and there are no curves of evidence.
-        memory_gib: working memory that evidence may take above the loaded model and batch, in GiB.
-        max_evidence_tokens: longer texts are left out of evidence that compares every token with every other, as are those
-            whose pairs do not fit ``memory_gib``; their columns are NaN, and counted.
-        max_search_steps: most steps of an experiment that searches, whatever ``experiments`` says; None for no such limit.
-        until: largest half-width of the 95 % intervals of means on the test split, in their units, such as 0.01. Texts are
-            then read in random order, and an experiment stops when its means are known so precisely. None for all texts.
+        checkpoint_every_n_batches: number of training batches between checkpoints, the most that a killed run loses.
+        evidence_while_training: whether evidence is also computed after each validation; without it, training is faster and
+            gives the same model, but there are no curves of evidence.
+        memory_gib: working memory that evidence may use besides the loaded model and batch, in GiB.
+        max_evidence_tokens: largest length of a text in evidence that compares every token with every other. Longer texts, and
+            texts whose token pairs do not fit into ``memory_gib``, are left out: their columns are NaN, and they are counted.
+        max_search_steps: upper limit on the steps of each experiment that searches, also if ``experiments`` has more; None for
+            no limit.
+        until: largest half-width of the 95 % intervals of means on the test split, in the units of the means, such as 0.01.
+            Texts are then read in random order, and an experiment stops when its intervals are so narrow. None: all texts.
     """
 
     root: str = "runs"

@@ -1,13 +1,13 @@
 """The capabilities of a model, read from the settings of a run before anything is built or trained.
 
-The settings name classes, which are imported here; attributes of these classes declare what they can do, and a subclass
+The settings name classes, which are imported here. Attributes of these classes declare what the classes can do, and a subclass
 inherits them.
 
-* A LightningModule ``predicts`` ``"label"``, one a text, or ``"tags"``, one a token. With ``take_base`` it is trained against
-  another run, and no run depends on it in turn.
-* A network ``pools_by_attention`` and ``trains_with_any_projection`` unless it says otherwise, and ``reads_questions`` if it
-  says so. It, or an encoder in it, ``attends_within`` where its tokens attend to one another.
-* A projection ``reads_scores`` unless it says otherwise, and says by ``is_sparse`` whether it can give a real token exactly 0.
+* A LightningModule ``predicts`` ``"label"``, one for each text, or ``"tags"``, one for each token. A LightningModule with the
+  method ``take_base`` is trained against a base run, and its own run cannot be a base run.
+* A network ``pools_by_attention`` and ``trains_with_any_projection`` unless it says otherwise, and ``reads_questions`` only if
+  it says so. ``attends_within`` says that tokens attend to one another in the network or in an encoder inside it.
+* A projection ``reads_scores`` unless it says otherwise. ``is_sparse`` says whether it can give a real token exactly 0.
 """
 
 from importlib import import_module

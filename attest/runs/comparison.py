@@ -1,11 +1,12 @@
 """The comparison of two runs, text by text, for the experiments E4 to E7. Start at ``compare_runs``.
 
-Columns, one row an instance: ``id``, ``label`` and ``predicted`` (of the second run; neither for taggers), ``length``;
-``tvd`` of predictions in [0, 1]; ``same``, whether both decide alike; ``jsd`` in [0, ln 2] and ``kl``, from the second run to
-the base, of attention in nats, ``kl`` undefined where the base gives 0 to what the other attends to; ``max_attention`` of the
-base. Of taggers all are means over tokens (``same`` a share), of attention over heads too, and two more: ``nll`` is the second
-run's negative log-likelihood of the tags that the base predicts, and ``jsd_matched`` the JSD between each head and the one of
-the base that it stands for. Heads have no order: a tagger with two of them exchanged attends alike and differs head by head.
+The table has one row for each instance: ``id`` and ``length``; ``label`` and ``predicted`` of the second run (not for
+taggers); ``tvd`` of the predictions, in [0, 1]; ``same``, whether both runs decide alike; ``jsd`` of attention, in [0, ln 2]
+nats; ``kl`` of attention, in nats, from the second run to the base, undefined if the base gives 0 to a token to which the
+second run attends; and ``max_attention`` of the base. For taggers, the numbers are means over tokens (``same`` is a share),
+those of attention also over heads. Taggers have two more columns: ``nll`` is the second run's negative log-likelihood of the
+tags that the base predicts, and ``jsd_matched`` is the JSD between each head and its match in the base. Heads are matched
+because they have no order: a tagger with two heads exchanged has the same attention, but differs from the base head by head.
 """
 
 from typing import Any

@@ -65,9 +65,9 @@ class RunFolder:
 
     Files: ``run.json`` (what the run is), ``config.yaml``, ``data.json`` (vocabulary, classes and fingerprints of the texts),
     ``checkpoints/{best,last}.ckpt``, ``curves.json`` (written when training has ended),
-    ``evidence/<id>.parquet`` (one row per instance), ``summary.json`` (nothing that changes from run to run), ``timing.json``
-    (everything that does), ``stopped.json`` (experiments that read no more texts than they needed), ``report.html``,
-    ``figures/``, ``wandb/``.
+    ``evidence/<id>.parquet`` (one row per instance), ``summary.json`` (the numbers that a repeated run reproduces),
+    ``timing.json`` (times and other facts that differ when the run is repeated), ``stopped.json`` (the experiments that
+    stopped early, before they had read all texts), ``report.html``, ``figures/``, ``wandb/``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,12 +117,16 @@ class RunFolder:
         return self.curves.is_file() and self.best.is_file()
 
     def missing_evidence(self, identities: Iterable[str], until: float | None = None) -> list[str]:
-        """Return the ids of the experiments whose table is missing or not precise enough."""
+        """Return the ids of the experiments whose table is missing or not precise enough.
+
+        Args:
+            until: the precision that is enough for an experiment that stopped early; None if it must read all texts.
+        """
         coarse = [name for name, stopped in self.stopped_evidence().items() if until is None or stopped.precision > until]
         return [identity for identity in identities if identity in coarse or not self.evidence(identity).is_file()]
 
     def complete(self, identities: Iterable[str], until: float | None = None) -> bool:
-        """Return whether the run is trained and all its tables, its summary and its report are written."""
+        """Return whether the run is trained, ``missing_evidence`` is empty, and summary and report are up to date."""
         there = self.trained and self.config.is_file() and self.last.is_file()
         return there and not self.missing_evidence(identities, until) and self.reported
 
@@ -257,7 +261,7 @@ def _lock(descriptor: int, path: Path) -> None:
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     """Write a file through a temporary file that is renamed at the end; a failure leaves no partial file.
 
-    The file is on the disk when the function returns, so that after a power cut no later file exists without it.
+    The file is on the disk when the function returns, so a power cut cannot keep a later file and lose this one.
     """
     temporary: Path | None = None
     try:
@@ -293,7 +297,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, content: Any, in_order: bool = False) -> None:
-    """Write content as JSON, in which NaN and infinities become null; an interrupted call leaves no partial file."""
+    """Write content as JSON with sorted keys, or unsorted if ``in_order``; NaN and infinities become null.
+
+    An interrupted call leaves no partial file.
+    """
     write_text(path, json.dumps(_json_numbers(content), indent=2, sort_keys=not in_order, allow_nan=False) + "\n")
 
 
@@ -361,7 +368,7 @@ def _damaged(path: Path, kind: str, error: Exception, again: str = "") -> Attest
 
 
 def write_table(path: Path, rows: "pd.DataFrame", made_from: Mapping[str, str] | None = None) -> None:
-    """Write a Parquet table completely or not at all, with ``made_from`` in its metadata."""
+    """Write a Parquet table completely or not at all; its metadata contain the digests and versions ``made_from``."""
     rows = rows.copy(deep=False)
     rows.attrs = {MADE_FROM: dict(made_from)} if made_from else {}
     write_atomically(path, lambda temporary: rows.to_parquet(temporary, index=False))

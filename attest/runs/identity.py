@@ -25,7 +25,7 @@ class RunIdentity:
     """The identity of a run: corpus, readable name, variant and seed; for a dependent run, also its kind and name.
 
     Args:
-        variant: 8 hex digits if settings differ that the name does not state; else empty.
+        variant: 8 hex digits if the run has changed settings that the name does not state; else empty.
         kind: one of ``DEPENDENT``; empty for a run that depends on no other.
     """
 

@@ -65,10 +65,10 @@ class Publication:
     """A publication, and how its setting differs from the setting of our runs.
 
     Args:
-        why: how the published setting differs from ours, so that digits do not compare; empty if they compare.
-        own: whether we ran the authors' code and nobody has published the numbers: they are shown, and never judged.
-        embeddings: the pretrained vectors of the publication, as ``EMBEDDINGS`` names them; empty if ``why`` names them or
-            there are none.
+        why: how the published setting differs from ours, so that the numbers cannot be compared; empty if they can.
+        own: whether we ran the authors' code and nobody has published the numbers; they are shown without a verdict.
+        embeddings: the pretrained vectors of the publication, by their name in ``EMBEDDINGS``; empty if there are none, or if
+            ``why`` names them.
     """
 
     name: str
@@ -99,12 +99,12 @@ class PublishedColumn:
     """A column of a published table: a measured quantity, and how it is compared with published numbers.
 
     Args:
-        key: of ``summary.json``; empty if ``table`` is given.
+        key: the key of the quantity in ``summary.json``; empty if ``table`` is given.
         value: an expression over the columns of that table, as ``attest.runs.expression`` reads it.
-        where: an expression that chooses instances; empty for all.
-        margin: the largest distance from a published number that is near; see ``attest.report.tables.comparison.margin``.
-        neutral: the value of no effect: 0 for a correlation or a distance, chance for an accuracy.
-        along: ``pearson`` or ``kendall``, for the correlation of the quantity with the values of the sweep of a row.
+        where: an expression that is true for the instances to use; empty for all instances.
+        margin: the largest distance that counts as near a published number; see ``attest.report.tables.comparison.margin``.
+        neutral: the value that means no effect: 0 for a correlation or a distance, chance for an accuracy.
+        along: ``pearson`` or ``kendall`` to correlate the quantity with the values of the row's sweep; empty for the quantity.
     """
 
     name: str
@@ -123,7 +123,7 @@ class PublishedColumn:
 class ParameterSweep:
     """A choice with several values, such as λ; a published row needs one run for each value.
 
-    The choice is one of the row's dependent run if the row has one, else one of its base run.
+    The choice belongs to the row's dependent run, or to the base run if the row has no dependent run.
     """
 
     choice: str
@@ -141,8 +141,8 @@ class PublishedRow:
     """A row of a published table, with the runs that compute its numbers on one or more corpora.
 
     Args:
-        then: ``command`` and choices of the run that depends on the base run; empty for none.
-        sweep: values of one choice; None for a single value.
+        then: ``command`` and choices of the run that depends on the base run; empty if there is no dependent run.
+        sweep: the choice that takes several values, one run for each value; None if every choice has a single value.
     """
 
     name: str
@@ -159,7 +159,8 @@ class PublishedClaim:
     """A claim of a paper about two of its numbers.
 
     Args:
-        expect: the left number against the right: ``less``, ``greater`` or ``equal`` (nearer than the margin of the left).
+        expect: ``less``, ``greater`` or ``equal``: the left number is less than the right one, and so on. Equal numbers differ
+            by less than the margin of the left number's column.
     """
 
     that: str
@@ -194,7 +195,10 @@ class PublishedTable:
 
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
-    """Return the published table with at most three values in each sweep, for a quick test of its runs."""
+    """Return the published table with at most three values in each sweep, for a quick test of its runs.
+
+    Sweeps of the choices in ``but`` keep all their values.
+    """
     rows = dict(experiment.rows)
     for name, row in experiment.rows.items():
         if row.sweep is not None and row.sweep.choice not in but:

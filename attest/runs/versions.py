@@ -1,4 +1,4 @@
-"""The versions, the commit and the memory with which a run was computed; and a filter of Lightning's remarks."""
+"""The versions, the git commit and the peak memory of a run; and a function that silences warnings of Lightning."""
 
 import logging
 import os
@@ -72,7 +72,7 @@ def _commit() -> str | None:
 def quieten() -> None:
     """Silence warnings of Lightning about speed and deprecation; errors and messages of Attest remain.
 
-    Lightning must have been imported before, because it sets its own level.
+    Import Lightning before the call, because Lightning sets its own log level when it is imported.
     """
     from lightning_fabric.utilities.warnings import PossibleUserWarning
 

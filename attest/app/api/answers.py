@@ -38,9 +38,10 @@ def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], en
     """Return batches of questions and passages with the answer that the model gives to each question.
 
     Args:
-        batches: of questions with their passages, with ``text_of_pair`` int64 ``(B, T)``.
+        batches: questions with their passages; ``text_of_pair`` int64 ``(B, T)`` is 0 in the question and 1 in the passage.
     Returns:
-        Batches in which no token of the question counts as a word, and with ``answer``, the answers as strings.
+        Batches with the answers as strings in ``answer``. Their ``token_ids`` also encode which tokens belong to the passage
+        and to the answer; ``word`` is -1 at all tokens of the question.
     """
     device, found = device_of(network), []
     with in_evaluation_mode(network), torch.no_grad():

@@ -39,9 +39,9 @@ def batches_of(
 
     Args:
         data: texts; or batches as dictionaries, see ``Batch``, with ``token_ids`` and ``mask`` at least.
-        labels: the class of each text, as ``class_numbers`` takes them; batches bring their own.
-        words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words of a text
-            between spaces are its tokens if their number is the same, else the token ids are shown.
+        labels: the class of each text, in a form that ``class_numbers`` takes; None for batches, which contain their labels.
+        words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words between spaces
+            are shown if a text has as many words as tokens, else the token ids.
         label_names: the names of the classes, in class order; empty if labels are numbers.
     """
     given = list(data)

@@ -24,7 +24,7 @@ UNITS = ("token", "token that is not special", "word")
 class Units:
     """A map from a user's numbers to the T tokens of a text. The user gives one number per token or per word.
 
-    ``places`` gives for each kind of unit the place of each token's number, int64 ``(T,)``, -1 for no number.
+    ``places`` has for each unit, such as ``word``, the index of each real token's number, int64, -1 for none; and their count.
     """
 
     def __init__(self, text: Batch, written: Any, spaced_of: Callable[[Any], list[int]] | None) -> None:
@@ -119,7 +119,7 @@ def _row(what: str, numbers: Any) -> np.ndarray:
 def columns_by_text(
     source: pd.DataFrame | str | Path, read: Given, holds: Callable[[str, pd.Series], bool], wanted: str
 ) -> dict[str, list[Any]]:
-    """Return the wanted columns of a user's table, with one value for each tested text, in the order of the texts."""
+    """Return the table columns that ``holds`` accepts, in the order of the tested texts; errors call them ``wanted``."""
     table, what = source, "the table"
     if not isinstance(table, pd.DataFrame):
         what = str(source)

@@ -1,7 +1,8 @@
 """Prepare trials of models that choose one of several given answers to each text (multiple choice).
 
-It reads a text with each of its choices, gives each a logit, and makes the choice with the largest. So an instance of a trial
-is a text with the choice that the model makes, whose tokens and attention are on trial; the decision is between all choices.
+The model reads a text with each of its choices, computes a logit for each choice, and chooses the one with the largest logit.
+An instance of a trial is a text with the model's choice; the tokens and the attention of this pair are tested. The decision is
+between all choices.
 
 Legend: N texts, B texts of a batch, C choices.
 """

@@ -83,7 +83,7 @@ def read_by(
     Args:
         tokenizer: the tokenizer of the model; None if batches of token ids are given.
         prompt: the prompt of a language model; None for a classifier.
-        texts: whether texts are given, which the tokenizer reads with token types if it has any, and not batches of token ids.
+        texts: True for texts, which get token types if the tokenizer has them; False for batches of token ids.
     """
     from attest.core.labels import class_names
     from attest.models.pretrained import admitted
@@ -133,7 +133,8 @@ def require_known_ids(network: Any, tokenizer: Any, typed: bool, batches: Sequen
 def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
     """Return batches with the number of each token's word, ``word`` int64 ``(B, T)``, if Attest encoded the texts.
 
-    Batches of token ids without ``word`` get the tokens that the tokenizer adds to every text, ``special`` bool ``(B, T)``.
+    Pairs of texts also get ``text_of_pair``. Batches of a tagger or of token ids get only ``special`` bool ``(B, T)``, True at
+    tokens that the tokenizer adds to every text. Nothing changes without an encoder of Attest, or if a batch has ``word``.
     """
     from attest.models.pretrained.texts import Encoder, is_pair
 

@@ -30,9 +30,9 @@ class Given:
     """The texts or batches that a user gave, with their labels if known.
 
     Args:
-        labels: of the texts, as ``class_numbers`` takes them; None if they are not known.
+        labels: the labels of the texts, in a form that ``class_numbers`` takes; None if they are not known.
         classes: the names of the classes that a data set has for numbers in ``labels``; empty if it has none.
-        tokenized: the texts are single rows with ``token_ids`` and what else a tokenizer gives, and ``items`` are these.
+        tokenized: whether each of ``items`` is a text that a tokenizer has encoded, a dictionary as ``text_of`` returns it.
     """
 
     items: list[Any]
@@ -74,9 +74,9 @@ def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingPro
 
     Args:
         data: texts, pairs of texts, lists of words; a DataFrame, a ``datasets.Dataset``, or rows or columns as dictionaries;
-            what a tokenizer gives, one batch or several; or batches with ``token_ids`` and ``mask``.
-        labels: of the texts; None if there are none, or if a column or the batches have them.
-        columns: the names of the columns that the user typed, by option of ``attest.trial``.
+            the output of a tokenizer, one batch or several; or batches with ``token_ids`` and ``mask``.
+        labels: the labels of the texts; None if there are none, or if a column or the batches have them.
+        columns: the column name for each option of ``attest.trial`` that the user typed, such as ``label_column``.
     """
     _require_same_rows(data, labels)
     table = _table_of(data)
@@ -262,10 +262,10 @@ def _tokenized(batches: Sequence[Mapping[str, Any]], labels: Any) -> Given:
 
 
 def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any]]:
-    """Yield each text of a batch, in the form of ``text_of``, and its label or None.
+    """Yield each text of a tokenizer's batch, as a dictionary from ``text_of``, and its label or None.
 
-    Besides ``token_ids`` it has ``types``, if the tokenizer gives them; and ``word`` and ``text_of_pair``, as
-    ``attest.models.pretrained.texts.Encoder`` has them, if the batch knows them, which a fast tokenizer's output does.
+    The dictionary has ``token_ids``; ``types`` if the tokenizer gives token types; ``word`` and, for pairs, ``text_of_pair``
+    if it is a fast tokenizer; and ``tags`` if each token has a label and some of these are negative, which means no label.
     """
     rows = {name: values.tolist() if isinstance(values, Tensor | np.ndarray) else values for name, values in batch.items()}
     if _depth(batch["input_ids"]) == 1:

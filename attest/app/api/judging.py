@@ -32,22 +32,25 @@ def judge(
     """Test a metric of attention on networks whose attention is right or wrong by construction.
 
     Args:
-        metric: takes a network in evaluation mode, which maps ``(tokens, mask)`` to logits ``(B, C)``; a batch with
-            ``token_ids`` int64, ``mask`` bool ``(B, T)``, ``label`` and ``id`` int64 ``(B,)``; and attention ``(B, T)``, of
-            Transformers the mean that each token receives. It returns a number for each text, ``(B,)``, NaN if undefined.
-        name: of the metric in the table.
-        larger: whether a larger number speaks for attention that is ``right``, as comprehensiveness does, or ``wrong``.
-        of: whether the metric speaks of the ``tokens`` that decide, or of the ``states`` that carry the decision:
-            attention may be right about the ones and wrong about the others.
-        beside: ids of experiments, such as ``E14``, whose own tests are judged beside it.
-        rules, seeds, texts: a part of what the configuration states, for a first look; None for all.
+        metric: a function of a network in evaluation mode, which maps ``(tokens, mask)`` to logits ``(B, C)``; a batch with
+            ``token_ids`` int64, ``mask`` bool ``(B, T)``, ``label`` and ``id`` int64 ``(B,)``; and attention ``(B, T)``, for a
+            Transformer the mean that each token receives. It returns a number for each text, ``(B,)``, NaN if undefined.
+        name: the name of the metric in the table.
+        larger: ``right`` if a larger number indicates right attention, as with comprehensiveness, else ``wrong``.
+        of: whether the metric judges attention to the ``tokens`` that decide, or to the ``states`` that carry the decision:
+            attention may be right about the tokens and wrong about the states, or the reverse.
+        beside: ids of experiments, such as ``E14``, whose own tests are judged too.
+        rules, seeds, texts: the rules, the seeds and the number of texts, for a quick first test; None for those of the
+            configuration.
     Returns:
-        One row for each rule, network and test: ``family`` (pooled or layered), ``rule``, ``defendant``, ``test``, ``of``,
-        ``truth`` (right, wrong or mixed), ``mass`` of attention on what decides, ``auroc`` with ``low`` and ``high``,
-        ``undefined``, ``milliseconds`` a text, and ``tau``. The AUROC is the chance in [0, 1] that a text of this network
-        looks more suspicious than one of a right network: of a good metric near 1 for wrong and 0.5 for right networks.
+        One row for each rule, network and test: ``family`` (pooled or layered), ``rule``, ``defendant`` (the network),
+        ``test``, ``of``, ``truth`` (right, wrong or mixed), ``mass`` (mean attention on what decides), ``auroc`` with its
+        interval ``low`` and ``high``, ``undefined`` (share of texts), ``milliseconds`` for each text, and ``tau`` (Kendall's
+        τ-b between suspicion and 1 - mass). The AUROC is the probability, in [0, 1], that a text of this network looks more
+        suspicious than a text of a right network: for a good metric it is near 1 for wrong networks and near 0.5 for right
+        networks.
     Raises:
-        AttestError: the metric returns something else, or there is no such rule or experiment.
+        AttestError: the metric returns something else, or a rule or an experiment does not exist.
     """
     stated = stated_with({name: test_of(metric, larger, of)})
     if unknown := [each for each in beside if each not in EXPERIMENTS]:

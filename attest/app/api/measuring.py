@@ -59,7 +59,8 @@ class Fitting:
     def each(self, batch: Batch, work: Callable[[Batch], None]) -> None:
         """Call ``work`` on a batch, or on each half of the batch if the whole batch does not fit into memory.
 
-        PyTorch's allocator on a CPU raises a plain ``RuntimeError``, like many others: halves are tried after any of these.
+        If a CPU has too little memory, PyTorch raises a plain ``RuntimeError``, as for many other errors. So halves are tried
+        after every plain ``RuntimeError``.
         """
         waiting = [batch]
         while waiting:
@@ -110,9 +111,9 @@ class Measuring:
         seed: the seed of the random draws.
         background: training texts, from which replacements of erased tokens are drawn; None if there are none.
         labels: the names of the labels, if each instance is a text and a label.
-        scores: how well the model decides, if the decisions on trial do not tell it.
-        given: the explanations of the user, by name: whether some of their numbers are below 0.
-        reading: the reading that stands in the place of attention; None for the attention itself.
+        scores: the scores of the model; empty if they are computed from the tested decisions.
+        given: the name of each explanation of the user, and whether some of its numbers are below 0.
+        reading: the reading (a weight for each token) that replaces attention; None for the attention itself.
     """
 
     first: ClassVar[str] = INSTANCES

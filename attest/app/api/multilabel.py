@@ -50,10 +50,10 @@ def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[l
     """Return batches with one row for each pair of text and label, and a dictionary of F1 scores and exact match.
 
     Args:
-        batches: of texts; ``label`` bool ``(B, L)`` says which labels they have, if that is known.
+        batches: batches of texts; ``label`` bool ``(B, L)`` says which labels each text has, if that is known.
     Returns:
-        Batches in which each text stands once for each label that it has or is given; with ``text``, its own id, ``asked``,
-        the number of the label, int64 ``(B,)`` each; ``label`` is 1 if the text has it. And ``test/f1_micro``,
+        Batches with one row for each label that a text has or that the model predicts for it: ``text`` is the id of the text,
+        ``asked`` the number of the label, int64 ``(B,)`` each; ``label`` is 1 if the text has it. And ``test/f1_micro``,
         ``test/f1_macro`` and ``test/exact_match`` in [0, 1]; empty if no labels are known.
     """
     found, probabilities, gold, left_out = [], [], [], 0

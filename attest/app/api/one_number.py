@@ -1,7 +1,7 @@
 """Prepare and run trials of models that return one number for each text, such as regressions and rerankers.
 
-It decides nothing. Evidence is how far its number moves, in standard deviations of its numbers over all texts, which are read
-once before evidence begins.
+A model of one number makes no decision. Experiments measure how far its number changes, in standard deviations of its numbers
+over all texts, so the model reads all texts once before the experiments.
 
 Legend: N texts, B texts of a batch.
 """

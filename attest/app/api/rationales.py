@@ -88,7 +88,7 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
 
 
 def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
-    """Return the token whose tag a rationale explains, -1 for none, and a mark for each word: 1 if it decides."""
+    """Return the token whose tag a rationale explains and the user's marks of words; -1 and None without a rationale."""
     if row is None or (isinstance(row, float) and np.isnan(row)):
         return -1, None
     words, count = units.places.get("word", units.places["token that is not special"])
@@ -131,7 +131,8 @@ def _is_text(row: Any) -> bool:
 def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndarray:
     """Return for each word 1 if it is inside a span, else 0; if words are unknown, for each non-special token.
 
-    Places in a pair go on from the first text to the second, unless a span says by ``docid`` in which it lies, as ERASER's do.
+    In a pair of texts, positions count on from the first text to the second. A span with ``docid``, as in ERASER, is
+    different: its positions count within the text that ``docid`` names.
     """
     count = units.places.get("word", units.places["token that is not special"])[1]
     marks = np.zeros(count)

@@ -164,10 +164,10 @@ def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
 
     Args:
         path: ``runs/<data>/<name>/seed<n>``, the folder that training prints at the end; or the folder of a saved trial.
-        trust: modules that define classes of the run's model or data, if these are neither Attest's nor torch's. They are
-            imported, and so run, when the model is first asked for.
+        trust: modules that define classes of the run's model or data, if these are neither Attest's nor torch's. Their code
+            runs when the model is first used, because they are imported then.
     Raises:
-        AttestError: there is no finished run, or what is in the folder does not belong together.
+        AttestError: there is no finished run, a file has changed, or a table is from another checkpoint or other data.
     """
     return Run(finished(RunFolder(Path(path))), trust)
 
@@ -220,7 +220,7 @@ class Run(Outcome):
         Args:
             text: any text in the language of the data.
         Raises:
-            AttestError: the text has no words, or the model does not pool by attention.
+            AttestError: the text has no words, or the model is not a classifier of whole texts.
         """
         return ExplainedText(self._opened.explained(1, text))
 

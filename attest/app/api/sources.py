@@ -44,28 +44,31 @@ def sources(
 ) -> Sources:
     """Measure how a language model's answer depends on each part of its context, and compare this with attention.
 
-    Each source is left out by itself, and the fall of the answer's log-probability is what it gave; what stands before it is
-    read once. Held against it: attention of the rows that lead to the answer, with and without the first token, by what it
-    writes, and by rollout; gradient × input; a linear surrogate of random sets. Tokens are left out, and not characters: a
-    token belongs to the source in which it ends.
+    A source is a part of the context. Each source is left out alone, and its effect is the fall of the answer's
+    log-probability; the tokens before the source are computed only once. The effects are compared with attention from the
+    tokens that predict the answer (with and without the first token, and times its gradient), attention rollout, gradient ×
+    input, and a linear surrogate that is fitted to random sets. Tokens are left out, not characters: a token belongs to the
+    source in which it ends.
 
     Args:
         model: a causal language model of transformers, its folder or Hub id.
-        context: a text, or several documents, which are read with a blank line between.
-        question: stands after the context.
-        answer: whose sources are asked for; None for what the model writes by itself.
-        tokenizer: of the model; folders bring their own.
-        units: ``sentences``, ``documents`` as they were given, or pairs of where each source begins and ends in the context.
-        prompt: with ``{context}`` and ``{question}``, each once.
-        new_tokens: the most tokens that the model writes.
-        ablations: random sets of sources that the surrogate is fitted to; 0 for none.
-        leave_out: ``groups`` leaves out groups of neighbours first, and then parts of those that matter most: about 8 log₄ of
-            the number of sources instead of each. It is an approximation, and everything it leads to says so.
-        truth: numbers of the sources from 0 that the answer is known to come from.
-        seed: fixes the random sets.
-        device: where the model computes; None for where it is.
+        context: a text, or several documents, which are joined with a blank line between them.
+        question: the question about the context, which the prompt contains.
+        answer: the answer whose sources are measured; None for the answer that the model writes itself.
+        tokenizer: the tokenizer of the model; None for a folder or Hub id, which contains its own.
+        units: ``sentences``, ``documents`` as they were given, or for each source its start and end in the context, in
+            characters.
+        prompt: the prompt, with ``{context}`` and ``{question}``, each once.
+        new_tokens: the largest number of tokens that the model writes.
+        ablations: the number of random sets of sources to which the surrogate is fitted; 0 for no surrogate.
+        leave_out: ``each`` source alone; or ``groups``: leave out groups of neighbours first, then parts of the groups that
+            matter most. For U sources this takes about 8 log₄(U) passes instead of U; all results say that they are
+            approximate.
+        truth: the numbers, from 0, of the sources from which the answer is known to come.
+        seed: the seed of the random sets.
+        device: the device on which the model computes; None for its present device.
     Raises:
-        AttestError: the model is no causal language model, or the context, its units or the prompt is not as it should be.
+        AttestError: the model is no causal language model, or the context, its units or the prompt is not valid.
     """
     require_bounds({"seed": seed, "new_tokens": new_tokens, "ablations": ablations})
     if leave_out not in ("each", "groups"):

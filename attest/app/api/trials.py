@@ -139,9 +139,9 @@ def trial(
 
     Args:
         model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
-            ``attest.experiments.Network``), or a LightningModule that has such a ``network``; a Transformer
-            ``forward(tokens, mask)`` of your own; or a model of the library transformers that classifies texts or tokens, its
-            folder or Hub id, or a pipeline of it. It is in evaluation mode during the trial, and does not change.
+            ``attest.experiments.Network``), or a LightningModule that has such a ``network``; a Transformer ``forward(tokens,
+            mask)`` of your own; or a model of the library transformers that classifies texts or tokens, its folder or Hub id,
+            or a pipeline of it. The model is in evaluation mode during the trial, and does not change.
         data: a list or a column of texts, of pairs of texts ``(first, second)`` where the model reads two, or of lists of
             words, or of ``(text, choices)``; a DataFrame or a ``datasets.Dataset``; what a tokenizer gives, with
             ``input_ids``; or batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real
@@ -151,51 +151,53 @@ def trial(
             verdict needs, ``"all"`` for all that suit the model.
         tokenizer: the tokenizer of a model of transformers; folders and pipelines bring their own.
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
-        labels: the class of each text, or the classes of its words if the model decides words: numbers from 0 or names, in
-            any list, array or column, taken by position; batches and tables have their own. Of a model that decides each of
-            several labels, the list of labels of each text, or 0 and 1 ``(N, L)``; for a model of one number, numbers.
-            Without labels there is no accuracy.
+        labels: the class of each text, or for a tagger the classes of its words: numbers from 0 or names, in any list, array
+            or column, matched by position; batches and tables have their own. If a text can have several labels, the list of
+            labels of each text, or 0 and 1 ``(N, L)``; for a model that returns one number, numbers. Without labels there is
+            no accuracy.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
         background: training texts, or their token ids. E14's ``resample`` draws replacements of erased tokens from them;
             without them that operator is left out.
-        seed: fixes the random draws of a text, together with its id.
+        seed: the seed. With the id of a text, it fixes all random draws for this text.
         batch_size: the largest number of texts in a batch.
-        memory_gib: working memory of a step of evidence, besides the model and the batch, in GiB.
-        max_tokens: numbers that compare every token with every other are NaN for longer texts.
-        progress: whether a bar shows how far it is, where there is a terminal or a notebook.
-        processes: copies of this process that share the batches, on Linux and the CPU, where ``torch.set_num_threads(1)`` was
-            called before; or ``ranks``, the processes that torchrun or a Trainer has started, all of which call this with the
-            same texts. The numbers do not depend on it.
-        until: how well the means of the verdict are to be known at 95 %, in their units, 0.01 for example. Texts are then read
-            in random order, and each experiment stops when it knows its means, by a betting confidence sequence without
-            replacement; one that would need more than three quarters of the texts reads all of them, as without this.
-            Experiments that read a sample of their own (E10, E14, E15; inside layers E3) go on doing so. None for all texts.
-        prompt: what a causal language model of transformers is asked about each text, with ``{text}`` in it once.
-        answers: what stands for each label after the prompt, by label, in class order: ``{"bad": " bad", "good": " good"}``.
-            The model decides between the labels by the logits of the tokens that these begin with.
-        window: the most tokens of a window, special ones included, in which a longer text is read; None where a text that is
-            longer than the model reads is cut, with a warning that counts them.
-        stride: how many tokens a window shares with the next, as ``stride`` of tokenizers.
-        pooled: how windows decide together, as your own code does it: ``mean`` of their logits, ``max``, the largest logit of
-            each class, or ``mean-of-probabilities``.
+        memory_gib: the memory that one step of an experiment may use besides the model and the batch, in GiB.
+        max_tokens: the longest text for which numbers from all pairs of tokens are computed; NaN for longer texts.
+        progress: whether to show the progress: a bar in a terminal or a notebook, a line each half minute in a log.
+        processes: the number of processes that share the batches. They are copies of this process, only on Linux and the CPU,
+            and only after ``torch.set_num_threads(1)``. Or ``ranks``: the processes that torchrun or a Trainer has started,
+            each of which calls this function with the same texts. The numbers do not depend on this choice.
+        until: the precision to which the means of the verdict must be known at 95 %, in their units, such as 0.01. Texts are
+            then read in random order, and an experiment stops when its means are that precise, by a betting confidence
+            sequence without replacement; an experiment that would need more than three quarters of the texts reads all texts.
+            Experiments that draw a sample of texts (E10, E14, E15; inside layers E3) always read this sample. None for all
+            texts.
+        prompt: the prompt with which a causal language model of transformers reads each text; ``{text}`` is in it once.
+        answers: the answer that follows the prompt for each label, in class order: ``{"bad": " bad", "good": " good"}``. The
+            model decides between the labels by the logits of the first tokens of these answers.
+        window: the largest number of tokens of a window, special tokens included; a longer text is read in several windows. If
+            None, a text that is longer than the model can read is cut, with a warning that counts these texts.
+        stride: how many tokens a window shares with the next window, as ``stride`` of tokenizers.
+        pooled: how the decision is made from several windows; type what your own code does: ``mean`` of their logits, ``max``,
+            the largest logit of each class, or ``mean-of-probabilities``.
         text_column, second_column, label_column: columns of a table; if left out, those with usual names such as ``text``,
             ``text_pair`` and ``label``.
-        device: where the model computes during the trial, ``cpu`` or ``cuda``; None for where it is.
-        name: what the report calls the trial, the model and its data for example; None for the model's class.
-        explanations: somebody else's, by name: for each text a list of numbers, one a token or one a word; or a function that
-            takes a list of texts, or a batch of token ids and its mask, and returns these; or a table (a DataFrame, or its
-            parquet file) with a column of texts and one of such lists for each explanation. E15 measures them beside the
-            readings of the model, on 100 texts unless ``experiments`` says otherwise.
-        reading: the name of an explanation, or of a reading of the model, that stands in the place of attention in E1, E11,
-            E12 and E14; None for the attention itself.
-        readings: the readings of the model that E15 computes beside attention and random; None for all that suit it.
-        rationales: what people marked in each text: 0 and 1, one a token or one a word, of one or of several annotators; spans
-            of words, ``(start, end)`` or with ``start_token`` and ``end_token``; or the text with stars around marked words.
-            Or a table of these as above. For a tagger ``{"word": 3, "marks": …}``, for the tag of one word, counted from 0.
-            E15 then says how well readings find them.
+        device: the device on which the model computes during the trial, ``cpu`` or ``cuda``; None for its present device.
+        name: the name of the trial in the report, such as the model and its data; None for the class of the model.
+        explanations: explanations from other software, by name: for each text a list with one number per token or per word; or
+            a function that returns these lists for a list of texts, or for a batch of token ids and mask; or a table (a
+            DataFrame, or its parquet file) with a column of texts and a column of these lists for each explanation. E15
+            compares them with the readings of the model, on 100 texts unless ``experiments`` says otherwise.
+        reading: the name of an explanation, or of a reading of the model (a weight for each token), that replaces attention in
+            E1, E11, E12 and E14; None for the attention itself.
+        readings: the readings of the model that E15 compares with attention and random numbers; None for all that suit the
+            model.
+        rationales: the marks of one or several people in each text: 0 or 1 for each token or each word; spans of words,
+            ``(start, end)`` or with ``start_token`` and ``end_token``; or the text with stars around marked words. Or a table
+            of these, as for ``explanations``. For a tagger ``{"word": 3, "marks": …}``: the marks explain the tag of this
+            word, counted from 0. E15 then measures how well readings find the marked tokens.
     Raises:
-        AttestError: the model, the data, an experiment or an explanation is not as it should be.
+        AttestError: the model, the data, an experiment or an explanation is not valid.
     """
     label_names = names_of(label_names)
     counted = None if processes == "ranks" else processes

@@ -1,4 +1,4 @@
-"""``attest adversarial``: trained adversaries of a base run (E7), one or a sweep over λ.
+"""``attest adversarial``: train adversaries of a run (E7), which predict the same with other attention; one or a sweep over λ.
 
     attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-3
     attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-4,1e-3,1e-2 VARIANT=frozen DIVERGENCE=jsd -- --trainer.max_epochs=9

@@ -1,4 +1,4 @@
-"""``attest fit``, ``attest validate`` and ``attest test``: LightningCLI's own commands, with choices."""
+"""``attest fit``, ``attest validate`` and ``attest test``: the commands of LightningCLI, with choices such as ``DATA=sst``."""
 
 import textwrap
 

@@ -10,7 +10,7 @@ right side, and fails if the whole interval lies on its wrong side. Otherwise th
 passes in at most 5 of 100 cases, and a true requirement fails in at most 5 of 100. These rates also hold if you gather
 evidence with --until and ask the gate after each further text.
 
-Exit codes: 0 every requirement passes, 1 one fails, 2 none fails and one is undecided, 64 nothing could be decided.
+Exit codes: 0 every requirement passes, 1 one fails, 2 none fails and one is undecided, 64 a mistake, such as a wrong folder.
 """
 
 import json

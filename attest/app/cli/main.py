@@ -1,7 +1,7 @@
-"""The command ``attest``: its subcommands, their parser, and the checks of files that ``--out`` names.
+"""The command ``attest``: its subcommands, their parser, and the check of the file that ``--out`` names.
 
-A mistake that the user can mend gets one sentence and exit code 2, of ``attest gate`` 64. A subcommand is imported when it is
-typed, so that none makes the others slow.
+If the user can correct a mistake, the command prints a message and ends with exit code 2 (``attest gate``: 64). A subcommand
+is imported only when it is typed, so that it does not slow down the others.
 """
 
 import argparse
@@ -180,10 +180,10 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def require_own(path: Path, ours: Mapping[str, re.Pattern[str]]) -> None:
-    """Refuse an output path with a wrong suffix, a folder, and an existing file that Attest has not written.
+    """Refuse an output path that has a wrong suffix, is a folder, or is an existing file that Attest has not written.
 
     Args:
-        ours: the beginning of a file of Attest, by the suffix of its name.
+        ours: for each allowed suffix, a pattern that matches the beginning of a file that Attest writes.
     """
     if path.suffix.lower() not in ours:
         raise AttestError(

@@ -80,8 +80,8 @@ def make_plan(
     """Return the plan of all runs that the published tables need. Each run is in the plan only once.
 
     Args:
-        locate: returns the folder of a run from what follows ``attest fit``.
-        selected: the values of choices such as ``MODEL`` whose rows are run; other rows are only shown.
+        locate: returns the folder of a run from the arguments that follow ``attest fit``.
+        selected: for choices such as ``MODEL``, the values of the rows that are run; other rows are only shown.
     """
     plan, located = Plan(), cache(locate)
     for experiment in experiments:

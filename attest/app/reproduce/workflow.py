@@ -53,8 +53,8 @@ def _modified(file: Path) -> int | None:
 def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) -> int:
     """Run a command to its end as a process group, and return its exit code.
 
-    Whoever stops this process stops everything that the command has started, as Ctrl-C in a terminal would: nothing runs on
-    unseen, and runs end where they can be taken up.
+    If this process is told to stop, it sends SIGINT to the whole group, as Ctrl-C in a terminal does. So no process of the
+    group goes on unseen, and the runs end in a state from which they can continue.
 
     Raises:
         KeyboardInterrupt, Lightning's SIGTERMException: this process was told to stop, and all of the group has ended.

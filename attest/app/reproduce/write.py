@@ -1,7 +1,7 @@
 """Write one table from its finished runs: ``python -m attest.app.reproduce.write results/workflow.json jw-2``.
 
-``results/<table>/`` then holds ``table.md``, ``table.csv`` and ``table.json``; ``evidence.json``, which keeps what was read
-from evidence, also where that evidence is gone by now; and the figures as PNG and SVG, which ``figures.md`` shows.
+``results/<table>/`` then contains ``table.md``, ``table.csv`` and ``table.json``; ``evidence.json``, which keeps the numbers
+from the evidence even if the evidence is deleted later; and the figures as PNG and SVG, which ``figures.md`` shows.
 """
 
 import sys

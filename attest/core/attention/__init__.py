@@ -1,9 +1,9 @@
 """The mathematics of attention: scoring functions, projections, pooling attention and self-attention.
 
-In: hidden states. Out: scores, from scores a distribution over the real tokens of each text, and from that a context.
-Start at ``projections.py``; ``pooled.py`` attends once to a whole text, ``multihead.py`` from every token to every other.
-Each computes its keys, scores and weights in the open (``interventions.py``), so that an experiment can replace them.
-Nothing here trains, logs or reads files.
+Hidden states give scores, scores give a distribution over the real tokens of each text, and the distribution gives a context.
+Start at ``projections.py``; in ``pooled.py`` one query attends to a whole text, in ``multihead.py`` every token attends to
+every token. Experiments can replace the keys, scores and weights of both (``interventions.py``). Nothing here trains, logs or
+reads files.
 """
 
 from attest.core.attention.interventions import HookedModule, HookPoint

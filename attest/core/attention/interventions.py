@@ -1,7 +1,7 @@
 """Interventions: inside a ``with`` block, a network computes with a changed attention.
 
-One mechanism for pooled attention and Transformers alike. Every module that attends offers named places, and an intervention
-says which place, in which layers and heads, gets which value instead:
+Pooled attention and Transformers use the same mechanism. Every module that computes attention has named hook points. An
+intervention says at which hook point, in which layers and heads, which value replaces the computed value:
 
     with intervene(network, Intervention("projection", Sparsemax())):
         logits = network(tokens, mask)                       # E8: trained with one projection, run with another
@@ -13,8 +13,8 @@ says which place, in which layers and heads, gets which value instead:
         network(tokens, mask)
     weights["encoder.layers.0.attention"]                    # (B, heads, T, T)
 
-Blocks nest; an inner one sees what outer ones left. Parameters and buffers are never touched. A network that is compiled by
-``torch.compile`` runs uncompiled within the block.
+Blocks can be nested; an inner block gets the values that outer blocks have changed. Parameters and buffers never change. A
+network that is compiled by ``torch.compile`` runs uncompiled within the block.
 """
 
 import sys
@@ -54,7 +54,7 @@ class HookedModule(nn.Module):
     def given(self, point: HookPoint, shape: tuple[int, ...]) -> Any | None:
         """Return the constant that replaces the value at a hook point; None if the network must compute the value.
 
-        None also if another hook point is in use: the values that pass there may be recorded.
+        The result is also None if another hook point is in use, because the values there may be recorded.
         """
         first = self.replacements[0][1] if self.replacements else None
         alone = all(where == point for where, _ in self.replacements)
@@ -66,12 +66,12 @@ class Intervention:
     """A replacement for the value that a network computes at a hook point.
 
     Args:
-        point: ``keys``, ``scores``, ``weights``, ``projection`` or ``outputs`` of heads; shapes as in ``PooledAttention`` and
-            ``MultiHeadAttention``.
-        value: a tensor of the place's shape (with ``heads``: of theirs alone), or a function of the value computed and the
-            mask ``(B, T)`` that returns one; for ``projection`` a ``Projection``.
-        layers: names as in ``attending(network)``; None for all.
-        heads: indices of heads, of the layers that have any; None for all.
+        point: ``keys``, ``values``, ``scores``, ``weights``, ``projection`` or ``outputs`` of heads, with shapes as in
+            ``PooledAttention`` and ``MultiHeadAttention``; or ``edges`` of a pretrained Transformer.
+        value: a tensor with the shape of the replaced value, or a function from the computed value and the mask ``(B, T)`` to
+            this tensor; if ``heads`` are given, only for these heads. For ``projection`` a ``Projection``.
+        layers: the names of layers, as in ``attending(network)``; None for all layers.
+        heads: the indices of heads, for layers that have heads; None for all heads.
     """
 
     point: HookPoint
@@ -91,7 +91,7 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
     """Apply interventions to a network, in the given order, until the ``with`` block ends.
 
     Raises:
-        ValueError: a layer or head that the network does not have, or a projection that is none.
+        ValueError: the network does not have a named layer or head, or the replacement of a projection is not a module.
     """
     layers = attending(network)
     changes = [(layer, (each.point, _replacement(each))) for each in interventions for layer in _chosen(layers, each)]
@@ -216,5 +216,8 @@ class Readout:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Repeat the numbers of all tokens once for each removed token: ``(B, T, F)`` -> ``(B, T, T, F)``."""
+    """Repeat the numbers of all tokens T times, once for each token that is left out: ``(B, T, F)`` -> ``(B, T, T, F)``.
+
+    In an encoder without context, a token's numbers do not depend on the other tokens, so they do not change.
+    """
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

@@ -13,13 +13,13 @@ from attest.core.errors import AttestError
 class MultiHeadAttention(HookedModule):
     r"""A self-attention with several heads and a linear output layer; every token attends to every real token.
 
-    Places: keys, values and outputs ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the one
-    that is attended to.
+    Hook points: keys, values and outputs are ``(B, N, T, D)``; scores and weights are ``(B, N, T, T)``, and their last
+    dimension is the token that receives attention.
 
     Args:
         size: H.
         heads: N, which divides H.
-        projection: φ inside every head; copied, so layers share no parameters. A learned α is learned per head.
+        projection: φ inside every head. It is copied, so layers share no parameters; a learned α is learned for each head.
     Raises:
         AttestError: the heads do not divide the size.
     """

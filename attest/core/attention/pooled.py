@@ -49,7 +49,7 @@ class PooledAttention(HookedModule):
         """Return the attention scoring function as a ``Readout``: an affine map, followed by a function.
 
         Raises:
-            AttributeError: the scoring function has none, or an intervention on keys or scores wants to see whole texts.
+            AttributeError: the scoring function has no readout, or an intervention changes keys or scores.
         """
         if any(point in ("keys", "scores") for point, _ in self.replacements):
             raise AttributeError("scores are being tampered with")

@@ -8,13 +8,13 @@ from torch import Tensor
 def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tensor:
     r"""Compute attention rollout, :math:`w^\top \tilde A_n \cdots \tilde A_1`, one weight per token.
 
-    :math:`\tilde A = \tfrac12 (\bar A + I)`, the mean over heads and as much for the residual connection (their eq. 1).
+    :math:`\tilde A = \tfrac12 (\bar A + I)`: the mean over heads, and I for the residual connection (eq. 1 of the paper).
 
     Args:
-        attention: ``(B, N, T, T)`` of each layer, first to last; of no layer, rollout is the pooling itself.
+        attention: ``(B, N, T, T)`` of each layer, first to last; without layers, the result is ``pooling`` itself.
         pooling: w ``(B, T)``, how the last hidden states are pooled: uniform weights for a mean, else pooled attention.
     Returns:
-        An explanation like attention: ``(B, T)``, sums to 1 over real tokens, 0 at padding.
+        One weight for each token: ``(B, T)``, sums to 1 over real tokens, 0 at padding.
     """
     rollout_B1T = pooling.unsqueeze(1).to(next(iter(attention.values()), pooling))
     for weights_BNTT in reversed(list(attention.values())):

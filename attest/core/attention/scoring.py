@@ -15,8 +15,8 @@ from attest.core.attention.interventions import Readout
 class AdditiveScoring(nn.Module):
     r"""The additive score :math:`v^\top \tanh(W_1 h_i + W_2 q)` (Bahdanau et al. 2015).
 
-    Of a learned query, the constant :math:`W_2 q` is the bias of the first layer. Jain & Wallace 2019 call it *tanh* and
-    project to H / 2, Serrano & Smith 2019 to H.
+    If the query is learned, the constant :math:`W_2 q` is the bias of the first layer. Jain & Wallace 2019 call this score
+    *tanh*. Their :math:`v` has the size H / 2, that of Serrano & Smith 2019 the size H.
 
     Args:
         hidden_size: H, size of the hidden states that are scored.
@@ -57,7 +57,7 @@ class AdditiveScoring(nn.Module):
 class DotScoring(nn.Module):
     r"""The scaled dot product :math:`h_i^\top q / \sqrt{H}` (Vaswani et al. 2017).
 
-    A learned query is a linear layer without bias and initialised like one, as in Jain & Wallace 2019.
+    A learned query is the weight of a linear layer without bias, initialised as usual, as in Jain & Wallace 2019.
 
     Args:
         hidden_size: H, size of the hidden states that are scored.

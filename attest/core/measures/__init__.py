@@ -1,7 +1,7 @@
 """Measures of distance between distributions, of spread, and of agreement between rankings.
 
-In: batches of distributions or scores. Out: one number per instance. Batched, masked, no loop over instances; every
-measure is defined where its input is, and NaN where it is not.
+A measure takes a batch of distributions or scores with a mask, and returns one number per instance, without a loop over
+instances. The number is NaN only if the input is undefined.
 """
 
 from attest.core.measures.comparison import (

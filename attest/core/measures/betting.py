@@ -1,9 +1,9 @@
 """A confidence sequence: an interval for the mean of a finite population, valid however many values were read.
 
-A gambler who does not believe in a candidate m for the mean bets on every value, fairly if m is the mean, and m is ruled out
-once the gambler's capital has grown by 1/α. By Ville's inequality the mean is ever ruled out with
-probability α at most, however often one looks (Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by
-betting", Section 5: without replacement).
+For each candidate m for the mean, a gambler bets against m on every value. The bets are fair if the mean is m. The candidate
+is excluded once the gambler's capital is 1/α times the initial capital. By Ville's inequality the true mean is excluded at any
+time with probability α at most (Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting", Section
+5: without replacement).
 
 Legend: K quantities, M candidates, n values read at once, N size of the population.
 """
@@ -24,16 +24,16 @@ AT_ONCE = 1 << 21
 class MeanByBetting:
     """Confidence intervals for the means of K columns of numbers; the N instances are read in random order.
 
-    Where a value is undefined (NaN) the mean is that of the defined ones. For a candidate m an undefined instance counts as m
-    itself: the mean over all N instances is then m exactly if that over the defined ones is.
+    The mean is over the defined values, which are not NaN. For a candidate m an undefined instance counts as m: then the mean
+    over all N instances is m exactly if the mean over the defined values is m.
 
     Args:
         low, high: range of each quantity, ``(K,)``.
         size: N.
-        step: distance between candidates, in units of the quantities; intervals are wider by up to two of them.
-        level: α, with which a mean may be ruled out wrongly, ever.
-        planned: the number of values that the stakes suit, if it is known before any value is; None if reading may end at any
-            number. Intervals hold after any number of values in both cases; after the planned number they are narrower.
+        step: distance between candidates, in units of the quantities; intervals are wider by up to two of these distances.
+        level: α, the largest probability that the true mean of a quantity is excluded at any time.
+        planned: the number of values for which the bets are chosen, if it is known before reading; None if reading may end at
+            any number. Intervals hold after any number of values in both cases; after the planned number they are narrower.
     """
 
     def __init__(

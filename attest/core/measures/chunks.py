@@ -43,9 +43,9 @@ def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) ->
         predicted, gold: int64 tags ``(B, T)``; where the gold tag is negative there is no token.
         label_names: the K tags in the order of their ids.
     Returns:
-        Correct, predicted and gold chunks, int64 ``(B, 6)``: three as IOB2 has them, beginning with B- (``seqeval``,
-        mode strict), then three as CoNLL's script counts, where one begins with I- too (``seqeval``, default). Which of them
-        are those of a split, ``of_scheme`` says. All are 0 where tags mark no chunks.
+        int64 ``(B, 6)``: correct, predicted and gold chunks, counted twice. The first three count as IOB2 does: a chunk begins
+        with B- (``seqeval``, mode strict). The last three count as CoNLL's script does: a chunk may also begin with I-
+        (``seqeval``, default). ``of_scheme`` chooses between them for a split. All are 0 if the tags mark no chunks.
     """
     if not has_chunks(label_names):
         return gold.new_zeros(len(gold), 6)
@@ -60,7 +60,7 @@ def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) ->
 class _Chunks:
     """The chunks in sentences with tags ``(B, T)``: the type, the start and the end of each chunk.
 
-    ``proper``: chunks that start with a tag B-, where all tags are of the kinds B-, I- and O.
+    ``proper`` marks chunks that start with B-; if some tag is not of the kind B-, I- or O, it marks no chunk.
     """
 
     def __init__(self, tags: Tensor, label_names: Sequence[str]) -> None:
@@ -83,9 +83,9 @@ class _Chunks:
 
 
 def of_scheme(counts: Tensor) -> Tensor:
-    """Return the chunk counts ``(N, 3)`` of IOB2, or of CoNLL's script if some true chunk begins without B-.
+    """Choose the counts of IOB2 or of CoNLL's script from the counts ``(N, 6)`` of ``chunk_counts``; return ``(N, 3)``.
 
-    IOB2, unless some gold chunk begins without B-, as in IOB1 and IOBES.
+    The counts of IOB2 are chosen, unless some gold chunk begins without B-, as in IOB1 and IOBES.
     """
     proper, all_chunks = counts[:, 2].sum(), counts[:, 5].sum()
     return counts[:, :3] if proper == all_chunks else counts[:, 3:]

@@ -75,9 +75,9 @@ class OverSeeds:
     """The mean and the standard deviation of a number over the seeds of one setting.
 
     Args:
-        mean: NaN for no seeds.
-        std: with n - 1; NaN for fewer than two seeds.
-        seeds: how many.
+        mean: NaN if there are no seeds.
+        std: computed with the divisor n - 1; NaN for fewer than two seeds.
+        seeds: the number of seeds.
     """
 
     mean: float
@@ -103,7 +103,8 @@ class OverSeeds:
 def standard_errors(freedom: float, level: float = 0.95, compared: int = 2) -> float:
     """Return how many standard errors a mean's confidence interval extends to each side, by Student's t.
 
-    Intervals widen with the number of settings by the studentised range (Gabriel 1978; Hochberg, Weiss & Hart 1982).
+    If more than two means are compared, the intervals are wider, by the studentised range (Gabriel 1978; Hochberg, Weiss &
+    Hart 1982).
 
     Args:
         freedom: degrees of freedom of the standard error.
@@ -151,9 +152,10 @@ def against_majority(labels: np.ndarray, predicted: np.ndarray, lengths: np.ndar
     """Compare a model with the constant answer that is right most often, on the same instances.
 
     Args:
-        labels, predicted: int ``(N,)``, one or more; of taggers over all tokens, a sentence after the other.
-        lengths: int ``(S,)``, of taggers: tokens of each sentence, at least 1. Tokens of a sentence are not independent, so
-            sentences are paired, by Wilcoxon's signed-rank test on their accuracy. None: decisions, by McNemar's exact test.
+        labels, predicted: int ``(N,)``, N at least 1; for taggers, those of all tokens, one sentence after the other.
+        lengths: int ``(S,)``, for taggers: the number of tokens of each sentence, at least 1. Tokens of a sentence are not
+            independent, so Wilcoxon's signed-rank test compares the accuracy on each sentence. If None, McNemar's exact test
+            compares single decisions.
     """
     values, counts = np.unique(labels, return_counts=True)
     label, answers = values[counts.argmax()], np.unique(predicted)

@@ -13,15 +13,16 @@ from torchmetrics.functional.classification import (
 def decision_scores(probabilities: Tensor, labels: Tensor) -> dict[str, Tensor]:
     """Compute accuracy, F1 and ROC-AUC of a model's decisions from probabilities and labels.
 
-    Two classes: F1 and ROC-AUC of the positive class. More: macro averages, of F1 over the classes that are labels or
-    predictions, of ROC-AUC, each class against the rest, over those that are labels of some instances and not of others.
+    With two classes, F1 and ROC-AUC are those of the positive class. With more classes, they are macro averages: F1 over the
+    classes that occur in the labels or predictions, ROC-AUC (each class against the rest) over the classes that occur in the
+    labels.
 
     Args:
         probabilities: float ``(N, K)``, of all instances.
         labels: int64 ``(N,)``, from 0.
     Returns:
-        ``accuracy``, ``f1``, ``roc_auc`` in [0, 1]; NaN where undefined: F1 of two classes where no label and no prediction is
-        positive, ROC-AUC where all labels are one class.
+        ``accuracy``, ``f1``, ``roc_auc`` in [0, 1]; NaN where undefined: F1 of two classes if no label and no prediction is
+        positive, ROC-AUC if all labels are one class.
     """
     classes = probabilities.shape[-1]
     accuracy = multiclass_accuracy(probabilities, labels, classes, average="micro")

@@ -32,7 +32,7 @@ def movement(p: Tensor, q: Tensor) -> Tensor:
     Args:
         p, q: as ``attest.models.prediction.predictions_of`` returns them.
     Returns:
-        ``(...)``, in [0, 1] for classes, at least 0 for one number, in its standard deviations.
+        ``(...)``: in [0, 1] for classes; for a single number at least 0, in standard deviations of the predicted number.
     """
     return total_variation(p, q) if p.shape[-1] > 1 else (p - q).abs().squeeze(-1)
 
@@ -40,7 +40,7 @@ def movement(p: Tensor, q: Tensor) -> Tensor:
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     """Compute the Jensen-Shannon divergence (JSD) of two attentions in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
 
-    Zeros need no smoothing; the derivative at one is large and finite.
+    Weights of 0 need no smoothing; the derivative at a weight of 0 is large and finite.
     """
     return jensen_shannon_terms(p, q).sum(dim=-1).clamp(min=0)
 
@@ -55,7 +55,7 @@ def jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
 def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
     """Compute one minus the cosine of two vectors: ``(..., H), (..., H) -> (...)`` in [0, 2]; 1 if a vector is 0.
 
-    Half the squared distance of the unit vectors keeps the digits of nearly equal directions.
+    It is computed as half the squared distance of the unit vectors, which is precise even for nearly equal directions.
     """
     apart = 0.5 * (functional.normalize(a, dim=-1) - functional.normalize(b, dim=-1)).square().sum(dim=-1)
     known = (a != 0).any(dim=-1) & (b != 0).any(dim=-1)

@@ -38,8 +38,9 @@ class Agreement(NamedTuple):
 def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
     """Compute the column space of each matrix ``(..., T, F)``; rows outside ``mask (..., T)`` count as 0.
 
-    Computed in float64. A singular value counts above max(L, F) · ε · the largest one, with L real tokens and ε the rounding
-    of the matrix's own dtype. A matrix of zeros has rank 0. If the rank is surely full, no singular values are computed.
+    Computed in float64. A singular value counts if it is larger than max(L, F) · ε · the largest one, with L real tokens and ε
+    the rounding of the matrix's own dtype. A matrix of zeros has rank 0. If the rank is surely full, no singular values are
+    computed.
     """
     size, features = matrix.shape[-2:]
     real = torch.where(mask.unsqueeze(-1), matrix.double(), 0).view(-1, size, features)
@@ -84,8 +85,8 @@ def _invertible(triangle: Tensor, noise: Tensor) -> Tensor:
 def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpace:
     """Extend a column space by a column of ones, because attention weights are known to sum to 1.
 
-    The part of the ones outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
-    length of the ones.
+    The part of this column that lies outside the space is added as one more direction, if it is not only a rounding error: if
+    it is longer than L · ε times the column of ones, with L real tokens and ε the rounding of ``dtype``.
 
     Args:
         space: the column space of T.

@@ -49,8 +49,9 @@ def _pairwise(ranks: Tensor) -> Tensor:
 def _bitwise(ranks: Tensor) -> Tensor:
     """Count the inversions of each row of ranks by a radix sort, which sorts by one bit after another.
 
-    A pair is inverted if, at the highest digit where the two ranks differ, the earlier has 1 and the later 0; that digit
-    counts it once, among the ranks that agree in all higher digits and lie side by side by then. O(T log T), exact.
+    A pair is inverted if, at the highest bit where its two ranks differ, the earlier rank has 1 and the later rank has 0. The
+    sort begins with the highest bit, so ranks that agree in all higher bits are neighbours when this bit is sorted. There each
+    inverted pair is counted once. O(T log T), exact.
     """
     size = ranks.shape[-1]
     digits = (size - 1).bit_length()

@@ -58,9 +58,9 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
     """Compute Kendall's tau-b between ``x`` and each of the K scores in ``others``, without p-values.
 
     Args:
-        x: float ``(B, T)``, finite at real tokens, as are ``others``; NaN at one of them makes a tau NaN.
-        others: float ``(B, K, T)``.
-        mask: bool ``(B, T)``.
+        x: float ``(B, T)``, finite at real tokens.
+        others: float ``(B, K, T)``, finite at real tokens. NaN at a real token, here or in ``x``, makes the tau NaN.
+        mask: bool ``(B, T)``, True at real tokens.
     Returns:
         float64 ``(B, K)``.
     """
@@ -75,15 +75,16 @@ def critical_tau(length: float, z: float = 1.959964) -> float:
 def kendall_top_k(x: Tensor, y: Tensor, k: Tensor, mask: Tensor) -> Tensor:
     r"""Compute the agreement of two top-k lists by Kendall's tau (Fagin et al. 2003).
 
-    Each score ranks its k largest and ties the rest below them; a pair tied in one list neither agrees nor disagrees. 1: the
-    same list; over equal sets it is tau-a; two disjoint lists of k reach :math:`-k / (2k - 1)`.
+    Each score ranks the tokens with its k largest values; all other tokens are tied below them. A pair that is tied in one
+    list neither agrees nor disagrees. The result is 1 for equal lists, tau-a for two lists of the same tokens, and
+    :math:`-k / (2k - 1)` for two lists of k tokens without a common token.
 
     Args:
         x, y: float ``(B, T)``, finite at real tokens.
-        k: int64 ``(B,)``, at least 1; a tie at the k-th place lets in all it joins.
+        k: int64 ``(B,)``, at least 1; all tokens that tie at the k-th place are in the list.
         mask: bool ``(B, T)``, True at the tokens to rank.
     Returns:
-        float64 ``(B,)`` in [-1, 1]; NaN where fewer than two tokens are in either list, or an input is undefined.
+        float64 ``(B,)`` in [-1, 1]; NaN if the two lists together have fewer than two tokens, or if an input is NaN.
     """
     top_x, top_y = (_truncate(scores, k, mask) for scores in (x, y))
     either = ((top_x > -torch.inf) | (top_y > -torch.inf)) & mask
@@ -158,16 +159,16 @@ def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
 def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
     r"""Compute the share of tokens that two top-k lists have in common, :math:`|A \cap B| / k`.
 
-    Tokens that tie at the k-th place share the places that are left: each is in with the probability that a random order of
-    them gives it, and the overlap is the one to be expected.
+    If tokens tie at the k-th place, the last places of a list are filled by a random choice among these tokens. The result is
+    the expected overlap.
 
     Args:
         x, y: float ``(B, T)``, finite at real tokens.
         k: at least 1.
         mask: bool ``(B, T)``, True at the tokens to rank.
     Returns:
-        float64 ``(B,)`` in [0, 1]; NaN where there are no more than k tokens, which all rankings share, or where an input is
-        undefined.
+        float64 ``(B,)`` in [0, 1]; NaN if a text has no more than k tokens, because all rankings then share them, or if an
+        input is NaN.
     """
     overlap = (_membership(x, k, mask) * _membership(y, k, mask)).sum(dim=-1) / k
     undefined = (mask.sum(dim=-1) <= k) | ((x.isnan() | y.isnan()) & mask).any(dim=-1)

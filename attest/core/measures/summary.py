@@ -14,11 +14,13 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
 
     Args:
         rows: columns of numbers or booleans; NaN means undefined. Identity columns and lists are left out.
-        by: column whose values split every mean once more (``<column>/mean/predicted_0``), where there is such a column;
-            ``asked`` in its place, where each instance is asked about one of several labels.
+        by: a column; for each of its values, means of all columns are added (``<column>/mean/predicted_0``). If the table has
+            a column ``asked``, because each instance is about one of several labels, ``asked`` replaces it. None for no such
+            means.
     Returns:
-        ``<column>/mean``, ``/std`` (over instances), ``/ci_low``, ``/ci_high`` (95 %, Student's t on the mean; of shares as
-        ``share_interval`` has it), ``/median``, ``/nan`` (undefined instances, left out of all others) and the means by group.
+        ``<column>/mean``, ``/std`` (over instances), ``/ci_low``, ``/ci_high`` (95 %, by Student's t; for shares by
+        ``share_interval``), ``/median``, ``/nan`` (number of undefined instances, which the other statistics leave out) and
+        the means by group.
     """
     summary: dict[str, float] = {}
     by = "asked" if "asked" in rows and by is not None else by
@@ -67,8 +69,8 @@ def _mean_interval(values: np.ndarray) -> tuple[float, float]:
 def share_interval(values: np.ndarray) -> tuple[float, float]:
     """Compute the 95 % interval, within [0, 1], of the mean of shares ``(N,)``.
 
-    It is Clopper & Pearson's interval (1934) for the number of zeros and ones that tell as much as the values do (Korn &
-    Graubard 1998).
+    It is Clopper & Pearson's interval (1934). Its sample size is the number of zeros and ones that would carry as much
+    information as the values (the effective sample size; Korn & Graubard 1998).
     """
     n, mean, variance = float(len(values)), float(values.mean()), float(values.var())
     if 0 < mean < 1:
@@ -90,13 +92,13 @@ def area_between(shares: Sequence[float], upper: Sequence[float], lower: Sequenc
 def racu(shares: Sequence[float], random: Sequence[float], explained: Sequence[float]) -> float:
     """Compute RACU (Madsen et al. 2022, §4.3): relative area between an explanation's and a random erasure curve.
 
-    The most there is to gain is to fall at once to the score of texts that are erased whole.
+    The area is divided by the largest possible area: that of a curve which falls at once to the score of fully erased texts.
 
     Args:
-        shares: of tokens erased, rising to the last, where all are.
-        random, explained: scores, erased at random and as an explanation ranks them.
+        shares: shares of erased tokens, in ascending order; at the last share, all tokens are erased.
+        random, explained: scores if tokens are erased in random order, and in the order of an explanation.
     Returns:
-        At most about 1, 0 for random, below 0 for worse; NaN where erasing everything costs nothing.
+        At most about 1, 0 for random, below 0 for worse; NaN if erasing everything costs nothing.
     """
     most = area_between(shares, random, [random[-1]] * len(random))
     return area_between(shares, random, explained) / most if most > 0 else float("nan")
@@ -108,10 +110,10 @@ def knee(x: np.ndarray, y: np.ndarray) -> int | None:
     Both axes are scaled to [0, 1] between the ends of the curve, so units do not matter.
 
     Args:
-        x, y: ``(N,)``, in any order; what is gained and what it costs.
+        x, y: ``(N,)``, in any order; x is what is gained and y is what it costs.
     Returns:
-        Which point; None where fewer than three differ in x, where the curve does not rise, or where none lies below the
-        chord, so that there is no bend.
+        The index of this point; None if x has fewer than three different values, if the curve does not rise, or if no point
+        lies below the chord.
     """
     order = np.argsort(x, kind="stable")
     along, up = np.asarray(x, float)[order], np.asarray(y, float)[order]

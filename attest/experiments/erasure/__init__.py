@@ -1,8 +1,8 @@
 """E14: does erasing tokens by several methods change the prediction more than erasing random tokens?
 
-``operators.py`` says in four ways what "without a token" means; ``outcomes.py`` which tokens go and what is left of the
-prediction; ``limits.py`` how far any tokens could move it; ``read_anew.py`` has the scores of others; ``tags.py`` asks
-the same of taggers. Start at ``four_operators.py``.
+``operators.py`` has four ways to erase tokens. ``outcomes.py`` chooses the tokens to erase and computes the predictions
+without them. ``limits.py`` computes how far erasing any tokens could move the prediction. ``read_anew.py`` computes scores
+that other authors proposed. ``tags.py`` does the experiment for taggers. Start at ``four_operators.py``.
 """
 
 from attest.experiments.erasure.four_operators import erasure

@@ -53,24 +53,25 @@ def erasure(
 ) -> Columns:
     """Erase the tokens that an explanation ranks highest, or all others; compare this with erasing random tokens.
 
-    Tokens that are spared, the place at which a Transformer decides and special ones (``spared_by``), are neither ranked nor
-    erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
+    Spared tokens are special tokens and the token at which a Transformer decides (``spared_by``). They are neither ranked nor
+    erased and are in no random set. k is a share of the other tokens. Spared tokens also stay when only the first k tokens are
+    kept.
 
     Args:
-        texts: size of the random sample that is also read anew; ``attention`` alone needs no reading, unless tokens attend
-            to one another.
+        texts: size of the random sample of texts that are read again. The operator ``attention`` needs no such reading and
+            measures all texts, unless tokens attend to one another.
         sets: random sets of each size.
-        lead: where each set must be read, no more are drawn for a text once its explanation has beaten so many more than it
-            has lost to, or the reverse. ``win_…`` is then estimated without bias, ``random_…`` from the first ``lead`` sets.
-            0 draws all.
-        beam_texts: how many sampled texts of a batch get limits by beam search where none are exact; 0 for none.
+        lead: for operators that read texts again: no more sets are drawn for a text once its explanation has ``lead`` more
+            wins than losses, or the reverse. ``win_…`` is then an unbiased estimate, and ``random_…`` is from the first
+            ``lead`` sets. 0 draws all sets.
+        beam_texts: how many texts of a batch get limits by beam search if there are no exact limits; 0 for none.
         background: texts that ``resample`` draws tokens from; None leaves that operator out.
         erase_by: some of ``OPERATORS``.
-        extras: False leaves soft scores, ferret's numbers and parameters made anew out, most of the cost.
+        extras: False leaves out soft scores, ferret's numbers and networks with random parameters, which cost most.
         seed: chooses the sample and, with an instance's id, ties, random sets and draws.
     Returns:
-        The columns of ``SPEC``, ``(B,)``, NaN for a text of one token or of spared ones alone and, but for ``attention``, for
-        texts outside the sample. ``<either>`` is ``comprehensiveness`` or ``sufficiency``.
+        The columns of ``SPEC``, ``(B,)``. NaN for a text of one token or of spared tokens alone; except for ``attention``,
+        also NaN for texts outside the sample. ``<either>`` is ``comprehensiveness`` or ``sufficiency``.
     """
     several = observation.several
     read = in_sample(seed, observation.ids, everyone, texts) & several & (observation.lengths <= longest_quadratic())

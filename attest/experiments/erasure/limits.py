@@ -1,9 +1,10 @@
 r"""The limits of AOPC: the greatest and the least effect of erasing any k tokens from the attention.
 
-Exactly, with two classes and a linear decoder: the outcome of keeping a set is the sigmoid of
-:math:`\sum_{kept} \alpha_i m_i / \sum_{kept} \alpha_i`, which Dinkelbach's iteration (1967) maximises over sets of a size. For
-the best ratio so far, :math:`\lambda`, take the tokens with the largest :math:`\alpha_i (m_i - \lambda)`; where their sum is
-positive their ratio is better. Elsewhere, a beam search finds a ranking with a large, or a small, AOPC (Edin et al. 2024).
+They are exact with two classes and a linear decoder. The outcome of keeping a set of tokens is then the sigmoid of the ratio
+:math:`\sum_{kept} \alpha_i m_i / \sum_{kept} \alpha_i`, which Dinkelbach's iteration (1967) maximises over sets of a size.
+From the best ratio so far, :math:`\lambda`, it takes the tokens with the largest :math:`\alpha_i (m_i - \lambda)`; if these
+values have a positive sum, the tokens have a better ratio. For other models, a beam search finds a ranking with a large, or a
+small, AOPC (Edin et al. 2024).
 
 Legend: B batch, W width of the beam, K sizes, T tokens.
 """
@@ -71,7 +72,11 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 def _with_nothing_attended(
     ratio: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor, least: bool = False
 ) -> Tensor:
-    """Convert extreme logit margins to probabilities ``(B, 2, K)``; token sets without attention are included."""
+    """Convert extreme logit margins to probabilities ``(B, 2, K)``.
+
+    If enough tokens have weight 0, a set can have no attention; its probability is ``nothing``. The more extreme one is
+    returned.
+    """
     reached = ratio.sigmoid()
     possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
     other = nothing[:, None, None].expand_as(reached)

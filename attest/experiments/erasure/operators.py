@@ -148,7 +148,7 @@ def _read(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool
     """Return the predicted class's probability for V variants of each text, ``(B, V)``; equal variants are read only once.
 
     Args:
-        in_place: whether erased tokens are still embedded, where the network embeds and attends one after the other.
+        in_place: whether erased tokens are still embedded, if the network embeds in ``encode`` and attends in ``decode``.
     """
     in_place = in_place and getattr(observation.network, "reads_in_decode", False)
     rows = torch.arange(len(tokens), device=tokens.device)[:, None, None].expand(*kept.shape[:2], 1)

@@ -154,7 +154,8 @@ def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: fl
     Args:
         before: the predicted class's probability, ``(B,)``.
         outcomes, random_outcomes: of rankings and random rankings, ``(B, 2, R, K)`` and ``(B, 2, D, K)``.
-        within: how large a difference is a tie, as ``rounding`` says: equal sets may be summed in another order.
+        within: the largest difference that counts as a tie (see ``rounding``); equal sets can differ by the order of
+            summation.
     """
     aopc, random = (area(before, each) for each in (outcomes, random_outcomes))
     return Scores(aopc, random.mean(dim=-1, keepdim=True).expand_as(aopc), win_rate(aopc, random, within))

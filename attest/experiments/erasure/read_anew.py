@@ -23,13 +23,13 @@ def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Ten
     r"""Compute normalised soft comprehensiveness and sufficiency (Zhao & Aletras 2023), ``(B, 2)``; higher is better.
 
     Each element of a token's embedding is kept with probability :math:`1 - a_i` (comprehensiveness) or :math:`a_i`
-    (sufficiency), where a is the importance over its largest; spared tokens are kept whole.
+    (sufficiency), where a is the importance divided by its largest value in the text; spared tokens are kept whole.
     :math:`C = \max(0, f(x) - f(x'))`, :math:`S = 1 - \max(0, f(x) - f(x'))`; with S₀, the sufficiency of embeddings that are
     all 0, the columns are :math:`C / (1 - S_0)` and :math:`(S - S_0) / (1 - S_0)`. NaN where S₀ is 1.
 
     Args:
         explanation: float ``(B, T)``, at least 0.
-        seed: with an instance's id it fixes what is dropped.
+        seed: with an instance's id it fixes which elements are dropped.
     """
     explanation = explanation.masked_fill(~observation.ranked, 0)
     share = explanation / explanation.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(explanation.dtype).tiny)
@@ -47,10 +47,10 @@ LEAST = 1e-6
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
     r"""Compute ``soft_scores`` ``(B, 2)``, but erase the same expected share of elements for every explanation.
 
-    As ``soft_scores``, but the probabilities are scaled so that their mean over the ranked tokens of a text is π, for every
-    explanation: :math:`p_i = \min(1, c \, a_i)`. For comprehensiveness the elements that are dropped are scaled so, to
-    :math:`1 - \pi`. Huang & Chan (2026) ask for the same expected amount; that it is reached by this scale, and these π,
-    are our choice.
+    The probabilities are scaled, :math:`p_i = \min(1, c \, a_i)`, so that their mean over the ranked tokens of a text is the
+    same for every explanation: π for keeping elements (sufficiency), and :math:`1 - \pi` for dropping them
+    (comprehensiveness). The result is the mean over several π. Huang & Chan (2026) ask for the same expected amount; this
+    scaling and these π are our choice.
     """
     explanation = explanation.masked_fill(~observation.ranked, 0)
     scaled = {mean: _of_mean(explanation, observation.ranked, mean) for mean in AMOUNTS}
@@ -121,8 +121,8 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
     """Compute τ-b between a network's attention and that of each partly randomised copy, ``(B,)`` each.
 
     Returns:
-        By the name of the last part made random, those above it being random too: ``decoder``, ``attention``, ``encoder``.
-        NaN where the attention is constant.
+        The τ-b of each copy, named by a part: ``decoder``, ``attention`` or ``encoder``. In this copy, the parameters of this
+        part and of all parts between it and the output are random. NaN where the attention is constant.
     """
     mask, anew = observation.mask, {}
     for name, network in _made_from(cast(nn.Module, observation.network), seed):

@@ -53,10 +53,12 @@ def about_one_token(observation: LayerObservation, seed: int, place: Tensor | No
 
     Args:
         seed: with an instance's id it says which token is drawn.
-        place: int64 ``(B,)``, the token to ask about, from 0; below 0 one is drawn, and for all if there is no place.
+        place: int64 ``(B,)``, the token to ask about, from 0; if it is below 0, a token is drawn. None draws one in all
+            sentences.
     Returns:
-        The observation, its explanation being attention rollout from that token down to all (the order of the others is that
-        of the mean over heads where there is one layer), and the drawn places, int64 ``(B,)``, from 0.
+        The observation, and the position of each sentence's token, int64 ``(B,)``, from 0. The explanation is attention
+        rollout from that token down to all tokens. With one layer, it ranks the other tokens as the mean attention over heads
+        does.
     """
     drawn = _drawn(observation.deciding, random_uniforms(stream(seed, "one token"), observation.ids))
     place = drawn if place is None else torch.where(place < 0, drawn, place)

@@ -22,14 +22,15 @@ def until_clear(
     """Compare an explanation with random token sets; stop early when it is ``lead`` wins ahead or behind.
 
     Args:
-        own: ``(B, 2, draws)``, the predicted class's probability without the explanation's first tokens, and with them
-            alone, mean over sizes, by draw of the operator.
-        random: int64 ``(B, D, T)``, ranks; set d is erased by draw d modulo their number.
+        own: ``(B, 2, draws)``, the predicted class's probability for each draw of the operator, as a mean over sizes: without
+            the explanation's first tokens (row 0), and with these tokens alone (row 1).
+        random: int64 ``(B, D, T)``, the ranks of the tokens in D random orders; set d is erased by draw d modulo the number of
+            draws.
         counts: int64 ``(B, K)``, sizes of the sets.
         lead: at least 1.
     Returns:
-        The mean probability that the first ``lead`` sets leave, ``(B, 2)``, and the win rate without bias, ``(B, 2)``: the
-        share of all random sets that the explanation beats, ties half, as ``unbiased`` estimates it.
+        The mean probability for the first ``lead`` sets, ``(B, 2)``, and the win rate, ``(B, 2)``: an unbiased estimate
+        (``unbiased``) of the share of all random sets that the explanation beats; ties count half.
     """
     sets = random.shape[1]
     first = min(lead, sets)
@@ -67,11 +68,13 @@ def until_clear(
 def unbiased(sets: int, lead: int) -> np.ndarray:
     """Return an unbiased estimate of the win rate for each number of wins and losses at which comparisons can stop.
 
-    All orders of wins, losses and ties that end at a point without stopping before are equally likely. The mean of the
-    first comparison over these orders has the win rate as its expectation (Girshick, Mosteller & Savage 1946).
+    All orders of wins, losses and ties that end at a point without stopping before are equally likely. The estimate is the
+    share of these orders in which the first comparison is a win; a tie counts half. Its expectation is the win rate (Girshick,
+    Mosteller & Savage 1946).
 
     Returns:
-        float64 ``(D, D + 1, D + 1)`` in [0, 1], by comparisons made less one, wins and losses; NaN where it cannot stop.
+        float64 ``(D, D + 1, D + 1)`` in [0, 1], indexed by the number of comparisons minus 1, the number of wins and the
+        number of losses; NaN where comparisons cannot stop.
     """
     first = np.zeros((3, sets + 1, sets + 1))  # how many orders lead to so many wins and losses, by their first comparison
     first[0, 1, 0] = first[1, 0, 1] = first[2, 0, 0] = 1

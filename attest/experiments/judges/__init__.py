@@ -1,5 +1,6 @@
 """A trial of the experiments on networks that are built so that their attention is known to be right or wrong.
 
-In: rules that make labels, defendants that follow them. Out: which test tells which wrong attention from right ones.
-Start at ``texts.py``, then ``defendants.py``. Nothing here knows of Lightning, loggers or commands.
+Input: rules that label texts, and networks that follow these rules (defendants). Output: for each test, which wrong attention
+it can tell from right attention. Start at ``texts.py``, then ``defendants.py``. Nothing here knows of Lightning, loggers or
+commands.
 """

@@ -1,7 +1,8 @@
 """Networks with hand-set parameters, whose attention is known to be right or wrong.
 
-A ``Defendant`` reads the rule off its embedded words, differentiably, and then chooses what stands in which state and which
-states attention looks at; as it stands it is honest. ``population.py`` composes the defendants of the judges from it.
+A ``Defendant`` applies a rule to its embedded words, by differentiable operations. Then it sets what each state contains and
+to which states it attends. The class itself attends to the deciding words; ``population.py`` builds the other defendants from
+it.
 
 Legend: B texts, T tokens, H hidden.
 """

@@ -36,12 +36,12 @@ class Auroc(NamedTuple):
 def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
     """Compute the AUROC with which a test tells one network from the networks whose attention is right.
 
-    If a test is undefined on one of the two texts, it does not tell them apart: a tie. All defendants answer on the same
-    texts, so the interval draws whole texts again, with all answers on them (percentiles).
+    If a test is undefined on one of two compared texts, this is a tie. All networks get the same texts, so the bootstrap draws
+    whole texts, with the results of all networks on them; the interval is made of percentiles.
 
     Args:
-        suspicion: float ``(N,)`` of the defendant, NaN where the test is undefined.
-        right: float ``(R, N)`` of right defendants.
+        suspicion: float ``(N,)``, the test's result for the network on N texts, NaN where the test is undefined.
+        right: float ``(R, N)``, its results for R networks with right attention.
     """
     more_RNN = compared(suspicion.unsqueeze(-1), right.unsqueeze(1), tolerance).nan_to_num(nan=0.0)
     wins = ((more_RNN + 1) / 2).mean(dim=0)
@@ -127,9 +127,10 @@ def judge(heard: Iterable[Defended], stated: Mapping[str, Any]) -> pd.DataFrame:
     """Return a table that shows how well each test separates wrong from right attention, by rule and network.
 
     Returns:
-        ``family``, ``rule``, ``defendant``, ``test``, ``of``; ``truth``, right, wrong or mixed about what the test speaks of;
-        ``mass`` there, mean; ``auroc``, ``low``, ``high`` against the other right defendants of the rule; ``undefined``, the
-        share of texts; ``milliseconds`` a text; ``tau``, tau-b between suspicion and 1 - mass, NaN where either is constant.
+        ``family``, ``rule``, ``defendant``, ``test``; ``of``, what the test judges: ``tokens`` or ``states``; ``mass``, the
+        mean attention on those that decide; ``truth``, whether this makes the attention ``right``, ``wrong`` or ``mixed``;
+        ``auroc``, ``low``, ``high`` against the other right defendants of the rule; ``undefined``, the share of texts without
+        a result; ``milliseconds`` a text; ``tau``, tau-b between suspicion and 1 - mass, NaN where either is constant.
     """
     heard = list(heard)
     return pd.DataFrame([_row(one, name, heard, stated) for one in heard for name in one.heard.suspicion])

@@ -36,8 +36,8 @@ def measure(
 
     Args:
         carrying: bool ``(B, T)``, the states that carry the decision.
-        tests: of the family of the network, as in the configuration; a ``metric``, a function of somebody else's, may stand in
-            the place of ``experiment`` and ``column``.
+        tests: the tests for the network's family, by name, as in the configuration. A test names an ``experiment`` and a
+            ``column``, or has a ``metric``: the user's own function.
     """
     metrics = {name: test for name, test in tests.items() if "metric" in test}
     tests = {name: test for name, test in tests.items() if name not in metrics}

@@ -25,10 +25,10 @@ def layer_activation_swap(
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
-        projections: by name; one equal to the trained projection moves nothing.
+        projections: by name; a projection equal to the trained one does not change the prediction.
     Returns:
         The columns of E8, ``(B,)``, with every layer swapped and, with ``_layer<l>``, with the l-th layer alone swapped and
-        its own attention measured. JSD and support are means over rows: heads and real tokens that attend.
+        its own attention measured. JSD and support are means over rows; each head has one row per real token that attends.
     """
     columns = {"correct": observation.correct(labels)}
     for suffix, layers in observation.scopes.items():

@@ -123,8 +123,8 @@ def _gradients(
 def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
     r"""Return the gradient of the JSDs (to the original attention, and between restarts) with respect to weights.
 
-    Each pair adds :math:`\tfrac12 \log(p / (p + q))`, and constants, which drop out as weights keep their sum: so logits
-    stand for the logarithms of the weights.
+    Each pair adds :math:`\tfrac12 \log(p / (p + q))` and a constant. Constants have no effect, because the sum of the weights
+    does not change. So the logits are used instead of the logarithms of the weights.
     """
     members, shares = pairs(restarts, weights_RNTT)
     first, second = members.topk(2, dim=-1).indices.unbind(dim=-1)

@@ -1,7 +1,8 @@
 """E17: do the heads that attend to the important tokens decide the prediction?
 
-A head is switched off by putting in place of what it hands on its mean over all tokens of all texts (Michel et al. 2019 put
-0). What it looks at is held against that. So is what it writes: the first-order estimate of the same fall, by one gradient.
+To switch off a head, its output is replaced by its mean output over all tokens of all texts (Michel et al. 2019 use 0). The
+fall of the logit difference is compared with two numbers of the head: ``look``, its attention to the important tokens, and
+``write``, a first-order estimate of the same fall, by one gradient.
 
 Legend: B batch, M heads of all layers, N heads of a layer, T tokens, D dimensions a head, Q rows of attention, V sets of
 heads, R rows of the batch times sets, K classes.
@@ -57,14 +58,16 @@ def head_ablation(
         head_means: as in the function ``head_means``, over all texts.
         truth: bool ``(B, T)``, tokens that decide, where they are known.
         heads: pairs of a layer and a head, both from 1, that are switched off together.
-        spans: places of the tokens that matter, by id; texts that are not named have no look. Without spans and truth, the
-            tenth of the tokens without which the logit difference moves furthest; of a tagger, for each token's tag.
-        share: of heads that are in a set, at least one.
+        spans: positions of the important tokens, by text id; ``look`` is NaN for other texts. Without ``spans`` and ``truth``,
+            the important tokens are the tenth of the tokens whose removal changes the logit difference most; in a tagger, each
+            tag has its own important tokens.
+        share: the share of all heads that a set contains, at least one head.
         draws: random sets a text.
     Returns:
-        The columns of ``SPEC``, ``(B,)``; the sets ``look`` and ``write`` are the first ``share`` of heads by either.
+        The columns of ``SPEC``, ``(B,)``; the sets ``look`` and ``write`` contain the heads with the largest ``look`` or
+        ``write``.
     Raises:
-        AttestError: means are missing, heads are not seen, or a setting is out of range.
+        AttestError: means are missing, the model hides the outputs of its heads, or a setting is out of range.
     """
     stage = Heads(observation, _required(observation, head_means, share, draws))
     look, write = stage.look(what_matters(observation, truth, spans)), stage.write()

@@ -1,9 +1,9 @@
 """E13 inside a Transformer: does a head's output determine its attention, or would other weights do? (Brunner et al. 2020.)
 
-A row of attention is one of those that give the same output, among the tokens that it may attend to. In an encoder these are
-all; in a decoder each row has its own, so that the deciding token's row alone is asked.
+Other weights may give the same output, if they are on tokens to which the row of attention may attend. In an encoder these are
+all tokens. In a decoder they differ from row to row, so only the row of the deciding token is measured.
 
-Legend: B batch, N heads, T tokens, Q rows of attention that are asked, D dimensions a head, H = N D.
+Legend: B batch, N heads, T tokens, Q rows of attention that are measured, D dimensions a head, H = N D.
 """
 
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
     """Measure for each head how much of its attention can be recovered from its output.
 
     Returns:
-        The columns of E13 about Transformers, ``(B,)`` float64: means over layers and heads, of the last four also over rows;
-        with ``_layer<l>`` of the l-th layer. ``_strict`` is of [T, 1], for weights are known to sum to 1. Of a decoder they
-        are about the deciding token's row and the tokens that it may attend to; ``_without_sink`` stands before the layer.
-        ``sinks…`` if sinks can be measured.
+        The columns of E13 about Transformers, ``(B,)`` float64: means over layers and heads (τ-b, cosine, L1 and JSD also over
+        rows); with ``_layer<l>``, those of the l-th layer. ``_strict`` is about [T, 1], because weights are known to sum to 1.
+        For a decoder, they are about the row of the deciding token and the tokens to which it may attend; with
+        ``_without_sink`` (before ``_layer<l>``), sinks are left out. There are columns ``sinks…`` if sinks can be measured.
     """
     values = _head_outputs(observation)
     sinks = sinks_of(observation) if shows_sinks(observation.network) else {}
@@ -95,8 +95,9 @@ def _renormalised(weights_BNT: Tensor, allowed_BNT: Tensor) -> Tensor:
 def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
     """Return for each layer the matrix T of each head, which attention multiplies, ``(B, N, T, D)``.
 
-    W^O of a head is L Q with orthonormal rows Q, which turn nothing that a rank or a left null space could tell from T. Other
-    people's layers do not say which matrix W^O is, so it is taken to have full rank there.
+    W^O of a head is L Q, and the rows of Q are orthonormal. T is the values times L; the factor Q is left out, because it
+    changes neither the rank nor the left null space. Layers of other libraries do not show W^O, so it is taken to have full
+    rank there, and T is the values.
     """
     layers = attending(observation.network)
     ours = {name: layer for name, layer in layers.items() if isinstance(layer, MultiHeadAttention)}

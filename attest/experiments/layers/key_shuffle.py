@@ -30,10 +30,11 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         seed: with an instance's id it fixes that instance's shuffles, which differ from layer to layer.
-        draws: shuffles per instance, over which everything is averaged. A layer has the same ones alone and among all.
+        draws: shuffles per instance; results are means over them. A layer is shuffled in the same way alone and with all
+            others.
     Returns:
         The first columns of ``SPEC``, ``(B,)``, with every layer shuffled and, with ``_layer<l>``, with the l-th layer alone.
-        ``_without_sink``: a token that is a sink of any head of a layer keeps its key.
+        In columns with ``_without_sink``, a token that is a sink of any head of a layer keeps its key there.
     """
     everywhere = observation.scopes[""]
     keys = clean_keys(observation.network, everywhere, observation.tokens, observation.mask)

@@ -39,20 +39,21 @@ def knockout(
 ) -> dict[str, Tensor]:
     """Block the attention from a decoder's last token to a set of tokens, and measure how the prediction moves.
 
-    The set contains the tokens that the deciding one attends to most, mean over the heads of these layers, but never the first
-    token of a text, which gets much attention, the deciding one, or a special one. As many random edges are cut to compare.
+    The set contains the tokens with the most attention from the deciding token, as a mean over the heads of the blocked
+    layers. It never contains the deciding token, a special token, or the first token of a text, which gets much attention. For
+    comparison, the attention to random sets of as many tokens is blocked.
 
     Args:
         seed: with an instance's id it fixes that instance's random sets, the same in all windows.
         share: the share of tokens to cut, of those that may be cut; at least one token is cut.
         draws: random sets a text.
         width: layers of a window; 0 for a quarter of all, rounded up.
-        spans: places of the tokens to cut, by id, in the set's place; texts that are not named are NaN.
+        spans: positions of the tokens to cut, by text id, instead of this set; results for other texts are NaN.
     Returns:
         The columns of ``SPEC``, ``(B,)``, NaN if a text has too few tokens. The logit difference is that between the predicted
         class and the next best.
     Raises:
-        AttestError: it is no decoder, a setting is out of range, or a span names a token that cannot be cut.
+        AttestError: the network is no decoder, a setting is out of range, or a span names a token that cannot be cut.
     """
     _require_decoder(observation)
     if not 0 < share <= 0.5 or draws < 1 or width < 0:

@@ -33,7 +33,7 @@ def what_matters(observation: LayerObservation, truth: Tensor | None, spans: Map
 def _moved_without_each(observation: LayerObservation) -> Tensor:
     """Return how much removing each token changes the logit difference, ``(B, 1, T)``; for a tagger, ``(B, T, T)``.
 
-    0 for tokens that are never taken out, for all of a text that is too long for it, and for the tag of the token itself.
+    0 for tokens that are never removed, for all tokens of a text that is too long, and for the removed token's own tag.
     """
     network, mask = observation.network, observation.mask
     lengths, size = mask.sum(dim=-1, keepdim=True), mask.shape[-1]

@@ -33,16 +33,17 @@ from attest.models.prediction import predictions_of
 def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 3) -> dict[str, Tensor]:
     """Permute each attention row over the tokens that it may attend to, and measure how far the prediction moves.
 
-    In an encoder these are all real tokens; in a decoder those up to its own, and in a sliding window those within.
+    In an encoder these are all real tokens. In a decoder they are the tokens up to the row's own token; with a sliding window,
+    only those in the window.
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         seed: with an instance's id it fixes that instance's permutations.
-        permutations: draws per instance. Every row of every head has its own; a layer the same alone and among all. Each
-            costs a forward pass for every layer and one for all.
+        permutations: draws per instance. Every row of every head has its own. A layer is permuted in the same way alone and
+            with all others. Each draw costs a forward pass for every layer and one for all.
     Returns:
         The columns of E2, ``(B,)``, with every layer permuted and, with ``_layer<l>``, with the l-th layer alone;
-        ``max_attention`` is a mean over rows. Of a decoder also those of ``deciding_row_permutation``.
+        ``max_attention`` is a mean over rows. For a decoder also those of ``deciding_row_permutation``.
     """
     outcomes = tampered_at_random(observation, labels, permutations, seed, partial(_permuting, seed))
     columns: dict[str, Tensor] = {}
@@ -95,7 +96,7 @@ def deciding_row_permutation(observation: LayerObservation, permutations: int, s
     """Permute only the attention of the token at which a decoder decides, and measure how far predictions move.
 
     Args:
-        permutations: D, draws per instance; a layer has the same ones alone and among all.
+        permutations: D, draws per instance; a layer is permuted in the same way alone and with all others.
         seed: with an instance's id it fixes that instance's permutations.
     Returns:
         The columns ``tvd_median_deciding`` and ``flipped_deciding`` of E2, ``(B,)``, all in [0, 1].

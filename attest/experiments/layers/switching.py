@@ -79,7 +79,7 @@ class Heads:
     """The M attention heads of a network, observed on one batch; sets of them can be switched off.
 
     Args:
-        means: of each head, by layer.
+        means: the mean output of each head, ``(N, D)`` by layer, as in ``head_means``.
     """
 
     observation: LayerObservation

@@ -27,8 +27,8 @@ class SinkKept(nn.Module):
     """A projection that keeps the softmax weight of sinks and divides the rest among the other tokens.
 
     Args:
-        projection: of the others, onto what the sinks leave.
-        sinks: bool ``(B, N, T)``.
+        projection: the projection that divides the rest, such as sparsemax.
+        sinks: bool ``(B, N, T)``, the sinks of each head.
     """
 
     def __init__(self, projection: nn.Module, sinks: Tensor) -> None:
@@ -38,7 +38,7 @@ class SinkKept(nn.Module):
     def forward(self, scores: Tensor, allowed: Tensor) -> Tensor:
         """Map scores and allowed tokens (bool), both ``(B, N, T, T)``, to weights with sum 1.
 
-        A learned sink of a model may follow the tokens as one more place.
+        If the model has a learned sink, the last dimension is T + 1: the learned sink comes after the tokens.
         """
         sinks = functional.pad(self.sinks, (0, scores.shape[-1] - self.sinks.shape[-1])).expand(allowed.shape)
         own = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1)
@@ -96,9 +96,9 @@ def named(spans: Mapping[int, Sequence[int]], ids: Tensor, allowed: Tensor, expe
     Args:
         spans: positions of tokens, by text id.
         allowed: bool ``(B, T)``, tokens that may be named.
-        experiment, but: whose setting it is, and which tokens are not allowed, for a refusal.
+        experiment, but: for the error message: the experiment, and words that say which tokens are not allowed.
     Raises:
-        AttestError: another token is named.
+        AttestError: a span names a token that is not allowed.
     """
     found = torch.zeros_like(allowed)
     for row, identity in enumerate(ids.tolist()):
@@ -118,11 +118,12 @@ def beside_random(drop: Tensor, flipped: Tensor, noise: float) -> dict[str, Tens
     """Compare the effect of removing one set (of heads, for example) with the effects of removing random sets.
 
     Args:
-        drop: ``(B, V)``, the fall without the set and without each random one; NaN where nothing is left out.
+        drop: ``(B, V)``, the fall without the set (first) and without each random set; NaN where nothing is left out.
         flipped: ``(B, V)``, whether the decision changes.
-        noise: what rounding alone may do; falls that differ by less tie.
+        noise: the largest difference that rounding can make; falls that differ by less are ties.
     Returns:
-        ``(B,)`` each: ``drop``, ``flipped``, their means over random sets, and the share of these that cost less, ties half.
+        ``(B,)`` each: ``drop`` and ``flipped`` of the set; ``drop_random`` and ``flipped_random``, their means over random
+        sets; ``won``, the share of random sets with a smaller fall (ties count half).
     """
     less = (1 + compared(drop[:, :1], drop[:, 1:], noise)) / 2
     return {
@@ -170,15 +171,15 @@ def tampered_at_random(
 ) -> dict[str, Outcomes]:
     """Change attention randomly D times, in all layers or in one, and measure how the predictions change.
 
-    Of a decoder also with ``_without_sink``: in all layers, while the sinks of each head are left as they are.
+    For a decoder, attention is also changed in all layers but the sinks of each head stay (suffix ``_without_sink``).
 
     Args:
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         seed: with an instance's id it fixes the keys of that instance's draws.
-        tamper: says what to put where.
+        tamper: returns the changes of attention, as described at ``Tamper``.
         compared: whether attention is compared too, which costs as much as a pass.
     Returns:
-        By the suffix of the scope.
+        The outcomes by suffix of the columns: empty for all layers, ``_layer<l>`` for one layer.
     """
     kinds: list[tuple[Scopes, Sinks]] = [(observation.scopes, {})]
     if has_sinks(observation.network):
@@ -235,8 +236,8 @@ class DecidingRow:
         """Return the logits ``(B, V, C)`` after each of V changes of attention at the token where the decoder decides.
 
         Args:
-            variants: ``(B, V, ...)``, what tells them apart.
-            changes: takes R rows of the batch, int64, and their variants ``(R, ...)`` to the interventions.
+            variants: ``(B, V, ...)``, one entry for each change, such as the tokens to cut.
+            changes: takes R rows of the batch, int64, and their variants ``(R, ...)``; returns the interventions.
         """
         seen, again = self.observation, self.again
 

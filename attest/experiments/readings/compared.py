@@ -52,15 +52,16 @@ def side_by_side(
         texts: size of the sample.
         sets: random sets of each size.
         seed: chooses the sample and, with an instance's id, ties, random sets and the random reading.
-        weights: whether the readings themselves are returned too, by magnitude, ``(B, T)``, of all texts.
+        weights: whether the readings themselves are returned too, as absolute values, ``(B, T)``, for all texts.
         truth: bool ``(B, T)``, the tokens that decide, where they are known.
-        clock: to which the seconds that each reading took are added.
-        readings: the names of those that are computed, beside the attention and random; None for all that suit the network.
+        clock: a dictionary; the seconds that each reading takes are added to it.
+        readings: the names of the readings to compute, besides attention and random; None for all that suit the network.
     Returns:
-        The columns of ``SPEC``, ``(B,)``, NaN outside the sample, for texts of one token and for those of spared tokens alone;
-        spared tokens are treated as in ``erasure``. ``<reading>`` has underscores for hyphens; a signed reading ranks tokens
+        The columns of ``SPEC``, ``(B,)``. NaN outside the sample, for texts of one token and for texts of spared tokens alone;
+        spared tokens are treated as in ``erasure``. ``<reading>`` has underscores for hyphens. A signed reading ranks tokens
         by magnitude, and, as ``<reading>_signed``, by how much they speak for the predicted class. If texts are in subwords,
-        ``tau_words_…`` is τ-b over words. Scores against the truth are defined where the decision hangs on it.
+        ``tau_words_…`` is τ-b over words. Scores against the truth are NaN if the decision does not depend on the truth
+        (``hangs_on``).
     """
     shown = {name: values.abs() for name, values in readings_of(observation, seed, names=readings).items()} if weights else {}
     chosen = in_sample(seed, observation.ids, everyone, texts) & observation.several
@@ -78,8 +79,8 @@ def readings_of(
     """Compute the explanations that suit the network, and the user's, ``(B, T)`` each, by column name.
 
     Args:
-        observation: in its graph.
-        clock: to which the seconds that each took are added.
+        observation: the batch, with its autograd graph.
+        clock: a dictionary; the seconds that each explanation takes are added to it.
         names: as ``readings`` in ``side_by_side``.
     """
     values = {}
@@ -180,7 +181,7 @@ def _named(prefix: str, rankings: dict[str, Tensor], scores_BR: Tensor) -> Colum
 def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor, within: float) -> Columns:
     """Return Kendall's τ-b for every pair of explanations.
 
-    Leave-one-out is a difference of predictions, so it is ranked in steps of what rounding does to them, as in E1.
+    Leave-one-out is a difference of predictions, so differences within their rounding count as ties, as in E1.
     """
     if (name := column_of("leave-one-out")) in readings:
         readings = {**readings, name: in_steps(readings[name], within)}

@@ -73,9 +73,9 @@ def gradient_times_input(observation: Observation) -> Tensor:
 def integrated_gradients(observation: Observation) -> Tensor:
     """Compute integrated gradients (Sundararajan et al. 2017) from embeddings of 0, by Gauss-Legendre quadrature, ``(B, T)``.
 
-    They add up to the prediction minus that of the baseline, where the boundaries of a text, which are no tokens, stay. NaN
-    for texts of which they do not, to 0.01: at embeddings of 0 some networks jump, as all do that begin by scaling each
-    embedding to one length (RMSNorm), and no number of points sees that.
+    They sum to the prediction minus that of the baseline. The boundaries of a text are no tokens, so they stay in the
+    baseline. NaN for texts whose sum is wrong by more than 0.01. This happens if the network jumps at embeddings of 0, as all
+    networks do that first scale each embedding to one length (RMSNorm); more points do not help.
     """
     values, gap = _integrated(observation)
     return values.masked_fill((gap > MOST).unsqueeze(-1), torch.nan).masked_fill(~observation.mask, 0)
@@ -140,7 +140,7 @@ CAPACITY = 1_000_000
 def rollout(observation: Observation) -> Tensor:
     """Compute attention rollout (Abnar & Zuidema 2020), one weight for each token, ``(B, T)``.
 
-    Of an encoder and a decoder it is the cross-attention of the deciding step, mean over heads and layers.
+    For an encoder-decoder network it is the cross-attention of the deciding step, as a mean over heads and layers.
     """
     return read_from_layers(observation, _layers(observation))
 
@@ -166,9 +166,9 @@ def relevance_propagation(observation: Observation) -> Tensor:
     Source: Ali et al. 2022. A layer norm keeps its standard deviation, an RMSNorm its root mean square (the identity rule of
     Achtibat et al. 2024). Gates and activations keep their gradient.
 
-    It explains the predicted class's logit minus the others' mean: gradient × input of the linearised network. What biases
-    and positions say is no token's, so that the sum of the tokens is that margin only where there are none. NaN for texts on
-    which the linearised pass is not the network's own.
+    It explains the margin, which is the predicted class's logit minus the mean of the others: gradient × input of the
+    linearised network. The parts of biases and positions belong to no token, so the tokens sum to the margin only in a network
+    without them. NaN for texts on which the linearised network gives another prediction than the network.
     """
     embedded = observation.embedded.detach().requires_grad_()
     network = cast(nn.Module, observation.network)

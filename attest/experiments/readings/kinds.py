@@ -29,13 +29,13 @@ class Reading:
     """A kind of explanation, which gives each token of a text one number.
 
     Args:
-        name: as it is typed.
-        title: what people call it.
-        of: takes an observation to ``(B, T)``; 0 at padding.
-        signed: whether numbers below 0 speak against the predicted class; else all are at least 0.
-        needs: what a network must be, in words; empty for nothing.
-        suits: whether an observation's network is so.
-        by_name: whether it is computed only where it is asked for by name.
+        name: the name that a user types.
+        title: the name that reports show.
+        of: computes the explanation of an observation, ``(B, T)``; 0 at padding.
+        signed: whether numbers can be below 0, which then speak against the predicted class; else all are at least 0.
+        needs: what the explanation needs, as a phrase for error messages; empty if it needs nothing.
+        suits: returns whether an observation's network meets these needs.
+        by_name: whether the explanation is computed only if a user names it.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Comparison of explanations with the words that people marked: plausibility, as ERASER scores it (DeYoung et al. 2020).
 
-Plausible is not faithful: a reading may rank first what people would, and not what the model uses.
+A plausible explanation need not be faithful: it can rank first what people would choose, and miss what the model uses.
 
 Legend: B batch, R readings, T tokens, W words, A annotators.
 """
@@ -56,7 +56,7 @@ def plausibility(values: Tensor, ranks: Tensor, marked: Tensor, mask: Tensor) ->
 def spans_found(chosen: Tensor, true: Tensor) -> tuple[Tensor, Tensor]:
     """Compute precision and recall, ``(...)`` each, of the spans in ``chosen`` against those in ``true``, bool ``(..., W)``.
 
-    A span is a run of neighbours. Where two spans meet, the tokens of both are one run, so its length is their intersection.
+    A span is a run of neighbouring words. Two overlapping spans share one run of words, whose length is their intersection.
     """
     place, ours, theirs, both = _runs(chosen), _lengths(chosen), _lengths(true), _lengths(chosen & true)
     overlap = torch.where(chosen & true, both.double() / (ours + theirs - both).clamp(min=1), 0.0)
@@ -101,7 +101,7 @@ def area_under_curve(values: Tensor, true: Tensor, mask: Tensor) -> Tensor:
 def chance(marked: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     r"""Compute the expected token F1 and area under the precision-recall curve of random orders, float64 ``(B,)``.
 
-    With m of n words marked, F1 is m / n. The area is half of m / n and half of average precision, which is
+    With m of n words marked, F1 is m / n. The area is the mean of m / n and the average precision. The latter is
     :math:`\frac 1 n \left(\frac{m - 1}{n - 1} (n - H_n) + H_n\right)`, :math:`H_n` being the n-th harmonic number.
     """
     n = mask.sum(dim=-1).double()
@@ -118,7 +118,7 @@ def agreement(marks: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Compute how well pairs of annotators agree on average: token F1 in [0, 1] and Cohen's κ, float64 ``(B,)``.
 
     Args:
-        marks: ``(B, W, A)`` of 0 and 1, NaN for an annotator that the text has not.
+        marks: ``(B, W, A)`` of 0 and 1, NaN for an annotator who did not mark the text.
         mask: bool ``(B, W)``.
     """
     known = marks.isfinite()[:, 0]

@@ -1,6 +1,6 @@
 """Explanations by the library captum: linear models of the prediction on texts with randomly masked tokens.
 
-They read each text some hundred times, and are computed only if they are asked for by name.
+Each method reads ``SAMPLES`` variants of each text. An explanation is computed only if a user asks for it by name.
 
 Legend: B batch, V variants of a text, T tokens.
 """

@@ -1,6 +1,7 @@
 """E15 for taggers: explanations of one tag in each sentence are compared with one another and with marked words.
 
-The token is the one that marks are about, or one drawn at random. As in E14 it stays, and so do special tokens.
+The tag is that of the token to which the marks refer, or of a random token. As in E14, this token and special tokens are
+neither ranked nor erased.
 
 Legend: B batch, T tokens, A annotators.
 """
@@ -41,14 +42,15 @@ def tags_side_by_side(
     Args:
         seed: chooses the sample and, with an instance's id, the token, ties, random sets and the random reading.
         texts: size of the sample.
-        sets: random sets of each size.
-        readings: names of those that are computed beside rollout and random; None for all.
-        place, marks: the token whose tag was explained, int64 ``(B,)``, below 0 where none was, and what was marked for it.
-        words: int64 ``(B, T)``, the word of each token; the word of the token itself is then not ranked.
+        sets: number of random sets of each size.
+        readings: names of the explanations to compute beside rollout and random; None for all.
+        place: int64 ``(B,)``, the token whose tag is explained, from 0; if it is below 0 or None, a token is drawn at random.
+        marks: as in ``Observation``: the tokens that annotators marked as explaining this tag.
+        words: int64 ``(B, T)``, the word of each token; if given, the word of the explained token is not ranked.
     Returns:
-        Columns as in ``side_by_side``, NaN outside the sample; and ``token``, int64 ``(B,)``, the place, from 0.
+        Columns as in ``side_by_side``, NaN outside the sample; and ``token``, int64 ``(B,)``, that token's place, from 0.
     Raises:
-        AttestError: a reading is not one of taggers.
+        AttestError: one of ``readings`` does not suit taggers.
     """
     if unknown := [name for name in readings or () if name not in OF_TAG]:
         raise AttestError(f"the reading {unknown[0]!r} does not suit taggers; expected one or more of: {', '.join(OF_TAG)}.")

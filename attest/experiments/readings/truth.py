@@ -1,4 +1,4 @@
-"""Comparison of explanations with the tokens that are known to decide.
+"""Comparison of explanations with the tokens that are known to decide the label.
 
 Legend: B batch, R readings, T tokens.
 """
@@ -13,14 +13,16 @@ from attest.models.observation import Observation
 
 
 def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """Measure how well rankings find the tokens that are known to decide.
+    """Measure how well rankings find the tokens that are known to decide the label.
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
-        truth, mask: bool ``(B, T)``, True at the tokens that decide and at those that are ranked.
+        truth: bool ``(B, T)``, True at the tokens that decide (true tokens).
+        mask: bool ``(B, T)``, True at the tokens that are ranked.
     Returns:
         float64 ``(B, R)`` in [0, 1], NaN if no tokens or all tokens decide: ``precision``, the share of true tokens among the
-        first |truth|; ``depth``, the share of the text down to its last true token; ``auprc``, the average precision.
+        n tokens ranked first, if n tokens are true; ``depth``, the rank of the last true token, counted from 1, divided by the
+        number of ranked tokens; ``auprc``, the average precision.
     """
     true = (truth & mask).unsqueeze(1).expand(ranks.shape)
     count = true.sum(dim=-1)
@@ -39,7 +41,8 @@ def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> dict[str, Tens
 def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:
     """Return whether erasing the deciding tokens lowers the probability more than erasing any random set, bool ``(B,)``.
 
-    It must fall by more than rounding, and further than without each of ``sets`` random sets of the same size.
+    The probability must fall by more than rounding, and further than if any one of ``sets`` random sets of the same size is
+    erased. False if no token decides or if all erasable tokens do.
 
     Args:
         truth: bool ``(B, T)``.

@@ -1,6 +1,7 @@
 """Explanations from attention inside layers that also use the values, not only the weights.
 
-In each layer a matrix says what every token has of every other; these matrices are rolled out down to the tokens.
+For each layer, a matrix says how much each token contributes to each other token. The matrices of all layers are combined,
+as in attention rollout, into one number for each input token.
 
 Legend: B batch, N heads, T tokens (the last of two T is attended to), V tokens whose value is zeroed, D dimensions a head,
 H hidden.
@@ -30,8 +31,8 @@ from attest.models.observation import Observation, cached_per_batch, hooked, ski
 def value_zeroing(observation: Observation) -> Tensor:
     """Compute value zeroing (Mohebbi et al. 2023) in each layer, and combine all layers, ``(B, T)``.
 
-    In each layer the cosine distances, rows scaled to sum 1, replace attention; the layer's input is as it was, and its
-    residual connection is in the distance already, so that none is added.
+    In each layer, a matrix of cosine distances replaces attention; its rows are scaled to sum 1. Each layer gets its unchanged
+    input. The distances already include the effect of the residual connection, so no residual term is added.
     """
     network = cast(nn.Module, observation.network)
     with entering(blocks_of(observation)) as inputs:
@@ -84,8 +85,8 @@ def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Te
 def norms(observation: Observation) -> Tensor:
     r"""Compute the length of the vectors that each token adds to the outputs (Kobayashi et al. 2020), ``(B, T)``.
 
-    Of token j for token i it is :math:`\lVert \sum_h \alpha^h_{ij} v^h_j W_O^h \rVert`, heads together; rows are scaled to
-    sum 1 and rolled out as attention is, with half for the residual connection.
+    Token j adds a vector of length :math:`\lVert \sum_h \alpha^h_{ij} v^h_j W_O^h \rVert` to token i, the sum over heads h.
+    Rows are scaled to sum 1 and combined by attention rollout, in which the residual connection has half of the weight.
     """
     return _rolled_out(observation, _norms_in_layer)
 
@@ -93,10 +94,10 @@ def norms(observation: Observation) -> Tensor:
 def contributions(observation: Observation) -> Tensor:
     r"""Compute contribution weights, combined over layers: weight times value length times alignment, ``(B, T)``.
 
-    In a head with output :math:`o_i = \sum_j \alpha_{ij} v_j` it is the projection of each term on it,
-    :math:`\langle \alpha_{ij} v_j, o_i \rangle / \lVert o_i \rVert^2`, below 0 for what works against it; rows sum to 1.
-    They are rolled out as attention is; the magnitude is returned. Cunningham & Cirone (2026) name weight, length and
-    alignment; that it is this projection, head by head, is our reading of their abstract.
+    In a head with output :math:`o_i = \sum_j \alpha_{ij} v_j`, the weight of token j is the projection of its term on the
+    output, :math:`\langle \alpha_{ij} v_j, o_i \rangle / \lVert o_i \rVert^2`, below 0 if the term works against the output.
+    Rows sum to 1 and are combined by attention rollout; absolute values are returned. Cunningham & Cirone (2026) name weight,
+    length and alignment; that they mean this projection, in each head, is our reading of their abstract.
     """
     return _rolled_out(observation, _contributions_in_layer).abs()
 
@@ -105,9 +106,10 @@ def contributions(observation: Observation) -> Tensor:
 def alti(observation: Observation) -> Tensor:
     r"""Compute ALTI (Ferrando et al. 2022), ``(B, T)``: how close each token's part is to the output of an attention block.
 
-    With :math:`T_{ij}` what token j adds to token i, its own residual connection and, where one follows, the layer norm with
-    its deviation held, and :math:`y_i` the block's output, it is :math:`\lVert y_i \rVert_1 - \lVert y_i - T_{ij} \rVert_1`,
-    at least 0, rows scaled to sum 1. The matrices of the layers are multiplied: the residual is in them.
+    Let :math:`y_i` be the block's output, and :math:`T_{ij}` what token j adds to token i, for j = i with the residual
+    connection. A layer norm that follows is applied to each part with its deviation held fixed. The closeness is
+    :math:`\lVert y_i \rVert_1 - \lVert y_i - T_{ij} \rVert_1`, at least 0; rows are scaled to sum 1. The layers' matrices are
+    multiplied without a further residual term, because they contain the residual connection.
     """
     network = cast(nn.Module, observation.network)
     with entering(blocks_of(observation)) as inputs:
@@ -146,7 +148,7 @@ def _alti_of_rows(
 def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
     """Return for each layer the layer norm that follows the sum of input and attention output.
 
-    None where the sum itself goes on to the end of the layer. A layer in which neither is seen is left out.
+    The value is None if the sum reaches the end of the layer without a layer norm. A layer with neither case is left out.
     """
     network, tokens, mask = cast(nn.Module, observation.network), observation.tokens[:1], observation.mask[:1]
     readers, blocks = readers_of(observation), blocks_of(observation)

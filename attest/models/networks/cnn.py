@@ -60,8 +60,8 @@ class Cnn(nn.Module):
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
         """Remove each token of each text in turn; return ``readout`` of the new hidden states, ``(B, T, T, F)``.
 
-        Only the hidden states of neighbours change. At ``[b, v, t]`` stands what is read at token t of text b without its
-        token v; arbitrary at t = v and at padding.
+        Only the hidden states near the removed token change. The entry ``[b, v, t]`` is the readout at token t of text b
+        without its token v; it is arbitrary at t = v and at padding.
         """
         reach, size = self.reach, tokens.shape[1]
         read = without_context(readout(self(tokens, mask))).contiguous()

@@ -1,6 +1,6 @@
 """The network of Jain & Wallace 2019 for question answering and inference, which reads a passage and a question.
 
-Legend: B batch, T tokens of a row (passage, padding, candidates, question), Q of the longest question,
+Legend: B batch, T tokens of a row (passage, padding, candidates, question), Q tokens of the longest question,
 H hidden, C logits.
 """
 
@@ -28,13 +28,13 @@ class ConditionedClassifier(PoolsByAttention):
         \hat y = W \tanh(W_p \sum_i \alpha_i h_i + b_p + W_q Q + b_q) + b
 
     Scores s are additive, :math:`v^\top \tanh(W_1 h_i + b_1 + W_2 Q + b_2)`, or dot products :math:`h_i^\top Q / \sqrt H`.
-    Passage and question have encoders of their own, embeddings too; Q is the ``summary`` of the question's.
+    Passage and question have separate encoders with separate embeddings; Q is the ``summary`` of the question encoder.
 
-    The question ends the row of its passage, outside the mask, so that experiments change tokens of the passage alone. Its
-    encoding is the last column of the hidden states, which gets no weight.
+    A row of tokens ends with the question, where the mask is False, so that experiments change only tokens of the passage. The
+    last column of the hidden states is the encoding of the question; it gets no attention weight.
 
     If passages name the possible answers, all other answers have probability 0. These candidates precede the question in the
-    row; the columns of the hidden states before the last note them.
+    row; columns of the hidden states before the last one mark which answers are possible.
 
     Args:
         vocab_size: number of token ids.
@@ -76,7 +76,7 @@ class ConditionedClassifier(PoolsByAttention):
         """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, H)``; the last column encodes the question.
 
         Args:
-            tokens: passage, padding (0), candidates (the size of the vocabulary plus the class of each) if any, question.
+            tokens: passage, padding (0), candidates if any, question; a candidate has the id ``vocab_size`` + its class.
             mask: bool ``(B, T)``, True at the passage.
         """
         passage = self.encoder(tokens.masked_fill(~mask, PADDING), mask)

@@ -90,7 +90,7 @@ class PoolingClassifier(PoolsByAttention):
         """Return a function that removes each token in turn and computes scores ``(B, T, T)`` and logits ``(B, T, T, C)``.
 
         Raises:
-            AttributeError: the encoder has no fast way to read so, or the score is no readout of single hidden states.
+            AttributeError: the encoder has no ``read_without_each``, or scores cannot be computed from single hidden states.
         """
         encoder_reads, readout = cast(Any, self.encoder).read_without_each, self.attention.readout.beside(self.decoder)
 

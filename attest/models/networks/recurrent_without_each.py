@@ -1,10 +1,10 @@
 """The hidden states of a bidirectional recurrent network for texts from which one token is removed, for every token.
 
-Without token v the forward states before v and the backward states after v do not change. So each direction reads the text
-once and keeps its state before every token; there the variant that skips this token begins. One recurrent product in each step
-serves many variants; the readout is applied at once, and no state is kept.
+If token v is removed, the forward states before v and the backward states after v do not change. So each direction reads the
+text once and keeps its state before every token; the variant without a token starts from the state before this token. One
+recurrent product in each step serves many variants; the readout is applied in the same step, and their states are not kept.
 
-The input half of the gates is computed once for each token. States are changed in place, and tanh(x) is written
+The input's part of the gates is computed once for each token. States are changed in place, and tanh(x) is written
 2 sigmoid(2 x) - 1, which torch computes ten times faster on a CPU.
 
 Legend: B batch, T tokens, V variants (T of them), E embedding, H hidden units a direction, G gates,
@@ -114,12 +114,12 @@ def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Ten
     """Remove each token of each text in turn; return ``readout`` of all new hidden states.
 
     Args:
-        onward, backward: the two directions; hidden states are what the first makes of a token, then what the second does.
+        onward, backward: the forward and the backward direction; a hidden state is the forward state, then the backward state.
         sequences: float ``(B, T, E)``.
         mask: bool ``(B, T)``, True at real tokens, which come first.
-        readout: of hidden states ``(2 H,)``.
+        readout: the function to apply to hidden states ``(2 H,)``.
     Returns:
-        ``(B, T, T, F)``: ``[b, v, t]`` is what is read at token t of text b without its token v; arbitrary, but finite, at
+        ``(B, T, T, F)``: ``[b, v, t]`` is the readout at token t of text b without its token v; arbitrary, but finite, at
         t = v and at padding.
     """
     reversal_BT = reversal(mask.sum(dim=-1), mask.shape[1])
@@ -155,8 +155,8 @@ class _Path:
         """Remove each token in turn; return ``readout`` of the states at all later tokens, ``(B, T, T, F)``.
 
         Args:
-            other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.
-            weight: ``(A, H)``, of this half.
+            other_BTA: what the states of the other direction, which do not change, add to the features; the bias is included.
+            weight: ``(A, H)``, the part of the readout's weight that belongs to this direction.
         """
         other_TBA, product = other_BTA.transpose(0, 1), product_with(weight)
         size, batch = self.inputs_TBG.shape[:2]

@@ -31,8 +31,8 @@ class TransformerEncoder(nn.Module):
         feedforward_size: hidden units of the layers' feed-forward networks.
         dropout: after embedding and after each sublayer, in training.
         projection: φ inside every head: one that every layer copies, or a list with one for each layer.
-        embedding_size: size of embeddings that a linear layer takes to H; None if they have size H themselves and are
-            scaled by its root instead.
+        embedding_size: size of the embeddings, which a linear layer then maps to size H; None if embeddings have size H. They
+            are then multiplied by the square root of H.
     Raises:
         AttestError: there are several projections, but not one for each layer.
     """

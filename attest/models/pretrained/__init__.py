@@ -1,5 +1,5 @@
 """The models of the library transformers, with hook points at which their attention can be replaced.
 
-In: a model and its tokenizer. Out: a network that can be put on trial like our own. Start at ``network.py``; ``attention.py``
-connects it to the library. Needs ``transformers``, from 5.0 on.
+In: a model and its tokenizer. Out: a network that experiments can evaluate like those that Attest trains. Start at
+``network.py``; ``attention.py`` connects the network to the library. Requires ``transformers`` 5.0 or later.
 """

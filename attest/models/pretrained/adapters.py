@@ -67,10 +67,10 @@ class Adapter:
     """An adapter in a folder or in the cache of the Hub, as ``PeftModel.save_pretrained`` writes it.
 
     Args:
-        name: what the user calls it.
-        settings: its ``adapter_config.json``.
+        name: the folder or Hub id that the user gave.
+        settings: the path of its ``adapter_config.json``.
     Raises:
-        AttestError: peft is missing, or the adapter is of a kind that is not read from files.
+        AttestError: peft is missing, the settings are unreadable or name no base model, or the kind is not supported.
     """
 
     def __init__(self, name: str, settings: Path) -> None:

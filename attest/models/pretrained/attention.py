@@ -26,11 +26,11 @@ _RUNNING: ContextVar[Any] = ContextVar("running", default=None)
 
 @contextmanager
 def attending_through(model: PreTrainedModel, caller: Any) -> Iterator[None]:
-    """Let ``caller`` handle every attention computation of a model inside the ``with`` block.
+    """Send every attention computation of a model to ``caller`` inside the ``with`` block.
 
     Args:
-        caller: has ``next_call()``, which returns the ``AttentionCall`` that handles the next computation of attention in the
-            current forward pass, and ``real``, which tokens are real, bool ``(B, T)``.
+        caller: an object with two attributes: the method ``next_call()`` returns the ``AttentionCall`` that computes the next
+            attention of the current forward pass, and ``real``, bool ``(B, T)``, is True at real tokens.
     """
     parts = [model, *(part for part in model.modules() if isinstance(part, PreTrainedModel))]
     stacks = {id(part.config): part for part in reversed(parts)}

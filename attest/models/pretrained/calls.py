@@ -56,10 +56,10 @@ class Look:
 class AttentionCall(HookedModule):
     """The hook points of one attention computation: the nth in every forward pass of a model.
 
-    Places: keys ``(B, G, T, D)``; values and outputs ``(B, N, T, D)``; edges, who may attend to whom, bool ``(B, 1, T, T)`` or
-    ``(B, N, T, T)``; scores and weights ``(B, N, T, T)``, the last dimension being attended to. A removed edge is masked
-    before the model's softmax; none can be added. Scores are the logarithms of the weights: the model's own up to a constant
-    for each row, which no projection sees.
+    An intervention sees keys ``(B, G, T, D)``; values and outputs ``(B, N, T, D)``; edges (who may attend to whom), bool
+    ``(B, 1, T, T)`` or ``(B, N, T, T)``; scores and weights ``(B, N, T, T)``, the last dimension being attended to. A removed
+    edge is masked before the model's softmax; no edge can be added. Scores are the logarithms of the weights. In each row they
+    differ from the model's own scores by a constant, which does not change the result of any projection.
     """
 
     everywhere = True
@@ -95,7 +95,7 @@ class AttentionCall(HookedModule):
 
         Args:
             query, key, value: ``(B, N or G, T, D)``.
-            support: as the model's mask has it: float, 0 where a row may attend, or None for everywhere.
+            support: the model's attention mask: float, 0 where a row may attend; None if all rows may attend everywhere.
             real: bool ``(B, T)``, True at real tokens.
         """
         key = self.hook("keys", key, real)
@@ -123,10 +123,10 @@ class AttentionCall(HookedModule):
     def attend_by_softmax(self, softmax: Callable[[Tensor], Tensor], scores: Tensor, real: Tensor) -> Tensor:
         """Compute attention weights ``(B, N, T, T)``; without interventions, they are identical to the model's weights.
 
-        An intervention on keys gets unit vectors in place of keys; the columns of the scores move as these vectors move.
+        An intervention on keys gets unit vectors in place of keys; the columns of the scores are reordered in the same way.
 
         Args:
-            scores: ``(B, N, T, T)``; those that a row may not see are far below the others.
+            scores: ``(B, N, T, T)``; the scores of tokens to which a row may not attend are far below the others.
             real: bool ``(B, T)``, True at real tokens.
         """
         self.shows_values = False

@@ -30,7 +30,7 @@ EXPECTED = "expected a model whose decoder attends to its encoder through transf
 class CrossCall(AttentionCall):
     """The nth cross-attention of a forward pass; interventions change only the decoder step that decides the class.
 
-    Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, 1, T)``.
+    An intervention sees keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, 1, T)``.
     """
 
     def __init__(self, network: "CrossingNetwork") -> None:
@@ -69,12 +69,12 @@ class CrossingNetwork(PretrainedNetwork):
     """An encoder-decoder classifier, or an encoder-decoder language model that decides by its first generated token.
 
     Args:
-        model: logits ``(B, C)`` of texts whose decoder reads them again, as BART's does, and decides at their last token; or,
-            with answers, logits ``(B, Q, V)`` of the next token.
+        model: a classifier with logits ``(B, C)``, whose decoder reads the text again and decides at its last token, as in
+            BART; or, if ``answers`` are given, a language model with logits ``(B, Q, V)`` of the next token.
         padding, masked, segments, labels, number, squashed: as in ``PretrainedNetwork``.
         answers: C token ids, in class order; empty for a classifier.
     Raises:
-        AttestError: its cross-attention cannot be reached, or the decoder has no token to begin with.
+        AttestError: the model's cross-attention cannot be reached, or its settings name no first token for the decoder.
     """
 
     attends_everywhere = True
@@ -141,7 +141,7 @@ class CrossingNetwork(PretrainedNetwork):
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens whose ``weights (B, T)`` are 0 are masked.
 
-        A classifier's decoder reads the same embeddings again, one token later.
+        A classifier's decoder reads the same embeddings again, shifted by one position to the right.
         """
         if self._answers:
             return super().decode(hidden, weights)

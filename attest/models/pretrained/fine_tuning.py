@@ -20,13 +20,13 @@ class FineTunedClassifier(PretrainedNetwork):
     """A text classifier fine-tuned from a pretrained model; on a GPU it trains in bfloat16.
 
     Args:
-        vocab_size: number of token ids of the data, which are cut into the model's own subwords.
-        outputs: C, number of logits; of two classes there is one: that of class 1 minus that of class 0.
+        vocab_size: number of token ids of the data, whose texts are split into the model's own subwords.
+        outputs: C, number of logits; 1 for two classes: the logit of class 1 minus that of class 0.
         pretrained: folder or Hub id of the model to start from.
-        projection: softmax, as in pretraining; None for softmax, too.
+        projection: a softmax, as in pretraining; None also means softmax.
     Raises:
-        AttestError: there is no such model, the projection is no softmax, its attention cannot be reached, or the data have
-            other tokens than the model.
+        AttestError: there is no such model, the model's attention cannot be reached, the projection is not a softmax, or the
+            data and the model have different tokens.
     """
 
     tagging = False

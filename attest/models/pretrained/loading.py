@@ -58,8 +58,9 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     """Load a model in evaluation mode, and its tokenizer.
 
     Args:
-        name: a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files, or with ``adapter_config.json``,
-            whose base is then loaded too; or an id on the Hub of one of the two.
+        name: a folder or Hub id with ``config.json``, ``model.safetensors`` and the tokenizer's files, or with
+            ``adapter_config.json``; then the base model of the adapter is loaded too.
+        prompted: whether the model answers a prompt: it is then loaded as a language model, and not as a classifier.
     """
     quieten_transformers()
     adapter = adapter_of(name)

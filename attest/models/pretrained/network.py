@@ -47,27 +47,27 @@ class Choices(NamedTuple):
 class PretrainedNetwork(UniformPooling, nn.Module):
     """A transformers model with the four steps ``encode``, ``score``, ``project`` and ``decode``.
 
-    ``encode`` returns the input embedding, and ``decode`` is all that follows, with attention inside the layers.
+    ``encode`` returns the input embeddings, and ``decode`` runs the rest of the model, with attention inside the layers.
 
     Args:
-        model: of the library transformers; classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; the caller puts it
-            into evaluation mode.
+        model: a model of the library transformers that classifies texts, with logits ``(B, C)``, or tokens, with logits
+            ``(B, T, K)``; the caller puts it into evaluation mode.
         padding: the token id at padding.
-        masked: the token id that replaces an erased token; None for the one in Attest's data.
+        masked: the token id that replaces an erased token; None for the mask id of Attest's data.
         segments: the number of token types that the model takes; 1 if it takes none.
         labels: the number of labels that the model decides independently; 0 if it chooses one class. With labels, each text
-            asks about one label, and logits are ``(B, 1)``, of one sigmoid.
+            asks about one label, and the logits ``(B, 1)`` are the input of one sigmoid.
         number: the scale of the one number that the model predicts, ``(B, 1)``; None if it decides between classes.
         squashed: whether that number is the sigmoid of the model's logit.
 
-    A model of multiple choice reads one choice of each text. Its logits are those of all choices, ``(B, C)``, the others taken
-    from ``choices``; while ``choices`` is None, only the logit of the choice that is read, ``(B, 1)``.
+    A model of multiple choice reads one choice of each text. The network returns the logits of all choices, ``(B, C)``, and
+    takes those of the other choices from ``choices``; while ``choices`` is None, it returns one logit, ``(B, 1)``.
 
     Token types, and the label or text that is asked about, are part of the token ids, so that an experiment moves them with
     their token: ``token + rows * (type + segments * label)``, where ``rows`` is the number of embeddings.
 
     Raises:
-        AttestError: its attention cannot be reached, or is not from token to token of the text.
+        AttestError: the model's attention cannot be reached, or does not go from token to token of the text.
     """
 
     attends_within = True
@@ -110,7 +110,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         """The rows of the last layer that influence the decision: the ``first``, the ``last``, or ``all``."""
 
     def next_call(self) -> AttentionCall:
-        """Return the object that handles the next attention computation of the current forward pass."""
+        """Return the hook points of the next attention computation in the current forward pass."""
         if self._exploring:
             self.calls.append(AttentionCall())
         return cast(AttentionCall, self._next_of(self.calls))
@@ -128,7 +128,8 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``.
 
-        If the ids contain token types or labels, the two last columns are their digits, which bfloat16 represents exactly.
+        If the ids contain token types or labels, the two last columns are the digits of ``type + segments * label`` in base
+        128, which bfloat16 represents exactly.
         """
         embedded = self.embeddings(self._plain(tokens).where(mask, self.padding))
         if not self._noted:
@@ -139,7 +140,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens whose ``weights (B, T)`` are 0 are masked in every layer.
 
-        The model is given token ids, whose embeddings are then replaced, since many models compute otherwise from embeddings.
+        The model gets token ids, and ``hidden`` then replaces their embeddings: many models give other results for embeddings.
         """
         mask = weights > 0
         tokens = torch.where(self._has_padding(mask), self.padding, self._plain_ids[0])

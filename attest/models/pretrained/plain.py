@@ -26,12 +26,12 @@ class PlainNetwork(PretrainedNetwork):
 
     Args:
         model: maps token ids int64 ``(B, T)`` and, if one of its parameters has ``mask`` in its name, a mask ``(B, T)`` to
-            logits ``(B, C)`` or, for every token, ``(B, T, K)``; or returns an object with such ``logits``. Its mask may be
-            True at real tokens or at padding.
+            logits ``(B, C)`` or, for every token, ``(B, T, K)``; or returns an object whose attribute ``logits`` has this
+            shape. Its mask may be True at real tokens or at padding.
         padding, masked: as in ``PretrainedNetwork``.
         segments: the number of token types that it takes as ``token_type_ids``, which are then part of the ids; 1 for none.
     Raises:
-        AttestError: it cannot be called so, its attention cannot be reached, or padding changes its logits.
+        AttestError: the module cannot be called in this way, its attention cannot be reached, or padding changes its logits.
     """
 
     def itself(self, tokens: Tensor, mask: Tensor, **_given: Tensor) -> Tensor:

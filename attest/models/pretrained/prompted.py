@@ -30,7 +30,7 @@ class Prompt:
         template: a text that contains ``{text}`` once.
         answers: the answer for each label, in class order: ``{"positive": " good", …}``.
     Raises:
-        AttestError: there is no place for the text, or there are not two labels with an answer each.
+        AttestError: the template does not contain ``{text}`` once, there are fewer than two labels, or one has no answer.
     """
 
     template: str
@@ -53,7 +53,7 @@ class Prompt:
         return self.template.replace(TEXT, text)
 
     def first_tokens(self, tokenizer: PreTrainedTokenizerBase, apart: bool = False) -> list[int]:
-        """Return the id of each answer's first token after the prompt, in class order."""
+        """Return the id of each answer's first token, in class order; ``apart`` tokenizes each answer without the prompt."""
         first = [
             _first_alone(tokenizer, answer) if apart else _first_after(tokenizer, self.about("a text"), answer)
             for answer in self.answers.values()

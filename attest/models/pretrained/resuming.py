@@ -106,7 +106,7 @@ class Kept:
 def _recalling(kept: Kept, rows: Tensor, places: Tensor) -> Memory:
     """Return a function that puts the new keys and values of R last tokens into the stored ones, ``(R, G, T, D)``.
 
-    ``rows`` and ``places``, int64 ``(R,)``, say which texts of the batch, and where their last token is.
+    ``rows`` and ``places``, int64 ``(R,)``, are the positions of these texts in the batch, and of the last token in each text.
     """
 
     def recall(key: Tensor, value: Tensor, _support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:

@@ -28,8 +28,8 @@ SOFTMAXES = (functional.softmax, torch.softmax, Tensor.softmax)
 class Softmaxes(TorchFunctionMode):
     """A PyTorch function mode that adds hook points to each softmax that computes attention.
 
-    While a function is handled here, the functions that it calls are not seen. Therefore ``scaled_dot_product_attention`` and
-    ``multi_head_attention_forward``, which call softmax inside, are written out.
+    The mode does not see the calls that a function makes internally. ``scaled_dot_product_attention`` and
+    ``multi_head_attention_forward`` call softmax internally, so the mode computes these two functions itself, step by step.
     """
 
     def __init__(self, network: "PretrainedNetwork") -> None:

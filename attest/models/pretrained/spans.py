@@ -1,7 +1,7 @@
 """The wrapper of a model that marks the answer to a question in a passage, as a decision between two answers.
 
-An instance is a question with a passage. The decision is whether the model gives the same answer as for the unchanged text:
-two logits, of the best other span and of this span.
+An instance is a question with a passage. The decision is whether the model gives the same answer as for the unchanged text.
+It has two logits: the first is that of the best other span, the second that of the span with the unchanged answer.
 
 Legend: B batch, T tokens.
 """

@@ -57,7 +57,7 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
     """Draw each of our numbers with its standard deviation over seeds, and the published number as an open mark.
 
     Args:
-        numbers: the numbers with a published value and finished runs; grey: published for another setting.
+        numbers: the numbers with a published value and finished runs; a number published for another setting is drawn in grey.
     """
     figure = Figure(figsize=(8, 1.2 + 0.22 * len(numbers)), layout="constrained")
     axes = figure.subplots()
@@ -101,7 +101,8 @@ def against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders
 def one_against_another(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     """Yield a figure of one quantity against another, with one panel for each corpus.
 
-    The option ``gained`` is the axis that is gained at the cost of the other; if given, the knee of each sweep is circled.
+    The option ``gained`` names the quantity that is gained; the other is its cost. If ``gained`` is given, the knee of each
+    sweep's curve (the point farthest below the chord) is circled.
     """
     x, y = options["x"], options["y"]
     corpora = list(numbers[numbers["column"].isin([x, y])].groupby("data", sort=False))

@@ -32,10 +32,11 @@ Key = tuple[str, ...]
 class KeptNumbers:
     """The stored numbers and test results of a table, which remain when the runs' own tables are deleted.
 
-    An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
-    of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, the result of
-    ``paired_test`` a seed with ``rules``, the date of the rules by which it was made; and of claims older than these
-    ``two_sided``, the p of each seed as it was printed, whose direction nobody knows any more.
+    Each entry has ``runs`` (the names of the runs), ``mean``, ``std`` (None for one seed) and ``seeds``. The entry of a number
+    also has ``values``, the number of each run by the name of the run; entries older than 2026-11-24 lack it. The entry of a
+    claim also has ``tests``, the result of ``paired_test`` for each seed, each with ``rules``, the date of the rules by which
+    it was made. Claims tested by older rules have ``two_sided`` instead, the printed p-value of each seed, of unknown
+    direction.
     """
 
     entries: Mapping[Key, Entry] = field(default_factory=dict)
@@ -180,7 +181,7 @@ class NumberOverSeeds:
 
     Args:
         absent: the reason why there is no number; empty if there is one.
-        keep: the entry that keeps the number, read from evidence; None if summaries hold the number.
+        keep: the entry to store for a number that comes from evidence; None if the number comes from summaries.
     """
 
     ours: OverSeeds
@@ -195,11 +196,11 @@ def table_numbers(table: PublishedTable, folders: Folders, kept: KeptNumbers = N
     Args:
         folders: the folders of every place of the table; a place without finished runs has no seeds.
     Returns:
-        One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``,
-        ``std`` (over seeds), ``low`` and ``high`` (of the 90 % interval), ``seeds`` (how many), ``absent`` (why there are
-        none), ``gone`` (whether its evidence is), ``published``, ``source``, ``setting`` (how that is to
-        ours), ``difference``, ``margin`` and ``verdict``; the last six empty if nothing was published; and ``keep``, what
-        is to be kept of it ``about`` which number.
+        One row for each number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN without sweep), ``column``,
+        ``ours``, ``std`` (over seeds), ``low`` and ``high`` (of the 90 % interval), ``seeds`` (their count), ``absent`` (why
+        there is no number), ``gone`` (whether its evidence is deleted), ``about`` (the key of the number) and ``keep`` (the
+        entry to store under this key). The other columns are empty if nothing was published: ``published``, ``source``,
+        ``setting`` (how similar the published setting is to ours), ``difference``, ``margin`` and ``verdict``.
     """
     places = dict.fromkeys((row, data) for row, data, _ in folders)  # in the order of the table
     return pd.DataFrame([line for place in places for line in _numbers(table, folders, kept, *place)])
@@ -297,11 +298,12 @@ def table_claims(table: PublishedTable, folders: Folders, kept: KeptNumbers = NO
     """Judge every claim of a table on every corpus of the table.
 
     Returns:
-        One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds),
-        ``std``, ``seeds``, ``absent`` (why there is none), ``gone`` (whether the evidence is that it needs), ``p_seeds``
-        (one-sided; NaN for ``equal`` and for too few seeds), ``tests`` (the result of ``paired_test`` a seed),
-        ``two_sided`` (older p of tests whose evidence is gone), ``published`` (the difference of the published numbers of one
-        source; NaN if there are none) and ``verdict``; and ``keep``, what is to be kept of it ``about`` which claim.
+        One row for each claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over
+        seeds), ``std``, ``seeds``, ``absent`` (why there is no difference), ``gone`` (whether evidence that it needs is
+        deleted), ``p_seeds`` (one-sided; NaN for ``equal`` or too few seeds), ``tests`` (one result of ``paired_test`` for
+        each seed), ``two_sided`` (older p-values of tests whose evidence is deleted), ``published`` (the difference of the
+        published numbers of one source; NaN without them), ``verdict``, ``about`` (the key of the claim) and ``keep`` (the
+        entry to store under this key).
     """
     corpora = {data for _, data, _ in folders}
     asked = [(claim, data) for claim in table.claims for data in claim.data if data in corpora]
