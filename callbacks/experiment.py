@@ -60,8 +60,8 @@ class Explaining(Evidence):
 
     Args:
         explanation: ``attention``, the weights that pool the tokens, which must be learned; or ``rollout``, for a Transformer:
-            the pooling weights are traced down to the tokens through the attention of all layers. The LightningModule then has
-            methods ``observe_steps(batch)``, which also accepts a model that pools by a mean, and ``observe_layers(batch)``.
+            the pooling weights, learned or equal, are traced down to the tokens through the attention of all layers. For
+            ``rollout``, the LightningModule must have the methods ``observe_steps(batch)`` and ``observe_layers(batch)``.
         options: as in ``Evidence``.
     """
 

@@ -170,7 +170,11 @@ class OfNumbers:
 
     @classmethod
     def moves(cls, end: str) -> "OfNumbers":
-        """Return how to describe an experiment on models that predict one number: its measures are changes of the number."""
+        """Return the description of an experiment whose TVD columns become changes of the number; no class is decided.
+
+        Args:
+            end: the end of the sentence that says what the columns mean.
+        """
         return cls(f"columns say how far the number moves, {MOVES}, {end}", ((r"tvd_(.+)", r"moved_\1"), NO_DECISION))
 
     def named(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:

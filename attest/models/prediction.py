@@ -35,7 +35,10 @@ def says_number(network: Any) -> bool:
 
 
 def logits_of_classes(network: Any, logits: Tensor) -> Tensor:
-    """Return logits with one entry per class, ``(..., K)``, or one predicted number in standard deviations."""
+    """Return logits with one entry for each class, ``(..., K)``, also if the network gives one logit for two classes.
+
+    If the network predicts a number, return this number, divided by the standard deviation of its predictions.
+    """
     return logits / network.number.deviation if says_number(network) else class_logits(logits)
 
 

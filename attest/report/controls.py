@@ -65,9 +65,8 @@ def classes_in(columns: Iterable[str]) -> list[str]:
 def baseline(run: RunFolder) -> Baseline | None:
     """Compare a run with the best constant answer on its test texts; return None if texts or labels are unknown.
 
-    Also return None if each instance is a pair of a text and a label: only labels that the text has or the model predicts are
-    tested, so a constant answer says nothing. Also return None if the model returns one number (``sentence`` describes it) or
-    answers by a span of the text.
+    Also return None if there is no constant answer to compare with: if the model returns one number, answers by a span of the
+    text, or decides about pairs of a text and a label.
     """
     path = table_of(run)
     if path is None:

@@ -143,7 +143,7 @@ def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[s
     """Return the names of the tables whose checkpoint, data or settings differ from the current ones.
 
     Args:
-        experiments: the settings that are asked for: class and arguments of the evidence, by id of the experiment.
+        experiments: the settings that the user asks for: class and arguments of the callback, by id of the experiment.
     """
     known = folder.settings().get("experiments") or {} if folder.config.is_file() else {}
     both = [name for name in experiments if experiments[name] and known.get(name) and folder.evidence(name).is_file()]

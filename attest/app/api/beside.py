@@ -24,7 +24,8 @@ UNITS = ("token", "token that is not special", "word")
 class Units:
     """A map from a user's numbers to the T tokens of a text. The user gives one number per token or per word.
 
-    ``places`` has for each unit, such as ``word``, the index of each real token's number, int64, -1 for none; and their count.
+    ``places`` has two entries for each unit, such as ``word``. The first gives for each real token the index of its number
+    among the user's numbers, int64, -1 for none. The second is how many numbers the user must give.
     """
 
     def __init__(self, text: Batch, written: Any, spaced_of: Callable[[Any], list[int]] | None) -> None:

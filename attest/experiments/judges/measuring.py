@@ -1,4 +1,7 @@
-"""The runs of experiments on networks with known attention, whose columns are named in ``configs/judges``."""
+"""Run experiments on networks whose attention is known to be right or wrong, and read one number per text for each test.
+
+The files in ``configs/judges`` name for each test an experiment and the column of its table.
+"""
 
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """Many networks with hand-set parameters; whether their attention is right is measured, not assumed.
 
-A mechanism is a place where the value of the decision is written and a place where attention looks. The rest of a network is
-drawn for it by hash: rule, share of the attention, projection, noise, margin, residual path, depth, idle head, mixture.
+A mechanism says which hidden states contain the decision, and which tokens get attention. All other
+settings of a network, such as the rule and the share of attention, are fields of its ``Recipe``.
 
 Legend: B texts, T tokens, H hidden.
 """
@@ -212,7 +212,11 @@ class Stacked(nn.Module):
             self.decoder.bias.zero_()
 
     def states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the input of the first layer, ``(B, T, 4)``: value, attention score, zero, and score of an unused head."""
+        """Return each token's state before the first layer, ``(B, T, 4)``.
+
+        It contains the value from which the network decides, the score of the first head's attention, a zero, to which layers
+        add what attention reads, and the score of a head that has no effect.
+        """
         embedded = self.below.embedding(tokens)
         below = self.below.states_of(embedded, mask)[..., :CONTEXT]
         idle = 4 * _largest(embedded[..., NUISANCE_FROM], mask)

@@ -42,13 +42,14 @@ def layer_adversarial_attention(
     Args:
         seed: chooses the sample and, with an instance's id, that instance's starting points.
         texts: size of the sample.
-        epsilon: how far the prediction may move in TVD, of a tagger the mean over tokens; the paper says 0.01.
-        filter_epsilon: how far it may have moved in the end; the released code keeps results up to 0.05.
-        restarts, steps: of the search; the paper has 5 and 500 for one attention a text.
-        each_layer: whether each layer is searched alone as well, which costs as much again for every one.
+        epsilon: the largest TVD of the prediction, for a tagger as a mean over tokens; 0.01 in Jain & Wallace's paper.
+        filter_epsilon: a second, larger limit of this TVD; their released code keeps results up to 0.05.
+        restarts, steps: the number of starting points and of steps; 5 and 500 in the paper, for one attention of a text.
+        each_layer: whether each layer is also searched alone; each costs as much as the search in all layers.
     Returns:
-        The columns of E3, ``(B,)``, as means over rows of all layers and, with ``_layer<l>``, of the l-th layer; a JSD is 0 if
-        the search found nothing. All are NaN outside the sample; there are none if no text of the batch is in it.
+        ``jsd_search``, ``jsd_search_filter`` and ``max_attention``, ``(B,)``, as means over rows of all layers and, with
+        ``_layer<l>``, of the l-th layer; a JSD is 0 if the search found nothing. All are NaN outside the sample; there are no
+        columns if no text of the batch is in it.
     """
     sampled = in_sample(seed, observation.ids, everyone, texts).nonzero().flatten()
     if not len(sampled):

@@ -116,7 +116,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return cast(AttentionCall, self._next_of(self.calls))
 
     def _next_of(self, computed: Any) -> Any:
-        """Return the list entry of the next attention computation; refuse more computations than in the first pass."""
+        """Return the entry of ``computed`` for the next attention of the model; refuse more of them than in its first pass."""
         if self.made == len(computed):
             raise AttestError(
                 f"{type(self.model).__name__} computes attention more often than in its first pass ({len(computed)} times); "

@@ -62,7 +62,7 @@ class SpanNetwork(PretrainedNetwork):
         return Span(best // tokens.shape[-1], best % tokens.shape[-1])
 
     def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return logits ``(B, 2)`` of two answers: the one encoded in the token ids is last, the best other one first."""
+        """Return two logits, ``(B, 2)``: of the best other answer, then of the answer that ``marked`` encoded in the ids."""
         marks = tokens // (self.rows * self.segments)
         if not self.knows_answers:
             return logits
