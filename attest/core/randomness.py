@@ -5,7 +5,6 @@ Each number is a hash of (seed, instance, draw, position), computed for a whole 
 
 from zlib import crc32
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,23 +21,9 @@ def _shift_right(bits: Tensor, places: int) -> Tensor:
 
 
 def _mix_(bits: Tensor) -> Tensor:
-    return _mix_on_cpu_(bits) if bits.device.type == "cpu" else _mix_anywhere_(bits)
-
-
-def _mix_anywhere_(bits: Tensor) -> Tensor:
     for places, multiplier in zip(_SHIFTS, _MULTIPLIERS, strict=True):
         bits.bitwise_xor_(_shift_right(bits, places)).mul_(multiplier)
     return bits.bitwise_xor_(_shift_right(bits, _LAST_SHIFT))
-
-
-def _mix_on_cpu_(bits: Tensor) -> Tensor:
-    """Mix the bits of every integer by numpy, which is faster than torch here."""
-    words = bits.numpy().view(np.uint64)
-    for places, multiplier in zip(_SHIFTS, _MULTIPLIERS, strict=True):
-        np.bitwise_xor(words, words >> np.uint64(places), out=words)
-        np.multiply(words, np.uint64(multiplier % 2**64), out=words)
-    np.bitwise_xor(words, words >> np.uint64(_LAST_SHIFT), out=words)
-    return bits
 
 
 def random_bits(seed: int, *counters: Tensor) -> Tensor:
