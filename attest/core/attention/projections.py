@@ -47,21 +47,17 @@ class Projection(nn.Module):
         """Return whether a projection made with ``arguments`` can give a real token a weight of exactly 0."""
         return cls.sparse
 
-    def forward(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
+    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Map attention scores to weights that sum to 1 over the real tokens.
 
         Args:
             scores: float ``(..., T)``, finite at real tokens; any scale.
-            mask: bool, broadcastable to ``scores``, True at real tokens; at least one along ``dim`` everywhere.
-            dim: the dimension of tokens, from either end.
+            mask: bool, broadcastable to ``scores``, True at real tokens; at least one in each row.
         Returns:
-            Attention, shape and dtype of ``scores``, in [0, 1]; sums to 1 along ``dim``, padding is exactly 0.
+            Attention, shape and dtype of ``scores``, in [0, 1]; sums to 1 in each row, padding is exactly 0.
         Raises:
             ValueError: a text has no real token.
         """
-        if dim not in (-1, scores.ndim - 1):
-            whole = mask.expand_as(scores)
-            return self(scores.movedim(dim, -1), whole.movedim(dim, -1)).movedim(-1, dim)
         require_real_tokens(mask)
         masked = scores.masked_fill(~mask, -torch.inf)
         if scores.dtype in (torch.float16, torch.bfloat16):

@@ -176,19 +176,6 @@ def test_shifting_all_scores_changes_nothing_and_permuting_permutes(projection):
 
 
 @every_projection
-@pytest.mark.parametrize("dim", [-3, -2, -1, 0, 1, 2])
-def test_any_dimension_from_either_end(projection, dim):
-    scores = torch.randn(3, 4, 5, dtype=torch.float64)
-    mask = torch.rand(3, 4, 5) < 0.8
-    mask.select(dim, 0).fill_(True)
-    expected = projection(scores.transpose(dim, -1), mask.transpose(dim, -1)).transpose(dim, -1)
-    torch.testing.assert_close(projection(scores, mask, dim=dim), expected, atol=0, rtol=0)
-    torch.testing.assert_close(
-        projection(scores, mask, dim=dim).sum(dim=dim).sum(), torch.tensor(60.0 / scores.shape[dim]).double()
-    )
-
-
-@every_projection
 def test_ties_share_alike_and_a_single_token_takes_all(projection):
     tied = project(projection, torch.full((1, 7), 3.0))
     np.testing.assert_allclose(tied, 1 / 7, atol=1e-6)
