@@ -48,21 +48,9 @@ def reversal(lengths_B: Tensor, size: int) -> Tensor:
 
 def reverse(sequences_BSE: Tensor, reversal_BS: Tensor) -> Tensor:
     """Reverse each row of ``sequences_BSE`` with the indices ``(B, S)`` that ``reversal`` returned."""
-    return _Permutation.apply(sequences_BSE, reversal_BS)
-
-
-class _Permutation(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, sequences_BSE, reversal_BS):
-        ctx.save_for_backward(reversal_BS)
-        batch, length, _ = sequences_BSE.shape
-        start_B1 = torch.arange(0, batch * length, length, device=reversal_BS.device).unsqueeze(-1)
-        return sequences_BSE.flatten(0, 1).index_select(0, (start_B1 + reversal_BS).flatten()).view_as(sequences_BSE)
-
-    @staticmethod
-    def backward(ctx, gradient_BSE):
-        (reversal_BS,) = ctx.saved_tensors
-        return _Permutation.apply(gradient_BSE, reversal_BS), None
+    batch, length, _ = sequences_BSE.shape
+    start_B1 = torch.arange(0, batch * length, length, device=reversal_BS.device).unsqueeze(-1)
+    return sequences_BSE.flatten(0, 1).index_select(0, (start_B1 + reversal_BS).flatten()).view_as(sequences_BSE)
 
 
 class _WithoutContext(nn.Module):
