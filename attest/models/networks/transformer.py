@@ -58,14 +58,15 @@ class TransformerEncoder(nn.Module):
                 "or one for all layers."
             )
         self.embedding = embedding(vocab_size, embedding_size or size, std=1.0 if embedding_size else size**-0.5)
-        self.into_size = nn.Linear(embedding_size, size) if embedding_size else _Scale(size**0.5)
+        self.into_size = nn.Linear(embedding_size, size) if embedding_size else None
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(TransformerLayer(size, heads, feedforward_size, dropout, each) for each in projections)
         self.output_size = size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, H)``, which are arbitrary at padding."""
-        embedded_BTH = self.into_size(self.embedding(tokens))
+        embedded_BTH = self.embedding(tokens)
+        embedded_BTH = self.output_size**0.5 * embedded_BTH if self.into_size is None else self.into_size(embedded_BTH)
         hidden_BTH = self.dropout(embedded_BTH + sinusoids(tokens.shape[1], self.output_size).to(embedded_BTH))
         return self.resume(hidden_BTH, mask, 0)
 
@@ -107,17 +108,6 @@ def sinusoids(length: int, size: int) -> Tensor:
     frequencies = 10_000 ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
     angles = torch.arange(length, dtype=torch.float64).unsqueeze(-1) * frequencies
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :size]
-
-
-class _Scale(nn.Module):
-    """A layer that multiplies its input by a constant."""
-
-    def __init__(self, factor: float) -> None:
-        super().__init__()
-        self.factor = factor
-
-    def forward(self, values: Tensor) -> Tensor:
-        return self.factor * values
 
 
 class KeyPerturbation(nn.Module):

@@ -61,7 +61,7 @@ def test_keys_of_all_heads_travel_together():
     keys = clean_keys(network, observation.scopes[""], observation.tokens, observation.mask)
     layer = attending(network)["encoder.layers.0.attention"]
     with torch.no_grad():
-        embedded = network.encoder.into_size(network.encoder.embedding(observation.tokens))
+        embedded = 8**0.5 * network.encoder.embedding(observation.tokens)
         expected = layer.key(embedded + sinusoids(9, 8))
     torch.testing.assert_close(keys[:, 0], expected)
 
