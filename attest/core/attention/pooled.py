@@ -17,20 +17,13 @@ class PooledAttention(HookedModule):
         hidden_size: H, size of the hidden states.
         scoring: makes the scoring function from H.
         projection: takes scores to attention.
-        conditioned: whether the query is given with the hidden states instead of learned.
     """
 
     def __init__(
-        self,
-        hidden_size: int,
-        scoring: Callable[[int], nn.Module] = AdditiveScoring,
-        projection: Projection | None = None,
-        conditioned: bool = False,
+        self, hidden_size: int, scoring: Callable[[int], nn.Module] = AdditiveScoring, projection: Projection | None = None
     ) -> None:
         super().__init__()
         self.scoring = scoring(hidden_size)
-        if conditioned:
-            cast(Any, self.scoring).take_queries()
         self.projection = projection or Softmax()
 
     def score(self, hidden: Tensor, mask: Tensor, *query: Tensor) -> Tensor:
@@ -40,7 +33,7 @@ class PooledAttention(HookedModule):
 
         Args:
             hidden, mask: of a text.
-            query: ``(B, H)``, where attention is conditioned.
+            query: ``(B, H)``, if the scoring function takes queries.
         """
         return self.hook("scores", self.scoring(self.hook("keys", hidden, mask), *query), mask)
 

@@ -43,8 +43,7 @@ class AdditiveScoring(nn.Module):
 
     @property
     def readout(self) -> Readout:
-        """Return the scoring function as a ``Readout`` (affine map, then a function) that is fast on a CPU."""
-        _require_own_query(self.query is not None)
+        """Return the scoring function with a learned query as a ``Readout`` that is fast on a CPU."""
         alignment = 2 * self.alignment.weight[0]
         constant = self.alignment.weight.sum()
 
@@ -78,13 +77,7 @@ class DotScoring(nn.Module):
 
     @property
     def readout(self) -> Readout:
-        """Return the attention scoring function as a ``Readout``: an affine map, followed by a function."""
-        _require_own_query(self.query is None)
+        """Return the scoring function with a learned query as a ``Readout``."""
         query = cast(nn.Linear, self.query)
         weight = query.weight / query.in_features**0.5
         return Readout(weight, weight.new_zeros(1), lambda features: features)
-
-
-def _require_own_query(conditioned: bool) -> None:
-    if conditioned:
-        raise AttributeError("scores depend on the question, not on single hidden states alone")

@@ -68,7 +68,8 @@ class ConditionedClassifier(PoolsByAttention):
         self.encoder = encoder(vocab_size)
         self.question_encoder = encoder(vocab_size)
         size = cast(int, self.encoder.output_size)
-        self.attention = PooledAttention(size, scoring, projection, conditioned=True)
+        self.attention = PooledAttention(size, scoring, projection)
+        cast(Any, self.attention.scoring).take_queries()
         self.of_passage, self.of_question = nn.Linear(size, max(size // 2, 1)), nn.Linear(size, max(size // 2, 1))
         self.decoder = nn.Linear(max(size // 2, 1), outputs)
 

@@ -89,8 +89,8 @@ def test_rows_without_candidates_or_without_room_are_refused(refusal):
 
 
 @pytest.mark.parametrize("scoring", [AdditiveScoring, DotScoring])
-def test_a_score_that_knows_a_question_is_no_reading_of_single_states(scoring):
-    attention = PooledAttention(8, scoring, conditioned=True)
-    assert not hasattr(attention, "reading")
+def test_a_score_may_know_a_question(scoring):
+    attention = PooledAttention(8, scoring)
+    attention.scoring.take_queries()
     hidden, asked = torch.randn(2, 5, 8), torch.randn(2, 8)
     assert pool(hidden, attention.score(hidden, torch.ones(2, 5, dtype=torch.bool), asked)).shape == (2, 8)
