@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from attest.core.attention.interventions import Intervention, attending, interve
 from attest.core.errors import AttestError
 from attest.core.measures import jensen_shannon, movement, probabilities
 from attest.core.rounding import rounding
+from attest.models.networks.transformer import TransformerLayer
 from attest.models.observation import hooked, numbered, outside_inference, rightly
 from attest.models.prediction import predictions_of
 
@@ -46,9 +47,8 @@ class LayerObservation:
     special: Tensor | None = None
     """bool ``(B, T)``: special tokens, as in ``observe``; None if they are not known."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
-    """float ``(B, T, H)`` that enter each layer in a clean pass. Empty unless a pass of the network can start at a layer,
-    counted from 0, by its method ``resume(hidden, mask, layer)``, or by ``blocks`` and ``beginning_at(layer, hidden)``, as
-    ``PretrainedNetwork`` has them. A subclass that overrides ``forward`` has to override ``resume`` too."""
+    """float ``(B, T, H)`` that enter each layer in a clean pass. Empty unless a pass of the network can start at each of
+    ``blocks_in(network)``."""
 
     @cached_property
     def probabilities(self) -> Tensor:
@@ -227,7 +227,8 @@ def observe_layers(
     """Run a network once and record the attention and, if possible, the input of each layer."""
     layers = self_attending(network)
     tokens, mask = outside_inference(tokens), outside_inference(mask)
-    with entering(_entered(network)) as inputs:
+    tampered = any(layer.replacements for layer in attending(network).values())
+    with entering({} if tampered else blocks_in(network)) as inputs:
         logits, weights = _passed(network, partial(network, tokens, mask), tokens.device)
     attention = {layer: weights[layer] for layer in layers}
     kept = {layer: inputs[layer] for layer in layers} if inputs.keys() >= set(layers) else {}
@@ -243,22 +244,47 @@ def observe_layers(
 
 
 def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
+    with beginning_at(network, list(blocks_in(network).values()), place, hidden):
+        return network(tokens, mask)
+
+
+def blocks_in(network: nn.Module) -> Mapping[str, nn.Module]:
+    """Return the layers at which a forward pass can start, by the names of their attention modules, first to last."""
     bare: Any = unwrapped(network)
-    if hasattr(bare, "beginning_at"):
-        with bare.beginning_at(place, hidden):
-            return network(tokens, mask)
-    return bare.resume(hidden, mask, place)
+    if hasattr(bare, "blocks"):
+        return bare.blocks
+    return {f"{name}.attention": part for name, part in bare.named_modules() if isinstance(part, TransformerLayer)}
 
 
-def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
-    """Return the module that receives each layer's input, by layer name; empty if the model cannot start at a layer."""
-    bare, layers = unwrapped(network), attending(network)
-    if any(layer.replacements for layer in layers.values()):
-        return {}
-    if hasattr(bare, "beginning_at"):
-        return cast(Any, bare).blocks
-    first = next(each for each in type(bare).__mro__ if {"resume", "forward"} & vars(each).keys())
-    return layers if hasattr(bare, "resume") and "resume" in vars(first) else {}
+@contextmanager
+def beginning_at(
+    network: nn.Module, blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
+) -> Iterator[None]:
+    """Start each forward pass at one layer with the input ``hidden (B, T, H)``; if ``alone``, run no other layer."""
+    bare: Any = unwrapped(network)
+    beside = getattr(bare, "beside", None)
+    others = [*blocks[:layer], *(blocks[layer + 1 :] if alone else ())]
+
+    def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        if hasattr(bare, "made"):
+            bare.made = layer
+        return hidden, *arguments[1:]
+
+    def hand_on(hidden: Tensor, *_: Any, **__: Any) -> Any:
+        return hidden if beside is None else (hidden, *beside)
+
+    own = [vars(block).get("forward") for block in others]
+    with hooked([blocks[layer]], enter, before=True):
+        try:
+            for block in others:
+                block.forward = hand_on
+            yield
+        finally:
+            for block, forward in zip(others, own, strict=True):
+                if forward is None:
+                    vars(block).pop("forward", None)
+                else:
+                    block.forward = forward
 
 
 def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, dict[str, Tensor]]:

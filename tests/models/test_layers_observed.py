@@ -8,6 +8,7 @@ from attest.core.attention import Entmax15
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.experiments.layers import observe_layers
 from attest.models.networks import PoolingClassifier, TransformerClassifier, TransformerEncoder
+from attest.models.observation import hooked
 from tests.experiments.layers.networks import classifier, observed, spread, tagger
 from tests.experiments.networks import VOCABULARY, ragged_batch
 
@@ -21,14 +22,6 @@ class Wrapped(nn.Module):
 
     def forward(self, *arguments):
         return self.module(*arguments)
-
-
-class FromTokens(TransformerClassifier):
-    """A network that cannot go on from the middle."""
-
-    @property
-    def resume(self):
-        raise AttributeError("resume")
 
 
 def pooling():
@@ -74,7 +67,7 @@ def test_layers_below_the_tampered_one_are_not_run_again():
     observation = observed(classifier(layers=3))
     run = []
     for place, layer in enumerate(observation.network.encoder.layers):
-        layer.register_forward_hook(lambda *_, place=place: run.append(place))
+        layer.attention.register_forward_hook(lambda *_, place=place: run.append(place))
     observation.under(Intervention("projection", Entmax15(), [list(observation.attention)[1]]))
     assert run == [1, 2]
 
@@ -106,31 +99,32 @@ def test_tampering_twice_begins_anew_and_outer_interventions_stay_in_force():
         assert not tampered.inputs, "what was seen under tampering is nothing to go on from"
 
 
-def test_a_network_that_cannot_resume_is_run_from_its_tokens():
-    torch.manual_seed(0)
-    observation = observed(spread(FromTokens(VOCABULARY, 1, size=8, layers=2, heads=2, feedforward_size=16)))
-    assert not observation.inputs
-    change = Intervention("projection", Entmax15(), list(observation.attention)[1:])
-    with torch.no_grad():
-        logits = observation.under(change).logits
-    assert torch.equal(logits, from_tokens(observation.network, observation, change)[0])
+class OfAllLayers(TransformerClassifier):
+    """Decides by the states of all layers, so that a pass needs each of them."""
+
+    def encode(self, tokens, mask):
+        states = []
+        with hooked(self.encoder.layers, lambda _layer, _inputs, output: states.append(output)):
+            self.encoder(tokens, mask)
+        return torch.stack(states).sum(dim=0)
 
 
 class Louder(TransformerClassifier):
-    """Decides otherwise, and inherits how to go on from a layer."""
+    """Decides otherwise by the same states."""
 
     def forward(self, tokens, mask):
         return 3 * super().forward(tokens, mask)
 
 
-def test_a_network_that_overrides_forward_alone_is_run_from_its_tokens():
+@pytest.mark.parametrize(("kind", "begins_at_layers"), [(OfAllLayers, False), (Louder, True)])
+def test_a_network_that_needs_all_layers_is_run_from_its_tokens(kind, begins_at_layers):
     torch.manual_seed(0)
-    observation = observed(spread(Louder(VOCABULARY, 1, size=8, layers=2, heads=2, feedforward_size=16)))
-    assert not observation.inputs
+    observation = observed(spread(kind(VOCABULARY, 1, size=8, layers=2, heads=2, feedforward_size=16)))
+    assert bool(observation.inputs) == begins_at_layers
     change = Intervention("projection", Entmax15(), list(observation.attention)[1:])
     with torch.no_grad():
         logits = observation.under(change).logits
-    assert torch.equal(logits, from_tokens(observation.network, observation, change)[0])
+    torch.testing.assert_close(logits, from_tokens(observation.network, observation, change)[0], rtol=0, atol=1e-12)
 
 
 def test_scores_are_computed_where_they_are_looked_at_beneath_weights_put_in():

@@ -71,16 +71,6 @@ class PoolingClassifier(PoolsByAttention):
         """Pool hidden states ``(B, T, H)`` by any weights ``(B, T)`` and map the result to logits ``(B, C)``."""
         return self.decoder(pool(hidden, weights))
 
-    @property
-    def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
-        """Return a function that maps the input ``(B, T, H)`` of an encoder layer to the network's logits ``(B, C)``.
-
-        Raises:
-            AttributeError: the encoder has no layers to go on from.
-        """
-        encoder_resumes = cast(Any, self.encoder).resume
-        return lambda hidden, mask, layer: decided(self, encoder_resumes(hidden, mask, layer), mask)
-
     def token_logits(self, hidden: Tensor) -> Tensor:
         """Return, for each token, the network's logits ``(B, T, C)`` if this token has the attention weight 1."""
         return self.decoder(hidden)

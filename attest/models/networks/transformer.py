@@ -68,13 +68,9 @@ class TransformerEncoder(nn.Module):
         embedded_BTH = self.embedding(tokens)
         embedded_BTH = self.output_size**0.5 * embedded_BTH if self.into_size is None else self.into_size(embedded_BTH)
         hidden_BTH = self.dropout(embedded_BTH + sinusoids(tokens.shape[1], self.output_size).to(embedded_BTH))
-        return self.resume(hidden_BTH, mask, 0)
-
-    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Map the input ``(B, T, H)`` of a layer, counted from 0, to the hidden states after the last layer, ``(B, T, H)``."""
-        for each in self.layers[layer:]:
-            hidden = each(hidden, mask)
-        return hidden
+        for layer in self.layers:
+            hidden_BTH = layer(hidden_BTH, mask)
+        return hidden_BTH
 
 
 class TransformerLayer(nn.Module):
@@ -197,10 +193,6 @@ class TransformerClassifier(UniformPooling, _TransformerNetwork):
         """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
         return decided(self, self.encode(tokens, mask), mask)
 
-    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Map the input ``(B, T, H)`` of a layer, counted from 0, to logits ``(B, C)``."""
-        return decided(self, self.encoder.resume(hidden, mask, layer), mask)
-
     def token_logits(self, hidden: Tensor) -> Tensor:
         """Return, for each token, the network's logits ``(B, T, C)`` if this token has the attention weight 1."""
         return self.decoder(hidden)
@@ -238,7 +230,3 @@ class TransformerTagger(_TransformerNetwork):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits of tags ``(B, T, K)``, arbitrary at padding."""
         return self.decode(self.encode(tokens, mask))
-
-    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Map the input ``(B, T, H)`` of a layer, counted from 0, to logits of tags ``(B, T, K)``."""
-        return self.decode(self.encoder.resume(hidden, mask, layer))

@@ -16,10 +16,11 @@ from attest.core.attention import Uniform
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.errors import AttestError, refusing
 from attest.core.memory import in_evaluation_mode
+from attest.models.layers_observed import beginning_at
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
-from attest.models.pretrained.resuming import beginning_at, blocks_of, last_token_of
+from attest.models.pretrained.resuming import blocks_of, last_token_of
 from attest.models.pretrained.softmaxes import Softmaxes
 
 if TYPE_CHECKING:
@@ -287,10 +288,6 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     def blocks(self) -> Mapping[str, nn.Module]:
         """Return the layers at which a forward pass can start, by name; empty if a pass from a layer gives other logits."""
         return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
-
-    def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
-        """Start every forward pass inside the ``with`` block at one layer, with the input ``hidden (B, T, H)``."""
-        return beginning_at(self, list(self.blocks.values()), layer, hidden)
 
     def through(self, layer: int, hidden: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
         """Compute the output of layer number ``layer``, counted from 0, for its input ``hidden (B, T, H)``."""

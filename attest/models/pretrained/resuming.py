@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from attest.core.memory import in_evaluation_mode
 from attest.core.rounding import rounding
-from attest.models.layers_observed import entering
+from attest.models.layers_observed import beginning_at, entering
 from attest.models.observation import hooked
 from attest.models.pretrained.calls import AttentionCall, Memory, last_real
 
@@ -33,35 +33,6 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
     lists = (list(each) for each in network.model.modules() if isinstance(each, nn.ModuleList))
     with in_evaluation_mode(network.model):
         return next((each for each in lists if len(each) == len(network.calls) and _exact(network, each, tokens)), [])
-
-
-@contextmanager
-def beginning_at(
-    network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
-) -> Iterator[None]:
-    """Start each forward pass at one layer with the input ``hidden (B, T, H)``; if ``alone``, run no other layer."""
-    others = [*blocks[:layer], *(blocks[layer + 1 :] if alone else ())]
-
-    def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        network.made = layer
-        return hidden, *arguments[1:]
-
-    def hand_on(hidden: Tensor, *_: Any, **__: Any) -> Any:
-        return hidden if network.beside is None else (hidden, *network.beside)
-
-    entering = blocks[layer].register_forward_pre_hook(enter)
-    own = [vars(block).get("forward") for block in others]
-    try:
-        for block in others:
-            block.forward = hand_on
-        yield
-    finally:
-        entering.remove()
-        for block, forward in zip(others, own, strict=True):
-            if forward is None:
-                vars(block).pop("forward", None)
-            else:
-                block.forward = forward
 
 
 @torch.no_grad()
@@ -137,7 +108,7 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
         at = places[rows]
         one = torch.ones_like(rows, dtype=torch.bool).unsqueeze(-1)
         layer = min(_tampered(network), default=0)
-        begun = network.beginning_at(layer, entered[layer][rows]) if entered else nullcontext()
+        begun = beginning_at(network, [*network.blocks.values()], layer, entered[layer][rows]) if entered else nullcontext()
         with _remembering(network, [_recalling(each, rows, at) for each in kept]), begun:
             return network.logits_of(one, input_ids=tokens[rows, at].unsqueeze(-1), position_ids=at.unsqueeze(-1))
 
