@@ -132,7 +132,8 @@ class WindowedNetwork(UniformPooling, nn.Module):
                 "where the model decides; expected an encoder. Leave window= out."
             )
         self.network, self.windows, self.pooled = network, windows, pooled
-        self.padding, self.masked, self.segments, self.rows = network.padding, network.masked, network.segments, network.rows
+        self.padding, self.masked, self.rows = network.padding, network.masked, network.rows
+        self.segments, self.labels = network.segments, network.labels
 
     @property
     def decides(self) -> str:
@@ -154,11 +155,6 @@ class WindowedNetwork(UniformPooling, nn.Module):
     def embeddings(self) -> nn.Embedding:
         """Return the token embedding of the model."""
         return self.network.embeddings
-
-    @property
-    def labels(self) -> int:
-        """Return the number of labels that the network decides independently; 0 if it chooses one class."""
-        return self.network.labels
 
     @property
     def number(self) -> OneNumber | None:
