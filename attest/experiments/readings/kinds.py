@@ -14,6 +14,7 @@ from attest.core.randomness import random_uniforms, stream
 from attest.experiments.importance import leave_one_out_inputs
 from attest.experiments.readings import formulas, surrogates, values
 from attest.models.contract import shown_class
+from attest.models.layers_observed import blocks_in
 from attest.models.observation import Observation
 from attest.models.variants import attends_within
 
@@ -70,7 +71,7 @@ def _has_one_map(observation: Observation) -> bool:
 
 def _zeroes_values(observation: Observation) -> bool:
     within = attends_within(observation.network)
-    return not within or (_has_one_map(observation) and bool(values.blocks_of(observation)))
+    return not within or (_has_one_map(observation) and bool(blocks_in(cast(nn.Module, observation.network))))
 
 
 def _shows_values(observation: Observation) -> bool:

@@ -7,7 +7,7 @@ Legend: B batch, N heads, T tokens (the last of two T is attended to), V tokens 
 H hidden.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -21,8 +21,7 @@ from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
 from attest.core.rounding import rounding
 from attest.experiments.layers.rollout import where_rollout_begins
-from attest.models.layers_observed import entering, observe_layers
-from attest.models.networks.transformer import TransformerLayer
+from attest.models.layers_observed import blocks_in, entering, observe_layers
 from attest.models.observation import Observation, cached_per_batch, hooked, skips_long_texts
 
 
@@ -35,7 +34,7 @@ def value_zeroing(observation: Observation) -> Tensor:
     input. The distances already include the effect of the residual connection, so no residual term is added.
     """
     network = cast(nn.Module, observation.network)
-    with entering(blocks_of(observation)) as inputs:
+    with entering(blocks_in(network)) as inputs:
         network(observation.tokens, observation.mask)
     turned = (_turned_by_each(observation, place, *each) for place, each in enumerate(inputs.items()))
     return _multiplied(observation, list(turned))
@@ -49,15 +48,6 @@ def _multiplied(observation: Observation, matrices: list[Tensor]) -> Tensor:
     return reading.squeeze(1)
 
 
-def blocks_of(observation: Observation) -> Mapping[str, nn.Module]:
-    """Return the layers that can run alone on hidden states, by the names of their attention modules."""
-    network: Any = observation.network
-    if hasattr(network, "blocks"):
-        return network.blocks
-    own = {name: part for name, part in network.named_modules() if isinstance(part, TransformerLayer)}
-    return {f"{name}.attention": part for name, part in own.items()}
-
-
 def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Tensor) -> Tensor:
     """Return the cosine distance that zeroing a value causes in each output, ``(B, T, V)``, scaled to rows of sum 1."""
     network, tokens, mask = cast(Any, observation.network), observation.tokens, observation.mask
@@ -66,7 +56,7 @@ def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Te
     def outputs(rows: Tensor) -> Tensor:
         if hasattr(network, "through"):
             return network.through(place, hidden[rows], tokens[rows], mask[rows])
-        return blocks_of(observation)[layer](hidden[rows], mask[rows])
+        return blocks_in(network)[layer](hidden[rows], mask[rows])
 
     text, zeroed = mask.nonzero().unbind(dim=-1)
     clean = outputs(torch.arange(len(mask), device=mask.device))
@@ -112,7 +102,7 @@ def alti(observation: Observation) -> Tensor:
     multiplied without a further residual term, because they contain the residual connection.
     """
     network = cast(nn.Module, observation.network)
-    with entering(blocks_of(observation)) as inputs:
+    with entering(blocks_in(network)) as inputs:
         network(observation.tokens, observation.mask)
     matrices = []
     for layer, weights, values, reader in _terms(observation):
@@ -151,7 +141,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
     The value is None if the sum reaches the end of the layer without a layer norm. A layer with neither case is left out.
     """
     network, tokens, mask = cast(nn.Module, observation.network), observation.tokens[:1], observation.mask[:1]
-    readers, blocks = readers_of(observation), blocks_of(observation)
+    readers, blocks = readers_of(observation), blocks_in(network)
     seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
 
     def note(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
