@@ -1,6 +1,7 @@
 """The data of the user: texts with a label each, or tokens with a tag each, from files or from the Hub."""
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import combinations
 from math import ceil
@@ -9,15 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.corpus import Corpus, Documents, flat_labels
+from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.instances import FileOptions, in_order, read_instances
 from attest.datamodules.notice import option, some
-from attest.datamodules.rows import UTF_8
-from attest.datamodules.stored import StoredDataModule, Tables, split_at_random
+from attest.datamodules.rows import UTF_8, FileRow
+from attest.datamodules.stored import StoredDataModule, split_at_random
 from attest.datamodules.tokenisers import sentence_lengths, spacy_tokens
 
 COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init_args.test=<file>"'
@@ -87,7 +87,17 @@ class FilesDataModule(StoredDataModule):
         paths = {split: Path(source).expanduser() for split, source in sources.items()}
         return {split: str(path.absolute()) if path.is_file() else sources[split] for split, path in paths.items()}
 
-    def tables(self) -> Tables:
+    def read(self) -> Corpus:
+        self._require_sources()
+        instances, columns = read_instances(self.sources, self.file_options, classes=True)
+        self.in_words = columns.words
+        names = in_order({name for each in instances["train"] for name in each.names})
+        splits = {split: self._decided(found, names, columns.tagging) for split, found in instances.items()}
+        if "validation" not in splits:
+            splits["train"], splits["validation"] = self._parted(splits["train"], names)
+        return Corpus(**splits, vocabulary=self.fit_vocabulary(splits["train"].table["tokens"]), label_names=names)
+
+    def _require_sources(self) -> None:
         missing = [split for split in ("train", "test") if split not in self.sources]
         if missing:
             raise AttestError(
@@ -104,33 +114,16 @@ class FilesDataModule(StoredDataModule):
                     "different texts, because a score on the training texts does not show how well a model works. Give "
                     f"another file with {option(other, '<file>')}"
                 )
-        instances, columns = read_instances(self.sources, self.file_options, classes=True)
-        self.in_words = columns.words
-        return {
-            split: pa.table({
-                "id": pa.array([each.number for each in found], pa.int64()),
-                "text": [each.text for each in found],
-                "label": [each.label for each in found],
-            })
-            for split, found in instances.items()
-        }  # fmt: skip
 
-    def prepare(self, tables: Tables) -> Corpus:
-        names = in_order(set(flat_labels(tables["train"]["label"].combine_chunks()).to_pylist()))
-        splits = {split: self._encoded_labels(table, names) for split, table in tables.items()}
-        if "validation" not in splits:
-            splits["train"], splits["validation"] = self._parted(splits["train"], names)
-        return Corpus(**splits, vocabulary=self.fit_vocabulary(splits["train"].table["tokens"]), label_names=names)
-
-    def _encoded_labels(self, table: pa.Table, names: tuple[str, ...]) -> Documents:
-        texts, labels = table["text"].combine_chunks(), table["label"].combine_chunks()
-        numbers = pc.index_in(flat_labels(labels), value_set=pa.array(names)).cast(pa.int64())
-        if not pa.types.is_list(texts.type):
-            return self.documents(table["id"], texts, numbers)
-        tagging = pa.types.is_list(labels.type)
-        decided = {"tags": pa.ListArray.from_arrays(labels.offsets, numbers)} if tagging else {"label": numbers}
-        sentences = [list(sentence_lengths(text)) for text in texts.to_pylist()] if self.sentences else None
-        return Documents.of(table["id"], texts, sentences=sentences, **decided)
+    def _decided(self, instances: Sequence[FileRow], names: tuple[str, ...], tagging: bool) -> Documents:
+        number_of = {name: number for number, name in enumerate(names)}
+        ids, texts = [each.number for each in instances], [each.text for each in instances]
+        numbers = [[number_of[name] for name in each.names] for each in instances]
+        labels = None if tagging else [number for (number,) in numbers]
+        if not self.in_words:
+            return self.documents(ids, pa.array(texts, pa.string()), labels)
+        sentences = [list(sentence_lengths(text)) for text in texts] if self.sentences else None
+        return Documents.of(ids, texts, label=labels, tags=numbers if tagging else None, sentences=sentences)
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
         return TextDataModule.tokenise(self, texts) if self.in_words else spacy_tokens(texts)

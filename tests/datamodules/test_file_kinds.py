@@ -67,7 +67,7 @@ def test_several_labels_a_text_are_named_as_that(tmp_path, labels, refusal):
     rows = [{"text": f"the film number {number} is fine", "labels": labels[number % 2]} for number in range(20)]
     path = written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, [*rows, {"text": "thanks", "labels": [1]}])))
     with refusal():
-        _ = FilesDataModule(train=path, test=written(tmp_path / "b.csv", table())).tables()
+        _ = FilesDataModule(train=path, test=written(tmp_path / "b.csv", table())).corpus
     with refusal():
         read(path)
 
@@ -119,7 +119,7 @@ def test_a_trial_is_told_of_its_own_options(tmp_path, capsys, refusal):
     assert "texts and labels from the columns text and label (guessed; name the columns with --text-column=" in said
     assert "bad.csv has bad rows (1 of 20): missing label (line 2)" in said
     with pytest.raises(AttestError, match=r"--data\.init_args\.text_column=<column>"):
-        _ = FilesDataModule(train=odd, test=bad).tables()
+        _ = FilesDataModule(train=odd, test=bad).corpus
 
 
 def test_columns_that_are_not_read_are_named(tmp_path, capsys):
