@@ -17,11 +17,10 @@ import pyarrow as pa
 
 from attest.core.errors import AttestError
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.sources import PARQUET, load_hub_split
-from attest.datamodules.stored import VALIDATION, QuestionDataModule, Tables, classes, published_file, split_at_random
+from attest.datamodules.sources import PARQUET, load_hub_split, local_file
+from attest.datamodules.stored import VALIDATION, QuestionDataModule, Tables, classes, split_at_random
 from attest.datamodules.worlds import TASKS, told_lines
 
-SPLITS = ("train", "test")
 FIELDS = ("id", "text", "answer", "supporting_ids")
 """The fields of a story on the Hub."""
 FOLDERS = ("en-10k/", "tasks_1-20_v1-2/en-10k/", "")
@@ -96,13 +95,13 @@ class BabiDataModule(QuestionDataModule):
                 f"`task` is {self.task}; expected a number from 1 to {most} for {self.stories} stories. "
                 "Type --data.init_args.task=1"
             )
-        return {split: self._table(split) for split in SPLITS}
+        return super().tables()
 
-    def _table(self, split: str) -> pa.Table:
+    def table(self, split: str) -> pa.Table:
         if self.stories == "generated":
             lines = told_lines(self.task, self.questions[split], self.corpus_seed, split)
             return questions_in(lines, f"the generated {split} split")
-        file = published_file(self.folder, *(f"{each}qa{self.task}_*_{split}.txt" for each in FOLDERS))
+        file = local_file(self.folder, *(f"{each}qa{self.task}_*_{split}.txt" for each in FOLDERS))
         if file is not None:
             return questions_in(file.read_text(encoding="utf-8").splitlines(), str(file))
         rows = load_hub_split(self.hub, split, PARQUET, subset=f"en-10k-qa{self.task}")
@@ -110,7 +109,7 @@ class BabiDataModule(QuestionDataModule):
 
     def prepare(self, tables: Tables) -> Corpus:
         self.names = tuple(sorted(set(tables["train"]["answer"].to_pylist())))
-        whole, test = (self._asked(tables[split], split) for split in SPLITS)
+        whole, test = (self._asked(tables[split], split) for split in self.splits)
         story = tables["train"]["story"].to_numpy()
         _, held_out = split_at_random(np.unique(story), VALIDATION, self.split_seed)
         is_held_out = np.isin(story, held_out)

@@ -58,8 +58,8 @@ class CnnQaDataModule(QuestionDataModule):
         self.protocol = protocol
 
     def tables(self) -> Tables:
-        asked = {split: [each for file in _files(split) for each in _questions(file)] for split in SPLITS}
-        return {split: pa.Table.from_pylist(found, ASKED) for split, found in asked.items()}
+        asked = ([each for file in files for each in _questions(file)] for files in _files())
+        return {split: pa.Table.from_pylist(found, ASKED) for split, found in zip(SPLITS, asked, strict=True)}
 
     def prepare(self, tables: Tables) -> Corpus:
         documents = {}
@@ -89,11 +89,10 @@ class CnnQaDataModule(QuestionDataModule):
         return Documents(table).where(answerable)
 
 
-def _files(split: str) -> list[Path]:
+def _files() -> list[list[Path]]:
     data, source = os.environ.get(DATA_VARIABLE), CATALOGUE[CnnQaDataModule.folder]
-    found = source.found(Path(data).expanduser() / CnnQaDataModule.folder) if data else {}
-    files = dict(zip(SPLITS, found.values(), strict=True)).get(split, []) if found else []
-    if not files:
+    files = [*source.found(Path(data).expanduser() / CnnQaDataModule.folder).values()] if data else []
+    if not files or not all(files):
         where = f"{DATA_VARIABLE} names a folder without this corpus" if data else f"{DATA_VARIABLE} is not set"
         raise AttestError(
             f"the CNN corpus is not downloaded automatically, and {where}; expected the files cnn-qa/train.txt, dev.txt and "

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from attest.core.errors import AttestError, said_by
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
-from attest.datamodules.sources import load_hub_split, require_columns
-from attest.datamodules.stored import QuestionDataModule, Tables, classes, published_file
+from attest.datamodules.sources import load_hub_split, local_file, require_columns
+from attest.datamodules.stored import QuestionDataModule, Tables, classes
 from attest.datamodules.tokenisers import masked_tokens
 
 COLUMNS = ("premise", "hypothesis", "label")
@@ -45,17 +45,15 @@ class SnliDataModule(QuestionDataModule):
     """
 
     folder = "snli"
+    splits = SPLITS
     names = ("neutral", "contradiction", "entailment")
 
     def __init__(self, protocol: Literal["jw-paper"] = "jw-paper", **options: Any) -> None:
         super().__init__(**options)
         self.protocol = protocol
 
-    def tables(self) -> Tables:
-        return {split: self._table(split) for split in SPLITS}
-
-    def _table(self, split: str) -> pa.Table:
-        file = published_file(self.folder, f"snli_1.0_{'dev' if split == 'validation' else split}.jsonl")
+    def table(self, split: str) -> pa.Table:
+        file = local_file(self.folder, f"snli_1.0_{'dev' if split == 'validation' else split}.jsonl")
         if file is not None:
             return _pairs(file)
         table = require_columns(load_hub_split(self.hub, split), COLUMNS, self.hub)

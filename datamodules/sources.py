@@ -6,7 +6,6 @@ Only data files are read from the Hugging Face Hub; the code of a dataset is nev
 import hashlib
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,19 +98,20 @@ def _combined(digests: list[bytes]) -> str:
     return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
 
 
-def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable[[str], pa.Table]) -> pa.Table:
-    """Return one split of a corpus from the local folder if there is one, else from its public source."""
-    folder = os.environ.get(DATA_VARIABLE)
-    if not folder:
-        return require_columns(public(split), columns, f"the public source of {name}")
-    path = Path(folder).expanduser() / name / f"{split}.parquet"
-    if not path.is_file():
+def local_file(corpus: str, *patterns: str) -> Path | None:
+    """Return the first file of a corpus that matches one of ``patterns``; None if ``ATTEST_DATA`` is not set."""
+    data = os.environ.get(DATA_VARIABLE)
+    if not data:
+        return None
+    folder = Path(data).expanduser() / corpus
+    found = [file for pattern in patterns for file in sorted(folder.glob(pattern))]
+    if not found:
         raise AttestError(
-            f"{DATA_VARIABLE} names a folder without {name}/{path.name} (looked for {path}); expected the corpus in this "
-            f"parquet file. Point {DATA_VARIABLE} at the folder that contains {name}/, or unset {DATA_VARIABLE} to load the "
-            "corpus from its public source."
+            f"{DATA_VARIABLE} names a folder without {corpus}/{patterns[0]} (looked in {folder}); expected the files of "
+            f"{corpus} there. Put them into this folder, or unset {DATA_VARIABLE} to load the corpus from its public source; "
+            "DATA=planted and DATA=babi-generated need no files."
         )
-    return require_columns(read_parquet(path), columns, str(path))
+    return found[0]
 
 
 def read_parquet(path: Path) -> pa.Table:

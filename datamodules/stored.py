@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,15 @@ from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.notice import say
-from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, Fingerprint, load_hub_split, load_split
+from attest.datamodules.sources import (
+    CATALOGUE,
+    DATA_VARIABLE,
+    Fingerprint,
+    load_hub_split,
+    local_file,
+    read_parquet,
+    require_columns,
+)
 from attest.datamodules.tokenisers import Tokeniser, tokenise_sentences
 from attest.datamodules.vocabulary import Vocabulary
 
@@ -53,7 +60,14 @@ class StoredDataModule(TextDataModule):
 
     def tables(self) -> Tables:
         """Return the unchanged splits of the source as tables with one row for each instance."""
-        return {split: load_split(self.folder, split, self.columns, self.public) for split in self.splits}
+        return {split: self.table(split) for split in self.splits}
+
+    def table(self, split: str) -> pa.Table:
+        """Return a split of the source from the local folder if there is one, else from the public source."""
+        file = local_file(self.folder, f"{split}.parquet")
+        if file is None:
+            return require_columns(self.public(split), self.columns, f"the public source of {self.folder}")
+        return require_columns(read_parquet(file), self.columns, str(file))
 
     def public(self, split: str) -> pa.Table:
         """Download a split from its public source."""
@@ -169,22 +183,6 @@ class QuestionDataModule(StoredDataModule):
             f"{self.folder} has a question for each text, and Attest gives no questions to models from other libraries; "
             "expected a corpus without questions. Type --data sst."
         )
-
-
-def published_file(corpus: str, *patterns: str) -> Path | None:
-    """Return the first file of a corpus that matches one of ``patterns``; None if ``ATTEST_DATA`` is not set."""
-    data = os.environ.get(DATA_VARIABLE)
-    if not data:
-        return None
-    folder = Path(data).expanduser() / corpus
-    found = [file for pattern in patterns for file in sorted(folder.glob(pattern))]
-    if not found:
-        raise AttestError(
-            f"{DATA_VARIABLE} names a folder without {corpus}/{patterns[0]} (looked in {folder}); expected the published "
-            f"files of {corpus}. Put the files into this folder, or unset {DATA_VARIABLE}. Or try generated stories: type "
-            "DATA=babi-generated"
-        )
-    return found[0]
 
 
 def classes(answers: pa.ChunkedArray, names: Sequence[str], where: str) -> pa.Array:

@@ -104,7 +104,7 @@ def test_lines_that_are_not_in_the_format_are_named(text, refusal):
 
 
 def test_what_cannot_be_read_says_what_to_type(folder, refusal):
-    with pytest.raises(AttestError, match=r"without babi/en-10k/qa1_\*_train\.txt .* type DATA=babi-generated"):
+    with pytest.raises(AttestError, match=r"without babi/en-10k/qa1_\*_train\.txt .* DATA=babi-generated"):
         _ = BabiDataModule().corpus
     with refusal():
         _ = BabiDataModule(task=4, stories="generated").corpus
