@@ -5,8 +5,8 @@ Classes whose names begin with ``Layer`` run an experiment on the attention insi
 also take ``every_n_epochs`` and ``validation_instances`` of ``Evidence``; signatures call them ``schedule``.
 """
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
 
 from pytorch_lightning import LightningModule, Trainer
 
@@ -15,7 +15,10 @@ from attest.core.attention import Projection
 from attest.core.errors import AttestError
 from attest.experiments import Observation
 from attest.experiments.layers import LayerObservation, read_from_layers
-from attest.experiments.registry import EXPERIMENTS, INSIDE, OF_TAGS, askable
+from attest.experiments.registry import INSIDE, OF_TAGS, ConfiguredExperiment, askable
+from attest.experiments.spec import Inside
+
+POOLED = askable()
 
 
 class Experiment(Evidence):
@@ -32,6 +35,8 @@ class Experiment(Evidence):
         AttestError: the experiment does not have one of the options, or the registry has no experiment of this id.
     """
 
+    _known: ClassVar[Mapping[str, ConfiguredExperiment | Inside]] = POOLED
+
     def __init__(
         self,
         id: str,
@@ -40,19 +45,11 @@ class Experiment(Evidence):
         validation_instances: int = 256,
         **options: Any,
     ) -> None:
-        known = self._known()
+        known = self._known
         if experiment is None and id not in known:
             raise AttestError(f"the experiment {id} is not known; expected one of: {', '.join(known)}, or your own function.")
-        self.id, self.experiment = id, known[id] if experiment is None else experiment
+        self.id, self.experiment = id, known[id].run if experiment is None else experiment
         super().__init__(every_n_epochs, validation_instances, **options)
-
-    @staticmethod
-    def _known() -> dict[str, Callable[..., Columns]]:
-        return {name: experiment.run for name, experiment in askable().items()}
-
-
-def _on_batches(id: str) -> Any:
-    return staticmethod(EXPERIMENTS[id].run)  # type: ignore[arg-type]
 
 
 class Explaining(Evidence):
@@ -90,14 +87,14 @@ class FeatureImportance(Explaining):
     """
 
     id = "E1"
-    experiment = _on_batches("E1")
+    experiment = staticmethod(POOLED["E1"].run)
 
 
 class AttentionPermutation(Evidence):
     """A callback for E2, which permutes the attention weights of the tokens."""
 
     id = "E2"
-    experiment = _on_batches("E2")
+    experiment = staticmethod(POOLED["E2"].run)
 
     def __init__(self, permutations: int | None = None, **schedule: int) -> None:
         super().__init__(permutations=permutations, **schedule)
@@ -110,7 +107,7 @@ class AdversarialAttention(Evidence):
     """
 
     id = "E3"
-    experiment = _on_batches("E3")
+    experiment = staticmethod(POOLED["E3"].run)
 
     def __init__(
         self,
@@ -127,7 +124,7 @@ class ActivationSwap(Evidence):
     """A callback for E8, which replaces a trained model's attention projection, such as softmax, by another one."""
 
     id = "E8"
-    experiment = _on_batches("E8")
+    experiment = staticmethod(POOLED["E8"].run)
 
     def __init__(self, projections: dict[str, Projection] | None = None, **schedule: int) -> None:
         super().__init__(projections=projections, **schedule)
@@ -140,7 +137,7 @@ class ImportanceEntropy(Evidence):
     """
 
     id = "E10"
-    experiment = _on_batches("E10")
+    experiment = staticmethod(POOLED["E10"].run)
 
     def __init__(self, texts: int | None = None, positions: int | None = None, **schedule: int) -> None:
         super().__init__(texts=texts, positions=positions, **schedule)
@@ -150,14 +147,14 @@ class SingleErasure(Evidence):
     """A callback for E11, which erases the most attended token or a random other token."""
 
     id = "E11"
-    experiment = _on_batches("E11")
+    experiment = staticmethod(POOLED["E11"].run)
 
 
 class ErasureUntilFlip(Evidence):
     """A callback for E12, which sets attention weights to zero until the decision changes."""
 
     id = "E12"
-    experiment = _on_batches("E12")
+    experiment = staticmethod(POOLED["E12"].run)
 
     def __init__(self, draws: int | None = None, **schedule: int) -> None:
         super().__init__(draws=draws, **schedule)
@@ -167,7 +164,7 @@ class Identifiability(Evidence):
     """A callback for E13, which measures whether the output of attention determines the attention weights."""
 
     id = "E13"
-    experiment = _on_batches("E13")
+    experiment = staticmethod(POOLED["E13"].run)
 
     def __init__(self, every_n_epochs: int = 0, **schedule: int) -> None:
         super().__init__(every_n_epochs, **schedule)
@@ -180,7 +177,7 @@ class Erasure(Explaining):
     """
 
     id = "E14"
-    experiment = _on_batches("E14")
+    experiment = staticmethod(POOLED["E14"].run)
 
     def __init__(
         self,
@@ -212,7 +209,7 @@ class SideBySide(Evidence):
     """
 
     id = "E15"
-    experiment = _on_batches("E15")
+    experiment = staticmethod(POOLED["E15"].run)
     observes = "observe_steps"
 
     def __init__(self, texts: int | None = None, sets: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
@@ -243,9 +240,7 @@ class LayerEvidence(Evidence):
 class LayerExperiment(LayerEvidence, Experiment):
     """A callback that runs an experiment on self-attention, given by its id: ``LayerExperiment("E9", draws=3)``."""
 
-    @staticmethod
-    def _known() -> dict[str, Callable[..., Columns]]:
-        return {name: inside.run for name, inside in OF_TAGS.items()}
+    _known = OF_TAGS
 
 
 class LayerPermutation(LayerEvidence):
