@@ -245,8 +245,6 @@ class Evidence(Callback):
         return trainer.current_epoch % self.every_n_epochs == 0
 
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
-        if isinstance(batch, Mapping) and "id" in batch and not len(batch["id"]):  # this rank has no texts
-            return
         started = time.perf_counter()
         if trainer.testing:
             show_running(trainer, self.id, [each.id for each in _evidence_of(trainer) if each.enabled_on_test])

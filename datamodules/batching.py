@@ -71,19 +71,20 @@ def _consecutive(order: np.ndarray, sizes: list[int]) -> list[list[int]]:
 
 
 def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> list[list[int]]:
-    """Return the batches of process ``rank``, or one empty batch if this process gets none.
+    """Return the batches of process ``rank``; each process gets at least one.
 
     A rank without any batch would leave evaluation early, and the others would wait for it.
 
     Args:
         equally: True in training, where all ranks need the same number of steps: the first batches are dealt a second time.
-            False in evaluation, where each instance counts once: some ranks get one batch fewer.
+            False in evaluation: some ranks get one batch fewer, and a rank for which none is left repeats the first batch,
+            whose instances still count once.
     """
     if equally and 0 < len(batches) < ranks:
         batches = batches * math.ceil(ranks / len(batches))
     if equally and len(batches) % ranks:
         batches = batches + batches[: ranks - len(batches) % ranks]
-    return batches[rank::ranks] or [[]]
+    return batches[rank::ranks] or batches[:1]
 
 
 class BatchLoader(DataLoader):

@@ -58,7 +58,7 @@ class EncodedDocuments(Dataset):
         return self._padded(index, self._starts[index], torch.from_numpy(self.lengths[rows]))
 
     def _padded(self, index: Tensor, starts: Tensor, lengths: Tensor) -> Batch:
-        position = torch.arange(_largest(lengths))
+        position = torch.arange(int(lengths.max()))
         mask = position < lengths.unsqueeze(-1)
         source = (starts.unsqueeze(-1) + position).where(mask, 0)
         tokens = {key: values[source].where(mask, padding) for key, (values, padding) in self._per_token.items()}
@@ -109,7 +109,7 @@ class EncodedSentences(EncodedDocuments):
     def __getitems__(self, rows: list[int]) -> Batch:
         index = torch.tensor(rows, dtype=torch.int64)
         counts = torch.from_numpy(self.sentences[rows])
-        position = torch.arange(_largest(counts))
+        position = torch.arange(int(counts.max()))
         sentence_mask = position < counts.unsqueeze(-1)
         source = (self._first_sentence[index].unsqueeze(-1) + position).where(sentence_mask, 0)
         lengths = self._sentence_lengths[source].where(sentence_mask, 0)
@@ -142,7 +142,7 @@ class EncodedQuestions(EncodedDocuments):
     def __getitems__(self, rows: list[int]) -> Batch:
         batch, index = super().__getitems__(rows), torch.tensor(rows, dtype=torch.int64)
         lengths = self._beside_lengths[index].unsqueeze(-1)
-        before = torch.arange(_largest(lengths)) - _largest(lengths) + lengths  # below 0: padding
+        before = torch.arange(-int(lengths.max()), 0) + lengths  # below 0: padding
         questions = self._beside[(self._beside_starts[index].unsqueeze(-1) + before).where(before >= 0, 0)]
         paddings = {"mask": False} | {key: padding for key, (_, padding) in self._per_token.items()}
         wide = {key: functional.pad(batch[key], (0, before.shape[-1]), value=value) for key, value in paddings.items()}
@@ -151,11 +151,6 @@ class EncodedQuestions(EncodedDocuments):
 
     def question_of(self, identity: int) -> list[str]:
         return self.documents.table["question"][self._row_of[identity]].as_py()
-
-
-def _largest(lengths: Tensor) -> int:
-    """Return the largest length, or 0 if there are no lengths."""
-    return int(lengths.max()) if lengths.numel() else 0
 
 
 def _starts(lengths: np.ndarray) -> Tensor:

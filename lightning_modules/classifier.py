@@ -88,7 +88,7 @@ class Classifier(TextModule):
         self._collect("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Observation]:
-        if not (self._pools_by_attention and len(batch["label"])):
+        if not self._pools_by_attention:
             self._collect("test", batch)
             return {}
         observation = self.observe(batch)
@@ -100,11 +100,8 @@ class Classifier(TextModule):
         return getattr(self.network, "pools_by_attention", True)
 
     def _collect(self, stage: str, batch: Batch, logits: Tensor | None = None) -> None:
-        """Collect the predictions for a batch; an empty batch is not passed through the network."""
         labels = batch["label"]
-        if not len(labels):
-            logits = torch.zeros(0, self.outputs, device=self.device)
-        elif logits is None:
+        if logits is None:
             logits = self(batch["token_ids"], attended(batch))
         self.collected(stage).update(batch["id"], self.instance_losses(logits, labels), labels, probabilities(logits))
 

@@ -131,12 +131,6 @@ class KeyAdversary(Classifier):
         return self._collect_attacked("test", batch)
 
     def _collect_attacked(self, stage: str, batch: Batch) -> dict[str, Any]:
-        """Collect predictions for a batch under attack; an empty batch is not passed through the network."""
-        labels = batch["label"]
-        if not len(labels):
-            nothing = torch.zeros(0, device=self.device)
-            self.collected(stage).update(batch["id"], nothing, labels, nothing.view(0, self.num_classes))
-            return {}
         attacked = self.attacked(batch)
         predicted = attacked.observation.probabilities
         self.collected(stage).update(batch["id"], attacked.losses, attacked.labels, predicted)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -65,15 +64,12 @@ class Tagger(TextModule):
         self._score("test", batch)
 
     def _score(self, stage: str, batch: Batch) -> None:
-        """Collect the loss and the counts of each sentence; an empty batch is not passed through the network.
+        """Collect the loss and the counts of each sentence.
 
         The columns: sum of token losses, number of tokens, number of right tags, ``token_counts``, ``chunk_counts``.
         """
         tags = batch["tags"]
-        if len(tags):
-            logits = self(batch["token_ids"], batch["mask"])
-        else:
-            logits = torch.zeros(*tags.shape, self.num_classes, device=self.device)
+        logits = self(batch["token_ids"], batch["mask"])
         predicted, real = logits.argmax(dim=-1), tags >= 0
         losses = functional.cross_entropy(logits.transpose(1, 2), tags, reduction="none")
         sums = (each.sum(dim=-1) for each in (losses.double(), real, real & (predicted == tags)))

@@ -24,7 +24,7 @@ class InstanceRows(Metric):
     """A metric that collects one row of numbers per instance from the batches of all ranks.
 
     Scores are computed from the sorted rows of all ranks. If each rank summed up its own rows, the last bits of a score would
-    depend on which rank had which batch. A rank without instances must update with an empty batch, or the others wait for it.
+    depend on which rank had which batch. An instance that two ranks have seen counts once.
     """
 
     full_state_update = False
@@ -43,7 +43,8 @@ class InstanceRows(Metric):
     def compute(self) -> Tensor:
         """Return the rows of all N instances sorted by id, float64 ``(N, 1 + columns)``; the first column is the id."""
         rows = dim_zero_cat(self.rows)
-        return rows[rows[:, 0].argsort()]
+        rows = rows[rows[:, 0].argsort()]
+        return rows[rows[:, 0].diff(prepend=rows[:1, 0] - 1) > 0]
 
 
 def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:

@@ -88,11 +88,8 @@ class Adversarial(DependentModule):
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         super().validation_step(batch, batch_idx)
-        terms = [torch.zeros(0), torch.zeros(0)]
-        if len(batch["id"]):
-            found = self.objective(batch, self.base.reference(batch))
-            terms = [found.distance, found.divergence]
-        self.objectives.update(batch["id"], *(each.to(batch["id"].device) for each in terms))
+        found = self.objective(batch, self.base.reference(batch))
+        self.objectives.update(batch["id"], found.distance, found.divergence)
 
     def on_validation_epoch_end(self) -> None:
         super().on_validation_epoch_end()

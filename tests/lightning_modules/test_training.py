@@ -8,6 +8,7 @@ from torch.utils.data import DataLoader
 
 from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier, Tagger
+from attest.lightning_modules.text_module import InstanceRows
 from attest.models.networks import Average, PoolingClassifier, TransformerClassifier, TransformerTagger
 
 TAGS = ("O", "B-NP", "I-NP", "B-VP")
@@ -73,6 +74,13 @@ def test_scores_do_not_depend_on_batches(batch_size):
     (expected,) = trainer().test(module, ToyTags(8), verbose=False)
     (actual,) = trainer().test(module, ToyTags(batch_size), verbose=False)
     assert actual == pytest.approx(expected, abs=1e-5)
+
+
+def test_an_instance_that_two_ranks_have_counts_once():
+    collected = InstanceRows()
+    for ids in ([4, 1], [1, 0]):
+        collected.update(torch.tensor(ids), torch.tensor(ids) * 10.0)
+    assert collected.compute().tolist() == [[0, 0], [1, 10], [4, 40]]
 
 
 def test_padding_has_no_loss():
