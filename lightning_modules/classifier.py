@@ -84,26 +84,18 @@ class Classifier(TextModule):
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.sum() if self.loss_reduction == "sum" else losses.mean()
 
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self._collect("validation", batch)
-
-    def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Observation]:
-        if not self._pools_by_attention:
-            self._collect("test", batch)
-            return {}
-        observation = self.observe(batch)
-        self._collect("test", batch, observation.logits.detach())
-        return {"observe": observation, "observe_steps": observation}
+    def collect(self, stage: str, batch: Batch) -> dict[str, Observation]:
+        shown = {}
+        if stage == "test" and self._pools_by_attention:
+            shown = dict.fromkeys(("observe", "observe_steps"), self.observe(batch))
+        logits = shown["observe"].logits.detach() if shown else self(batch["token_ids"], attended(batch))
+        losses = self.instance_losses(logits, batch["label"])
+        self.collected(stage).update(batch["id"], losses, batch["label"], probabilities(logits))
+        return shown
 
     @property
     def _pools_by_attention(self) -> bool:
         return getattr(self.network, "pools_by_attention", True)
-
-    def _collect(self, stage: str, batch: Batch, logits: Tensor | None = None) -> None:
-        labels = batch["label"]
-        if logits is None:
-            logits = self(batch["token_ids"], attended(batch))
-        self.collected(stage).update(batch["id"], self.instance_losses(logits, labels), labels, probabilities(logits))
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
         """Return the accuracy, the F1 score, the ROC-AUC and the mean loss of a split.

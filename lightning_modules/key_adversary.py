@@ -124,13 +124,7 @@ class KeyAdversary(Classifier):
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.mean()
 
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self._collect_attacked("validation", batch)
-
-    def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Any]:
-        return self._collect_attacked("test", batch)
-
-    def _collect_attacked(self, stage: str, batch: Batch) -> dict[str, Any]:
+    def collect(self, stage: str, batch: Batch) -> dict[str, Any]:
         attacked = self.attacked(batch)
         predicted = attacked.observation.probabilities
         self.collected(stage).update(batch["id"], attacked.losses, attacked.labels, predicted)

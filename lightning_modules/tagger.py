@@ -47,23 +47,13 @@ class Tagger(TextModule):
         super().__init__(network, num_classes=num_classes, **options)
         self.label_names = tuple(label_names)
 
-    def model_step(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the logits ``(B, T, K)`` of a batch, for K tags, and the mean cross-entropy, ``()``."""
-        logits = self(batch["token_ids"], batch["mask"])
-        return logits, functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=UNLABELLED)
-
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        _, loss = self.model_step(batch | {"token_ids": self.training_tokens(batch)})
+        logits = self(self.training_tokens(batch), batch["mask"])
+        loss = functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=UNLABELLED)
         self.log("train/loss", loss.detach(), prog_bar=True, batch_size=len(batch["mask"]))
         return loss
 
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self._score("validation", batch)
-
-    def test_step(self, batch: Batch, batch_idx: int) -> None:
-        self._score("test", batch)
-
-    def _score(self, stage: str, batch: Batch) -> None:
+    def collect(self, stage: str, batch: Batch) -> dict[str, Any]:
         """Collect the loss and the counts of each sentence.
 
         The columns: sum of token losses, number of tokens, number of right tags, ``token_counts``, ``chunk_counts``.
@@ -75,12 +65,13 @@ class Tagger(TextModule):
         sums = (each.sum(dim=-1) for each in (losses.double(), real, real & (predicted == tags)))
         counts = (count(predicted, tags, self.label_names) for count in (token_counts, chunk_counts))
         self.collected(stage).update(batch["id"], *sums, *counts)
+        return {}
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
         """Return the loss, the accuracy, and the F1 scores of tokens and chunks in a split.
 
         Args:
-            rows: the columns that ``_score`` collects, float64 ``(N, 12)``.
+            rows: the columns that ``collect`` collects, float64 ``(N, 12)``.
         Returns:
             ``loss``, mean over tokens; ``accuracy`` over tokens, ``token_f1`` and ``chunk_f1``, in [0, 1]. F1 is NaN if there
             are neither true nor predicted items; ``chunk_f1`` is also NaN if the tags do not mark chunks.

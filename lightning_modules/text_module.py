@@ -148,6 +148,16 @@ class TextModule(LightningModule):
         masked = masked_uniformly(batch["token_ids"], batch["id"], seed, self.current_epoch)
         return torch.where(batch["mask"], masked, batch["token_ids"])  # a question beside the text stays
 
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        self.collect("validation", batch)
+
+    def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Any]:
+        return self.collect("test", batch)
+
+    def collect(self, stage: str, batch: Batch) -> dict[str, Any]:
+        """Add a row for each instance to ``collected(stage)``; return observations by the method that would compute them."""
+        raise NotImplementedError(f"{type(self).__name__} must define the method collect.")
+
     def on_validation_epoch_end(self) -> None:
         self._log_scores("validation")
 

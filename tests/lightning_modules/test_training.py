@@ -86,7 +86,7 @@ def test_an_instance_that_two_ranks_have_counts_once():
 def test_padding_has_no_loss():
     module = tagger()
     batch = next(iter(ToyTags(32).train_dataloader()))
-    _, loss = module.model_step(batch)
+    loss = module.training_step(batch, 0)
     log_probabilities = module(batch["token_ids"], batch["mask"]).log_softmax(dim=-1)
     real = batch["mask"]
     expected = -log_probabilities[real].gather(1, batch["tags"][real].unsqueeze(-1)).mean()
