@@ -20,11 +20,18 @@ from attest.lightning_modules.optimisation import Optimisation, training_steps
 from attest.models.variants import beside
 
 
+ROUNDING = 0.05
+"""The largest difference between the numbers that two ranks compute for one instance, in half precision."""
+
+
 class InstanceRows(Metric):
     """A metric that collects one row of numbers per instance from the batches of all ranks.
 
     Scores are computed from the sorted rows of all ranks. If each rank summed up its own rows, the last bits of a score would
     depend on which rank had which batch. An instance that two ranks have seen counts once.
+
+    Raises:
+        AttestError: two different instances have the same id.
     """
 
     full_state_update = False
@@ -44,7 +51,13 @@ class InstanceRows(Metric):
         """Return the rows of all N instances sorted by id, float64 ``(N, 1 + columns)``; the first column is the id."""
         rows = dim_zero_cat(self.rows)
         rows = rows[rows[:, 0].argsort()]
-        return rows[rows[:, 0].diff(prepend=rows[:1, 0] - 1) > 0]
+        again = rows[:, 0].diff(prepend=rows[:1, 0] - 1) == 0
+        if (other := again & (rows.diff(dim=0, prepend=rows[:1]).abs() > ROUNDING).any(dim=-1)).any():
+            raise AttestError(
+                f"several instances have the id {int(rows[other][0, 0])}; expected a different id for each instance. Give every "
+                "instance a number of its own in the data set."
+            )
+        return rows[~again]
 
 
 def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:

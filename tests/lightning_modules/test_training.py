@@ -83,6 +83,14 @@ def test_an_instance_that_two_ranks_have_counts_once():
     assert collected.compute().tolist() == [[0, 0], [1, 10], [4, 40]]
 
 
+def test_two_instances_with_one_id_are_refused(refusal):
+    collected = InstanceRows()
+    for losses in ([0.1, 0.2], [0.1, 0.9]):
+        collected.update(torch.tensor([3, 4]), torch.tensor(losses))
+    with refusal():
+        collected.compute()
+
+
 def test_padding_has_no_loss():
     module = tagger()
     batch = next(iter(ToyTags(32).train_dataloader()))
