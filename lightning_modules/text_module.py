@@ -19,7 +19,6 @@ from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.optimisation import Optimisation, training_steps
 from attest.models.variants import beside
 
-
 ROUNDING = 0.05
 """The largest difference between the numbers that two ranks compute for one instance, in half precision."""
 
