@@ -53,8 +53,8 @@ class InstanceRows(Metric):
         again = rows[:, 0].diff(prepend=rows[:1, 0] - 1) == 0
         if (other := again & (rows.diff(dim=0, prepend=rows[:1]).abs() > ROUNDING).any(dim=-1)).any():
             raise AttestError(
-                f"several instances have the id {int(rows[other][0, 0])}; expected a different id for each instance. Give every "
-                "instance a number of its own in the data set."
+                f"several instances have the id {int(rows[other][0, 0])}; expected a different id for each instance. Give "
+                "each instance its own number in the data set."
             )
         return rows[~again]
 
