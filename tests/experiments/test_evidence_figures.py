@@ -60,8 +60,9 @@ def test_a_panel_shows_the_texts_of_its_class_alone(number):
     every = tables()
     alone = {name: rows[rows["predicted"] == number] for name, rows in every.items()}
     for one, among_others in zip(illustrations(alone), illustrations(every), strict=True):
-        for panel in range(number, len(one.drawing.axes), len(CLASSES)):
-            ours, theirs = (shown(figure.drawing.axes[panel]) for figure in (one, among_others))
+        panels, all_panels = (each.draw().axes for each in (one, among_others))  # data alone: nothing is laid out
+        for panel in range(number, len(panels), len(CLASSES)):
+            ours, theirs = shown(panels[panel]), shown(all_panels[panel])
             assert ours
             assert len(ours) == len(theirs), one.key
             assert all(np.array_equal(mine, other, equal_nan=True) for mine, other in zip(ours, theirs, strict=True)), one.key
@@ -75,7 +76,8 @@ def test_the_caption_counts_the_texts_that_are_drawn():
 
 
 def test_equal_tables_give_equal_pictures():
-    first, second = ([to_svg(figure.drawing) for figure in illustrations(tables())] for _ in range(2))
+    few = {name: rows for name, rows in tables().items() if name in ("E3", "E12")}  # marks, lines, bars, boxes, a legend
+    first, second = ([to_svg(figure.drawing) for figure in illustrations(few)] for _ in range(2))
     assert first == second
 
 
