@@ -15,7 +15,10 @@ from tests.report.test_page import Outline
 
 @pytest.fixture(scope="module")
 def page(several):
-    assert main(["report", str(several)]) == 0
+    """Reports and their comparison; nobody looks at the figures of the reports."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("attest.report.page.illustrations", lambda folder: [])
+        assert main(["report", str(several)]) == 0
     return several / "planted" / "comparison.html"
 
 
