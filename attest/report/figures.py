@@ -96,6 +96,11 @@ class Illustration:
         figure.set_layout_engine("none")
         return figure
 
+    @cached_property
+    def svg(self) -> str:
+        """Return the figure as an ``<svg>`` element."""
+        return to_svg(self.drawing)
+
 
 LIST, LISTED = "drawn.txt", re.compile(r"[\w.-]+\.(svg|png)")
 """The file that lists the figures that this command has drawn, and the form of their names."""
@@ -107,13 +112,12 @@ def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
     return folder.figures / f"{figure.key.replace('/', '-')}.{ending}"
 
 
-def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
-    """Write every figure as SVG and PNG, delete earlier figures, and return the figures with their SVG text."""
+def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> None:
+    """Write every figure as SVG and PNG into the folder of a run, and delete its earlier figures."""
     folder.require_no_links()
-    drawn = as_svg(figures)
-    for figure, svg in drawn:
+    for figure in figures:
+        write_text(figure_file(folder, figure, "svg"), figure.svg)
         write_atomically(figure_file(folder, figure, "png"), partial(save_png, figure.drawing))
-        write_text(figure_file(folder, figure, "svg"), svg)
     listed = folder.figures / LIST
     current = {figure_file(folder, each, ending).name for each in figures for ending in ("svg", "png")}
     earlier = set(listed.read_text(encoding="utf-8").splitlines()) if listed.is_file() else set()
@@ -121,14 +125,8 @@ def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tup
         (folder.figures / stale).unlink(missing_ok=True)
     if earlier != current:
         write_text(listed, "\n".join(sorted(current)))
-    return drawn
 
 
-def as_svg(figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
-    """Return every figure with its SVG text; write no file."""
-    return [(figure, to_svg(figure.drawing)) for figure in figures]
-
-
-def embedded(drawn: Sequence[tuple[Illustration, str]]) -> list[tuple[Illustration, str]]:
-    """Return the figures with unique SVG identifiers, so that one page can contain all of them."""
-    return [(figure, IDENTIFIER.sub(rf"\g<1>f{number}-", svg)) for number, (figure, svg) in enumerate(drawn)]
+def embedded(figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
+    """Return every figure with its SVG text, whose identifiers are unique, so that one page can contain all figures."""
+    return [(figure, IDENTIFIER.sub(rf"\g<1>f{number}-", figure.svg)) for number, figure in enumerate(figures)]

@@ -16,7 +16,7 @@ from attest.experiments.spec import Drawing
 from attest.report import evidence_figures, readings
 from attest.report.controls import classes_in, warnings
 from attest.report.explained import contents, joined, said_of
-from attest.report.figures import ALL_TEXTS, Illustration, as_svg, drawable, embedded, legend, most_predicted, save_figures
+from attest.report.figures import ALL_TEXTS, Illustration, drawable, embedded, legend, most_predicted, save_figures
 from attest.report.findings import SHOWN_AS, Findings
 from attest.report.instance_table import (
     as_script_data,
@@ -138,6 +138,8 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     settings, summary = found.settings, found.summary
     timing = read_json(folder.timing) if folder.timing.is_file() else {}
     drawn = illustrations(folder) if figures is None else figures
+    if alone is None:
+        save_figures(folder, drawn)
     tables = {name: read_table(folder.evidence(name)) for name in found.experiments if name != TAGGED}
     page = {
         "found": found,
@@ -151,7 +153,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "masked": bool(((settings.get("model") or {}).get("init_args") or {}).get("masking")),
         "remarks": [*_remarks(folder, settings), *filter(None, [mixed_versions(folder)])],
         "readings": readings.readings_of_run(tables["E15"], timing.get("seconds_a_text")) if "E15" in tables else None,
-        "figures": embedded(save_figures(folder, drawn) if alone is None else as_svg(drawn)),
+        "figures": embedded(drawn),
         "drawn_names": legend(found.class_names),
         "beside": alone is None,
         "config": yaml.safe_dump(settings, sort_keys=False),

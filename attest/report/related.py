@@ -13,7 +13,7 @@ import pandas as pd
 
 from attest.core.measures.numbers import rounded
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.figures import Illustration, as_svg, embedded
+from attest.report.figures import Illustration, embedded
 from attest.report.run_tables import PAGE
 from attest.report.summary import QUESTIONS
 from attest.report.summary import SCORES as TEST_SCORES
@@ -78,8 +78,7 @@ class Page:
     def write(self, path: Path) -> str:
         """Write the page into a file, and return its conclusions and tables as text for a terminal."""
         tables = {name: related_table(rows, path) for name, rows in self.tables.items() if len(rows)}
-        figures = embedded(as_svg(self.figures))
-        write_text(path, render("related.html", page=self, tables=tables, figures=figures, long=LONG))
+        write_text(path, render("related.html", page=self, tables=tables, figures=embedded(self.figures), long=LONG))
         return as_text(tables, self.conclusions, shutil.get_terminal_size((PAGE, 1)).columns)
 
 
