@@ -29,7 +29,7 @@ from attest.app.training import train
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
 from attest.report.tracking.loggers import declare_base
-from attest.runs.asked import AskedRun, Settings, as_argument, asked_settings, digest, identity
+from attest.runs.asked import AskedRun, Settings, as_argument, asked_settings, digest, identity, merged
 from attest.runs.choices import expand
 from attest.runs.comparison import require_comparable
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
@@ -74,7 +74,7 @@ class Dependent:
 
 def overlay(name: str, changes: Settings | None = None) -> Settings:
     """Return the settings of ``configs/dependent/<name>.yaml`` with ``changes`` merged in."""
-    return _laid_over(read_yaml(configs_folder() / "dependent" / f"{name}.yaml"), changes or {})
+    return merged(read_yaml(configs_folder() / "dependent" / f"{name}.yaml"), changes or {})
 
 
 def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda settings: None) -> Base:
@@ -96,18 +96,10 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
     model = settings["model"]["init_args"]
     if dependent.own_network:
         model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
-    folder = train(DependentRun(base, dependent, as_argument(_laid_over(settings, dependent.overlay)), own))
+    settings = merged(settings, dependent.overlay, keep_arguments=True)
+    folder = train(DependentRun(base, dependent, as_argument(settings), own))
     wandb.finish()
     return folder
-
-
-def _laid_over(settings: Settings, changes: Settings) -> Settings:
-    """Merge changes into nested settings. If a change replaces a class, the arguments of the old class remain."""
-    both = dict(settings)
-    for name, value in changes.items():
-        ours = both.get(name)
-        both[name] = _laid_over(ours, value) if isinstance(ours, dict) and isinstance(value, dict) else value
-    return both
 
 
 class DependentRun(ConfiguredRun):

@@ -172,13 +172,18 @@ def _sections(file: str) -> Settings:
     return content or {}
 
 
-def merged(first: Any, second: Any) -> Any:
-    """Merge two configurations; the second overrides the first. If the class changes, its old arguments are dropped."""
+def merged(first: Any, second: Any, keep_arguments: bool = False) -> Any:
+    """Merge two configurations; the second overrides the first.
+
+    Args:
+        keep_arguments: whether the arguments of a class remain if another class takes its place.
+    """
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
-    if second.get("class_path", first.get("class_path")) != first.get("class_path"):
+    if not keep_arguments and second.get("class_path", first.get("class_path")) != first.get("class_path"):
         return second
-    return {**first, **{name: merged(first[name], value) if name in first else value for name, value in second.items()}}
+    both = {name: merged(first[name], value, keep_arguments) for name, value in second.items() if name in first}
+    return first | second | both
 
 
 def asked_settings(arguments: Sequence[str]) -> Settings:
