@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn, cast
 
@@ -28,7 +28,7 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.tracking.loggers import ContinuedLog, EpochAxes, grouping, point_loggers, without_deprecated
-from attest.runs.asked import AskedRun, RunSettings, Settings, differing_keys, identity, run_path
+from attest.runs.asked import AskedRun, RunSettings, differing_keys, identity, run_path
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
 from attest.runs.choices import plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
@@ -93,18 +93,14 @@ def write_whole_numbers(settings: Any) -> None:
 
 
 class ConfiguredRun(LightningCLI):
-    """A run that is described by the user's command, with its settings and its folder.
-
-    Args:
-        accept: raises an error if the settings do not suit the command.
-    """
+    """A run that is described by the user's command, with its settings and its folder."""
 
     needs_data = True
     """Whether the command reads the splits, and not only the vocabulary and the classes."""
 
-    def __init__(self, command: str, asked: AskedRun, accept: Callable[[Settings], None] = lambda settings: None) -> None:
+    def __init__(self, command: str, asked: AskedRun) -> None:
         quieten()
-        self.asked, self.accept = asked, accept
+        self.asked = asked
         super().__init__(
             LightningModule,
             LightningDataModule,
@@ -162,7 +158,6 @@ class ConfiguredRun(LightningCLI):
         self.run = self.config[self.subcommand].run
         path = run_path(self.asked.settings, self.settings["run"], self.run.root, self.settings["seed_everything"])
         self.folder = RunFolder(path)
-        self.accept(self.settings)
 
     def expected_evidence(self) -> list[str]:
         """Return the ids of the tables that a complete run must have."""
@@ -319,9 +314,6 @@ class ConfiguredRun(LightningCLI):
         outdated = outdated_tables(self.folder, self.settings["experiments"])
         missing = {*self.folder.missing_evidence(self.expected_tables, self.run.until), *outdated}
         return [table for table in self.expected_tables if self.run.force or table in missing]
-
-    def before_training(self) -> None:
-        """Do nothing before training. A subclass may prepare the model here."""
 
     def after_testing(self) -> None:
         """Do nothing after the test. A subclass may compute further results from the tables here."""

@@ -79,7 +79,8 @@ def overlay(name: str, changes: Settings | None = None) -> Settings:
 
 def train_base(asked: AskedRun, accept: Callable[[Settings], None] = lambda settings: None) -> Base:
     """Return the requested base run, and train it first, as ``attest fit`` does, if it is not trained yet."""
-    run = ConfiguredRun("fit", asked, accept)
+    run = ConfiguredRun("fit", asked)
+    accept(run.resolved(run.config))
     folder = train(run)
     wandb.finish()  # the next run of this process must not write into this one's file
     return Base(folder, run.settings)
@@ -153,9 +154,7 @@ class DependentRun(ConfiguredRun):
         super()._open_folder()
         write_json(self.folder.base, self.base_record)
         self.folder.note(base={"wandb_id": self.base_wandb_id})
-
-    def before_training(self) -> None:
-        rank_zero_only(declare_base)(self.trainer.loggers, self.read, self.base_wandb_id, self.base_record["sha256"])
+        declare_base(self.trainer.loggers, self.read, self.base_wandb_id, self.base_record["sha256"])
 
     @rank_zero_only
     def after_testing(self) -> None:

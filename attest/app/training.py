@@ -127,7 +127,6 @@ def fit(run: ConfiguredRun) -> None:
     """Train the model of a run from the beginning, or from the last checkpoint if the run was stopped."""
     resumed = run.folder.last.is_file() and not run.run.force
     say(f"{'Taking up' if resumed else 'Training'} {run.folder.path}")
-    run.before_training()
     for logger in run.trainer.loggers:
         logger.log_hyperparams(run.settings)
     started = time.perf_counter()
