@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import pandas as pd
 import torch
 from lightning_utilities.core.rank_zero import rank_zero_only
 from torch import Tensor
@@ -18,7 +17,6 @@ from attest.app.configured import ConfiguredRun
 from attest.app.training import tell_verdict, test
 from attest.callbacks.experiment import Explaining
 from attest.core.errors import AttestError, unknown_choice
-from attest.core.measures import summarise
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord
 from attest.experiments import Observation
@@ -26,7 +24,7 @@ from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Conte
 from attest.experiments.stopping import ALL, READ
 from attest.report.findings import write_summary
 from attest.report.page import write_report
-from attest.report.summary import summarise_run
+from attest.report.summary import summarise_run, summarise_tables
 from attest.runs.asked import AskedRun, as_argument, evidence_digest
 from attest.runs.belonging import other_version
 from attest.runs.choices import config_file, default_choices
@@ -178,18 +176,13 @@ class RunOnTrial(_TrainedRun):
 def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
     """Write the summary of all existing tables, and also the report if the run is completely trained."""
     folder = run.folder
-    tables = [path.stem for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))]
     if folder.trained:
-        summary = summarise_run(folder, tables, scores, run.run.monitor, run.run.mode)
+        summary = summarise_run(folder, folder.tables, scores, run.run.monitor, run.run.mode)
         write_summary(folder, summary)
         write_report(folder)
         return
     known = read_json(folder.summary) if folder.summary.is_file() else {}
-    rows = {experiment: pd.read_parquet(folder.evidence(experiment)) for experiment in tables}
-    measured = {f"{name}/{key}": value for name, table in rows.items() for key, value in summarise(table).items()}
-    for stopped in folder.stopped_evidence().values():
-        measured |= stopped.summary
-    write_json(folder.summary, known | scores | measured)
+    write_json(folder.summary, known | scores | summarise_tables(folder, folder.tables))
 
 
 @rank_zero_only

@@ -57,7 +57,7 @@ class Findings:
     @cached_property
     def experiments(self) -> list[str]:
         """Return the names of the result tables (evidence) in the folder of the run."""
-        return [path.stem for path in sorted(self.folder.evidence(INSTANCES).parent.glob("*.parquet"))]
+        return list(self.folder.tables)
 
     def table(self, identity: str) -> pd.DataFrame | None:
         """Return the table of one experiment, one row for each instance; None if the folder has no such table."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from attest.core.measures import summarise
 from attest.core.measures.numbers import percent, rounded
 from attest.core.measures.summary import area_between, knee, racu
 from attest.experiments.readings.kinds import RANDOM, READINGS
@@ -21,6 +20,7 @@ from attest.report.evidence_figures import divergence_against_distance, divergen
 from attest.report.figures import Illustration
 from attest.report.findings import Findings
 from attest.report.related import DISTANCES, REPORT, SCORES, Conclusion, Page, distances_of, exceeds, plain, scores_of
+from attest.report.summary import summarise_tables
 from attest.runs.comparison import compare_runs
 from attest.runs.dependent_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, UNIFORM
 from attest.runs.folder import RunFolder, read_json, write_json
@@ -50,8 +50,7 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
     for experiment, name, run in found:
         means = compared[experiment][name].filter(DISTANCES).mean().to_dict()
         rows.append({"experiment": experiment, "name": name} | scores_of(run) | means)
-    measured = {f"{name}/{key}": value for name, table in evidence.items() for key, value in summarise(table).items()}
-    write_json(folder.summary, {"version": 1, "rows": rows} | measured)
+    write_json(folder.summary, {"version": 1, "rows": rows} | summarise_tables(folder, evidence))
 
     decided, ours = {name: Decided.by(run) for _, name, run in found}, Decided.by(base)
     guides = guides_compared(decided)

@@ -36,14 +36,14 @@ def summarise_run(
         best = (max if mode == "max" else min)(validated, key=lambda epoch: epoch[monitor])
         summary |= {"best/epoch": best["epoch"]}
         summary |= {f"best/{name}": value for name, value in best.items() if name.startswith("validation/")}
-    return summary | summarise_tables(folder, expected_tables)
+    return summary | summarise_tables(folder, {*expected_tables} - {INSTANCES})
 
 
-def summarise_tables(folder: RunFolder, expected_tables: Iterable[str]) -> dict[str, float]:
-    """Return statistics of the columns of all tables, by ``<id>/<column>/<statistic>``."""
+def summarise_tables(folder: RunFolder, tables: Iterable[str]) -> dict[str, float]:
+    """Return statistics of the columns of the named tables, by ``<id>/<column>/<statistic>``."""
     summary: dict[str, float] = {}
     stopped = folder.stopped_evidence()
-    for experiment in sorted({*expected_tables} - {INSTANCES}):
+    for experiment in sorted(tables):
         rows = pd.read_parquet(folder.evidence(experiment))
         summary |= {f"{experiment}/{key}": value for key, value in summarise(rows).items()}
         summary |= stopped[experiment].summary if experiment in stopped else {}

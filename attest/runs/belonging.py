@@ -128,7 +128,7 @@ def require_files(*folders: RunFolder) -> None:
 
 def stray_tables(folder: RunFolder) -> list[str]:
     """Return the names of the tables that were not computed from the run's own checkpoint and data."""
-    tables = {path.stem: made_from(path) for path in _tables(folder)}
+    tables = {name: made_from(path) for name, path in folder.tables.items()}
     if not any(tables.values()):
         return []
     ours = known_digests(folder) or digests_of(folder)
@@ -154,10 +154,6 @@ def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[s
 def _settings_of_table(evidence: Mapping[str, Any]) -> dict[str, Any]:
     arguments = {name: value for name, value in (evidence.get("init_args") or {}).items() if name not in OF_TRAINING}
     return by_class({"class_path": evidence.get("class_path"), "init_args": arguments})
-
-
-def _tables(folder: RunFolder) -> list[Path]:
-    return sorted(folder.evidence("E1").parent.glob("*.parquet"))
 
 
 def require_together(folders: Sequence[RunFolder]) -> None:
@@ -198,8 +194,8 @@ def other_version(path: Path) -> str:
 def mixed_versions(folder: RunFolder) -> str | None:
     """Return a warning if several versions of Attest made the tables of a run; None if only one did."""
     tables: dict[str, list[str]] = {}
-    for path in _tables(folder):
-        tables.setdefault(version_of(made_from(path)), []).append(path.stem)
+    for name, path in folder.tables.items():
+        tables.setdefault(version_of(made_from(path)), []).append(name)
     if len(tables) < 2:
         return None
     told = "; ".join(f"{', '.join(names)} by {version}" for version, names in tables.items())

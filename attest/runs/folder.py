@@ -112,6 +112,11 @@ class RunFolder:
         return self.path / "evidence" / f"{identity}.parquet"
 
     @property
+    def tables(self) -> dict[str, Path]:
+        """Return the path of each table in the folder by its id, in the order of the ids."""
+        return {path.stem: path for path in sorted(self.evidence(INSTANCES).parent.glob("*.parquet"))}
+
+    @property
     def trained(self) -> bool:
         """Return whether training has ended."""
         return self.curves.is_file() and self.best.is_file()
@@ -133,8 +138,8 @@ class RunFolder:
     @property
     def summed_up(self) -> bool:
         """Return whether the summary of the run exists and is at least as new as every table."""
-        tables = [_time_written(table) for table in self.evidence("E1").parent.glob("*.parquet")]
-        return self.summary.is_file() and max(tables, default=0) <= _time_written(self.summary)
+        latest = max(map(_time_written, self.tables.values()), default=0)
+        return self.summary.is_file() and latest <= _time_written(self.summary)
 
     @property
     def reported(self) -> bool:

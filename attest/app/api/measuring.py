@@ -355,7 +355,8 @@ class Measuring:
             folder.write_evidence(name, joined(parts).sort_values("id", ignore_index=True), stopped.get(name))
         texts = pd.read_parquet(folder.evidence(self.first))
         write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
-        summary = {"version": VERSION} | (self.scores or self._scores(texts)) | summarise_tables(folder, self._parts)
+        measured = summarise_tables(folder, self._parts.keys() - {INSTANCES})
+        summary = {"version": VERSION} | (self.scores or self._scores(texts)) | measured
         between = texts[[name for name in BETWEEN if name in texts]]
         summary |= {f"pairs/{name}": value for name, value in summarise(between).items()}
         write_summary(folder, summary)

@@ -96,7 +96,7 @@ def logged_in() -> bool:
 
 def log_trial(folder: RunFolder, model: str) -> Path:
     """Log the results of ``attest trial`` to a new W&B run, and return the folder of this W&B run."""
-    tables = {path.stem: pd.read_parquet(path) for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))}
+    tables = {name: pd.read_parquet(path) for name, path in folder.tables.items()}
     plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
     with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
         run.log(plain | {"figures": figure_table(folder, {}), "report": wandb.Html(str(folder.report), inject=False)})
