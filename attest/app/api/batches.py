@@ -6,14 +6,12 @@ Legend: B batch, T tokens.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from attest.core.errors import AttestError
-from attest.core.labels import UNLABELLED, class_numbers, doubt
-from attest.datamodules.notice import say
+from attest.core.labels import UNLABELLED
 
 Batch = dict[str, Any]
 """``id`` int64 (B,), ``token_ids`` int64 (B, T), ``mask`` bool (B, T), True at real tokens; ``tokens``, the words of each
@@ -30,19 +28,15 @@ PADDING = {"tags": UNLABELLED, "word": -1, "text_of_pair": -1}
 def batches_of(
     data: Iterable[Any],
     encode: Encode | None = None,
-    labels: Sequence[Any] | None = None,
     words: Words | None = None,
     batch_size: int = 32,
-    label_names: Sequence[str] = (),
 ) -> list[Batch]:
     """Return the user's texts or batches as a list of batches in which every text has a unique id.
 
     Args:
         data: texts; or batches as dictionaries, see ``Batch``, with ``token_ids`` and ``mask`` at least.
-        labels: the class of each text, in a form that ``class_numbers`` takes; None for batches, which contain their labels.
         words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words between spaces
             are shown if a text has as many words as tokens, else the token ids.
-        label_names: the names of the classes, in class order; empty if labels are numbers.
     """
     given = list(data)
     several = all(isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in given)
@@ -53,19 +47,11 @@ def batches_of(
             "words in texts], …)"
         )
     if several or all(isinstance(each, str) for each in given):
-        known = None if labels is None else class_numbers(labels, (len(given),), label_names)
-        if known is not None and (doubtful := doubt(known, label_names)):
-            say(doubtful)
-        batches = list(_of_texts(given, encode, known, batch_size))
+        batches = list(_of_texts(given, encode, batch_size))
     elif any(isinstance(each, str) for each in given):
         place, other = next((place, each) for place, each in enumerate(given) if not isinstance(each, str))
         kind = type(other).__name__
         raise AttestError(f"text {place} is {str(other)[:20]!r}, of the type {kind}; expected a string. Leave this text out.")
-    elif labels is not None:
-        raise AttestError(
-            "labels= was given together with batches; expected labels= only for a list of texts. Put the labels under the key "
-            "'label' of each batch."
-        )
     else:
         batches = [_checked(batch) for batch in given]
     _number(batches)
@@ -78,7 +64,7 @@ def _parts(text: Any) -> Sequence[str]:
     return [text] if isinstance(text, str) else text
 
 
-def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | None, batch_size: int) -> Iterator[Batch]:
+def _of_texts(texts: Sequence[str], encode: Encode | None, batch_size: int) -> Iterator[Batch]:
     """Yield batches of texts of similar length. The ids of the texts count from 0 in the given order."""
     if encode is None:
         raise AttestError(
@@ -93,8 +79,6 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
         )
     for batch in in_batches([text_of(row, token_ids=ids) for row, ids in enumerate(encoded)], batch_size):
         rows = batch["id"].tolist()
-        if labels is not None:
-            batch["label"] = torch.from_numpy(labels[rows])
         split = [" ".join(_parts(texts[row])).split() for row in rows]
         if [len(words) for words in split] == batch["mask"].sum(dim=-1).tolist():
             batch["tokens"] = split

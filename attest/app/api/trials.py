@@ -30,7 +30,7 @@ from attest.core.attention.interventions import uncompiled
 from attest.core.bounds import require_bounds
 from attest.core.devices import device_named
 from attest.core.errors import AttestError
-from attest.core.labels import class_numbers, names_of
+from attest.core.labels import class_numbers, doubt, names_of
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
@@ -311,18 +311,25 @@ def _batches(
     names: Sequence[str],
     several: bool,
 ) -> list[Batch]:
-    tags, items, of_texts = bool(getattr(network, "tags", False)), read.items, read.tokenized or not read.batched
-    labels = read.labels_for(names)
-    if read.tokenized:
-        items = in_batches(items, batch_size)
-    if tags:
-        return batches_of(tagged_batches(items, labels, encode, batch_size, names), encode, None, words, batch_size, names)
-    known = labels_of(labels, len(read.items), names) if several and of_texts else None
-    if says_number(network) and of_texts:
-        known = numbers_of(labels, len(read.items))
-    elif read.tokenized and not several and labels is not None:
-        known = torch.from_numpy(class_numbers(labels, (len(read.items),), names))
-    batches = batches_of(items, encode, labels if known is None else None, words, batch_size, names)
+    items = in_batches(read.items, batch_size) if read.tokenized else read.items
+    labels, texts, known = read.labels_for(names), len(read.items), None
+    if getattr(network, "tags", False):
+        return batches_of(tagged_batches(items, labels, encode, batch_size, names), encode, words, batch_size)
+    if labels is not None and read.batched and not read.tokenized:
+        raise AttestError(
+            "labels= was given together with batches; expected labels= only for a list of texts. Put the labels under the key "
+            "'label' of each batch."
+        )
+    if several:
+        known = labels_of(labels, texts, names)
+    elif says_number(network):
+        known = numbers_of(labels, texts)
+    elif labels is not None:
+        numbers = class_numbers(labels, (texts,), names)
+        if doubtful := doubt(numbers, names):
+            say(doubtful)
+        known = torch.from_numpy(numbers)
+    batches = batches_of(items, encode, words, batch_size)
     return batches if known is None else [batch | {"label": known[batch["id"]]} for batch in batches]
 
 
