@@ -349,15 +349,11 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
     learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
     if learns is None or known is None or known.train.has(learns):
         return
-    tagged = learns == "label"
-    there, taught = (
-        ("one tag for each word", "one label for each text")
-        if tagged
-        else ("one label for each text", "one tag for each word")
-    )
+    label, tag = "one label for each text", "one tag for each word"
+    there, taught, suited = (tag, label, "tagger") if learns == "label" else (label, tag, "bilstm")
     raise AttestError(
         f"the data have {there}, but {type(model).__name__} learns {taught}; expected a model for these data. Add "
-        f"MODEL={'tagger' if tagged else 'bilstm'} to the command."
+        f"MODEL={suited} to the command."
     )
 
 
