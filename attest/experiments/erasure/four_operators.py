@@ -22,8 +22,8 @@ from attest.experiments.erasure.outcomes import (
     outcomes_of,
     random_ranks,
     ranked_by,
-    scored,
     sizes,
+    win_rate,
 )
 from attest.experiments.erasure.read_anew import controlled_soft_scores, soft_scores, tau_randomised
 from attest.experiments.erasure.until_clear import until_clear
@@ -100,15 +100,15 @@ def _under(observation: Observation, name: str, draws: tuple[Operator, ...], see
         rises.append(compared(outcomes[:, 0, 0, 0], before, observation.within).clamp(min=0))
         own.append(outcomes[:, :, 0, 1:].double().mean(dim=-1))
         if not lead:
-            scores.append(scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:], observation.within))
+            areas = area(before, outcomes[..., 1:])
+            aopc, drawn = areas[..., :1], areas[..., 1:]
+            scores.append((aopc, drawn.mean(dim=-1, keepdim=True), win_rate(aopc, drawn, observation.within)))
     if lead:
         left, wins = until_clear(observation, torch.stack(own, dim=-1), random, counts, draws[:sets], lead)
         found = {"": before.unsqueeze(-1) - torch.stack(own).mean(dim=0), "random_": before.unsqueeze(-1) - left, "win_": wins}
     else:
-        fields = {"": "aopc", "random_": "random", "win_": "win_rate"}
-        found = {
-            each: torch.stack([getattr(one, f) for one in scores]).double().mean(dim=0)[..., 0] for each, f in fields.items()
-        }
+        means = (torch.stack(each).double().mean(dim=0)[..., 0] for each in zip(*scores, strict=True))
+        found = dict(zip(("", "random_", "win_"), means, strict=True))
     columns = {f"{prefix}{kind}_{name}": rows[:, place] for prefix, rows in found.items() for place, kind in enumerate(KINDS)}
     return columns | {f"violation_{name}": torch.stack(rises).mean(dim=0)}
 

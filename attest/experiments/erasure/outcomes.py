@@ -4,7 +4,6 @@ Legend: B batch, R rankings, K sizes, T tokens, C classes.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -137,37 +136,21 @@ def left_after_each(ordered: Tensor) -> Tensor:
     return functional.pad(from_each[..., 1:], (0, 1))
 
 
-class Scores(NamedTuple):
-    """The comprehensiveness (row 0) and the sufficiency (row 1) of R rankings, ``(B, 2, R)``."""
-
-    aopc: Tensor
-    """Mean over sizes of the fall of the predicted class's probability, in [-1, 1]."""
-    random: Tensor
-    """The same of random sets of these sizes, mean over sets."""
-    win_rate: Tensor
-    """Share of random sets that the ranking beats, ties half: a larger comprehensiveness, or a smaller sufficiency."""
-
-
-def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: float) -> Scores:
-    """Score rankings by AOPC, and by the share of random rankings with a worse AOPC.
-
-    Args:
-        before: the predicted class's probability, ``(B,)``.
-        outcomes, random_outcomes: of rankings and random rankings, ``(B, 2, R, K)`` and ``(B, 2, D, K)``.
-        within: the largest difference that counts as a tie (see ``rounding``); equal sets can differ by the order of
-            summation.
-    """
-    aopc, random = (area(before, each) for each in (outcomes, random_outcomes))
-    return Scores(aopc, random.mean(dim=-1, keepdim=True).expand_as(aopc), win_rate(aopc, random, within))
-
-
 def area(before: Tensor, outcomes: Tensor) -> Tensor:
     """Compute AOPC ``(B, 2, R)``: the fall of the probability, averaged over K different numbers of erased tokens."""
     return before[:, None, None] - outcomes.mean(dim=-1)
 
 
 def win_rate(aopc: Tensor, random: Tensor, within: float) -> Tensor:
-    """Compute for each ranking the share of random token sets with a worse AOPC, ``(B, 2, R)``; ties count half."""
+    """Compute for each ranking the share of random token sets with a worse AOPC, ``(B, 2, R)``; ties count half.
+
+    Worse is a smaller comprehensiveness (row 0) or a larger sufficiency (row 1).
+
+    Args:
+        aopc, random: of rankings and random rankings, ``(B, 2, R)`` and ``(B, 2, D)``, as ``area`` returns them.
+        within: the largest difference that counts as a tie (see ``rounding``); equal sets can differ by the order of
+            summation.
+    """
     more = compared(aopc.unsqueeze(-1), random.unsqueeze(2), within)
     more[:, 1] *= -1
     return ((more + 1) / 2).mean(dim=-1).to(aopc)

@@ -19,7 +19,7 @@ from attest.core.rounding import in_steps
 from attest.experiments.erasure.four_operators import FALL, KINDS, NO_OTHERS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
-from attest.experiments.erasure.outcomes import Columns, on_part, outcomes_of, random_ranks, ranked_by, scored, sizes
+from attest.experiments.erasure.outcomes import Columns, area, on_part, outcomes_of, random_ranks, ranked_by, sizes, win_rate
 from attest.experiments.readings.formulas import completeness_gap, relevance_gap
 from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, asked_readings, random_reading
 from attest.experiments.readings.rationales import against_marks
@@ -151,15 +151,16 @@ def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, se
     """Score each ranking by erasing its first tokens, always in comparison with the same random sets of tokens."""
     counts, before = sizes(observation.erasable), observation.confidence
     explanations = _stacked(rankings)
-    drawn = random_ranks(observation.ids, observation.ranked, sets, seed)
-    ranks = torch.cat([ranked_by(observation, explanations, seed), drawn], dim=1)
+    random = random_ranks(observation.ids, observation.ranked, sets, seed)
+    ranks = torch.cat([ranked_by(observation, explanations, seed), random], dim=1)
     columns: Columns = {}
     for prefix, operator in (("", attention), ("deleted_", delete)):
-        outcomes = outcomes_of(observation, ranks, counts, operator)
-        scores = scored(before, outcomes[:, :, : len(rankings)], outcomes[:, :, len(rankings) :], observation.within)
+        areas = area(before, outcomes_of(observation, ranks, counts, operator))
+        aopc, drawn = areas[..., : len(rankings)], areas[..., len(rankings) :]
+        won = win_rate(aopc, drawn, observation.within)
         for place, kind in enumerate(KINDS):
-            columns |= _named(f"{prefix}{kind}", rankings, scores.aopc[:, place])
-            columns |= _named(f"win_{prefix}{kind}", rankings, scores.win_rate[:, place])
+            columns |= _named(f"{prefix}{kind}", rankings, aopc[:, place])
+            columns |= _named(f"win_{prefix}{kind}", rankings, won[:, place])
     if has_exact_limits(observation):
         placed = naopc(observation, explanations, seed)
         for kind in KINDS:
