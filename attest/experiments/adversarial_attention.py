@@ -48,7 +48,7 @@ def _solved(observation: Observation, epsilon: float, filter_epsilon: float) -> 
     assert observation.margins is not None
     problem = observation.margins, observation.attention, observation.probabilities[:, 1], observation.mask
     exact, filtered = (exact_adversary(*problem, each) for each in (epsilon, filter_epsilon))
-    weights = exact.attention(observation.mask.shape[-1]).to(observation.attention)
+    weights = exact.attention.to(observation.attention)
     logits = observation.network.decode(observation.hidden, weights)
     return {
         "jsd_exact": exact.jsd,

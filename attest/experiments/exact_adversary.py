@@ -21,20 +21,12 @@ TENSORS_A_PAIR = 12
 
 
 class Adversary(NamedTuple):
-    """An adversarial attention: weight ``share`` on token ``first``, the rest on token ``second``, ``(B,)`` each."""
+    """The attention that differs most (JSD) from the model's and hardly moves the prediction, and how much it differs."""
 
     jsd: Tensor
-    """float64 in [0, ln 2]."""
-    first: Tensor
-    second: Tensor
-    share: Tensor
-    """float64 in [0, 1]; 1 where a single token has it all."""
-
-    def attention(self, size: int) -> Tensor:
-        """Return the attention as a distribution over tokens, float64 ``(B, size)``."""
-        weights = self.share.new_zeros(len(self.share), size)
-        weights.scatter_add_(-1, self.first.unsqueeze(-1), self.share.unsqueeze(-1))
-        return weights.scatter_add(-1, self.second.unsqueeze(-1), 1 - self.share.unsqueeze(-1))
+    """float64 ``(B,)`` in [0, ln 2]."""
+    attention: Tensor
+    """float64 ``(B, T)``, on one token or on two; rows sum to 1."""
 
 
 def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask: Tensor, epsilon: float) -> Adversary:
@@ -50,8 +42,7 @@ def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask:
     low, high = slab(predicted, epsilon)
     per_text = TENSORS_A_PAIR * mask.shape[-1] ** 2 * margins.element_size()
     solved = by_rows(_solve, per_text, margins.double(), attention.double(), low, high, mask)
-    jsd, first, second, share = solved.unbind(dim=-1)
-    return Adversary(jsd, first.long(), second.long(), share)
+    return Adversary(solved[:, 0], solved[:, 1:])
 
 
 def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
@@ -61,7 +52,7 @@ def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
 
 
 def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: Tensor) -> Tensor:
-    """Find the attention on at most two tokens with the largest JSD; return the fields of ``Adversary``, ``(B, 4)``.
+    """Find the attention on at most two tokens with the largest JSD; return this JSD and the attention, ``(B, 1 + T)``.
 
     Each cell (i, j) is one candidate. A cell of the diagonal is the attention on one token. The edge between tokens i and j
     has two cells: if i has the larger margin, cell (i, j) is the point at ``high`` and cell (j, i) is the point at ``low``.
@@ -74,9 +65,10 @@ def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: 
     share.diagonal(dim1=1, dim2=2).copy_(torch.where(inside, 1.0, torch.nan))
     allowed = mask.unsqueeze(1) & mask.unsqueeze(2) & (share >= 0) & (share <= 1)
     jsd = _jsd_of_two_tokens(share.clamp(0, 1), attention).masked_fill_(~allowed, -1)
-    best, cell = jsd.flatten(1).max(dim=-1)
-    share = share.flatten(1).gather(-1, cell.unsqueeze(-1)).squeeze(-1)
-    return torch.stack([best.clamp(min=0), (cell // size).double(), (cell % size).double(), share], dim=-1)
+    best, cell = jsd.flatten(1).max(dim=-1, keepdim=True)
+    share = share.flatten(1).gather(-1, cell)
+    weights = torch.zeros_like(margins).scatter(-1, cell // size, share).scatter_add(-1, cell % size, 1 - share)
+    return torch.cat([best.clamp(min=0), weights], dim=-1)
 
 
 def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:

@@ -83,7 +83,7 @@ def test_each_column_keeps_to_the_distance_that_it_is_named_for():
         assert torch.equal(columns[f"jsd_search{kind}"], largest_jsd(observation, candidates, epsilon))
     for how in ("exact", "search"):
         assert (columns[f"jsd_{how}_filter"] > columns[f"jsd_{how}"]).any()
-    weights = exact_adversary(*problem, 0.01).attention(20)
+    weights = exact_adversary(*problem, 0.01).attention
     assert torch.equal(columns["adversary"], weights)
 
 

@@ -56,7 +56,7 @@ def test_no_point_of_a_fine_grid_is_better_and_the_optimum_is_feasible(problem):
     grid = grid[feasible(grid, margins, attention, epsilon)]
     best = np.nanmax(jensenshannon(attention[None], grid, axis=1) ** 2, initial=0)
     assert adversary.jsd[0] >= best - 1e-9
-    point = adversary.attention(len(margins))[0].numpy()
+    point = adversary.attention[0].numpy()
     assert feasible(point, margins, attention, epsilon, slack=1e-9)
     np.testing.assert_allclose(adversary.jsd[0], np.nan_to_num(jensenshannon(attention, point) ** 2), atol=1e-9)
 
@@ -84,7 +84,7 @@ def test_through_a_network_it_beats_random_feasible_points_and_holds_through_the
     adversary = exact_adversary(
         observation.margins, observation.attention, observation.probabilities[:, 1], observation.mask, epsilon
     )
-    weights = adversary.attention(30)
+    weights = adversary.attention
     assert (weights[~observation.mask] == 0).all()
     logits = observation.network.decode(observation.hidden.detach(), weights.float())
     moved = (torch.sigmoid(logits)[:, 0] - observation.probabilities[:, 1]).abs()
