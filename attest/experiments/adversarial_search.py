@@ -65,26 +65,19 @@ class SearchObjective:
         self.ids, self.mask = observation.ids[rows], observation.mask[rows]
         self.attention, self.predicted = observation.attention[rows], observation.probabilities[rows]
         self.class_logits = None if observation.class_logits is None else observation.class_logits[rows]
-        self.members, self.shares = pairs(restarts, self.attention)
+        self.restarts = restarts
 
     def starting_points(self, seed: int) -> Tensor:
         """Draw the logits ``(B, R, T)`` from which the adversarial search starts: noise around uniform attention."""
-        restarts, size = len(self.shares), self.mask.shape[-1]
-        noise = random_normals(seed, self.ids, restarts, size, self.attention.dtype)
+        noise = random_normals(seed, self.ids, self.restarts, self.mask.shape[-1], self.attention.dtype)
         return (NOISE * noise).masked_fill(~self.mask.unsqueeze(1), -1e4)
 
     def gradient(self, logits: Tensor) -> Tensor:
         """Return the gradient of the adversarial search's loss with respect to R attention logits per token, ``(B, R, T)``."""
         log_weights = logits.log_softmax(dim=-1)
         weights = log_weights.exp()
-        slope = self._penalty_slope(weights) - self._jsd_slope(weights, log_weights)
+        slope = self._penalty_slope(weights) - jsd_slope(weights, log_weights, self.attention)
         return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
-
-    def _jsd_slope(self, weights: Tensor, log_weights: Tensor) -> Tensor:
-        r"""Return the gradient of the adversarial search's JSD term with respect to attention weights, ``(B, R, T)``."""
-        everyone = torch.cat([weights, self.attention.unsqueeze(1)], dim=1)
-        log_sums = (self.members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
-        return 0.5 * (self.shares.sum(dim=-1).unsqueeze(-1) * log_weights - self.shares @ log_sums)
 
     def _penalty_slope(self, weights: Tensor) -> Tensor:
         if self.class_logits is None:
@@ -103,6 +96,23 @@ class SearchObjective:
         outcome = probabilities(self.observation.network.decode(hidden, weights.flatten(0, 1)))
         moved = total_variation(outcome, self.predicted.repeat_interleave(weights.shape[1], dim=0))
         return torch.autograd.grad(PENALTY * (moved - self.epsilon).relu().sum(), weights)[0]
+
+
+def jsd_slope(weights: Tensor, logits: Tensor, attention: Tensor) -> Tensor:
+    r"""Return the gradient of the adversarial search's JSD term with respect to attention weights, ``(B, R, ...)``.
+
+    Each pair of attentions p and q adds :math:`\tfrac12 \log(p / (p + q))` and a constant. Constants have no effect, because
+    the sum of the weights does not change.
+
+    Args:
+        weights, logits: ``(B, R, ...)``, of R restarts; the logits may be the logarithms of the weights.
+        attention: ``(B, ...)``, the model's.
+    """
+    members, shares = pairs(weights.shape[1], weights)
+    everyone = torch.cat([weights, attention.unsqueeze(1)], dim=1).flatten(2)
+    log_sums = (members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
+    alone = shares.sum(dim=-1).view(-1, *(1,) * (weights.ndim - 2))
+    return torch.sub(alone * logits, (shares @ log_sums).view_as(weights)).mul_(0.5)
 
 
 def pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,7 +14,7 @@ from attest.core.attention import Softmax
 from attest.core.attention.interventions import Intervention
 from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_normals
-from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY, pairs
+from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY, jsd_slope
 from attest.experiments.layers.tampering import keys_of_rows
 from attest.experiments.sampling import Everyone, among, in_sample
 from attest.experiments.spec import Inside
@@ -116,24 +116,11 @@ def _gradients(
     weights = _weights(clean, logits)
     slopes = _penalty_slopes(clean, layers, weights, epsilon)
     for layer, logit, weight, slope in zip(layers, logits, weights, slopes, strict=True):
-        apart = _jsd_slope(weight, logit, clean.attention[layer], restarts).mul_(clean.rows_that_count(weight).unsqueeze(-1))
+        of_restarts = (each.unflatten(0, (-1, restarts)) for each in (weight, logit))
+        apart = jsd_slope(*of_restarts, clean.attention[layer][::restarts]).flatten(0, 1)
+        apart.mul_(clean.rows_that_count(weight).unsqueeze(-1))
         total = apart.neg_() if slope is None else slope - apart
         yield total.sub_((weight * total).sum(dim=-1, keepdim=True)).mul_(weight)  # through the softmax
-
-
-def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
-    r"""Return the gradient of the JSDs (to the original attention, and between restarts) with respect to weights.
-
-    Each pair adds :math:`\tfrac12 \log(p / (p + q))` and a constant. Constants have no effect, because the sum of the weights
-    does not change. So the logits are used instead of the logarithms of the weights.
-    """
-    members, shares = pairs(restarts, weights_RNTT)
-    first, second = members.topk(2, dim=-1).indices.unbind(dim=-1)
-    everyone = torch.cat([weights_RNTT.unflatten(0, (-1, restarts)), original_RNTT[::restarts].unsqueeze(1)], dim=1)
-    log_sums = everyone[:, first].add_(everyone[:, second]).clamp_(min=torch.finfo(weights_RNTT.dtype).tiny).log_()
-    among = (shares @ log_sums.flatten(2)).view_as(weights_RNTT)
-    alone = shares.sum(dim=-1).repeat(len(original_RNTT) // restarts)[:, None, None, None]
-    return torch.sub(alone * logits_RNTT, among).mul_(0.5)
 
 
 @torch.enable_grad()
