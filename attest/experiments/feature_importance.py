@@ -324,7 +324,6 @@ SPEC = Spec(
         ),
     ),
     run=feature_importance,
-    on_rollout=True,
     any_reading=True,
     at_validation={"leave_one_out": False},
     quadratic="leave-one-out",

@@ -142,7 +142,6 @@ SPEC = Spec(
         ),
     ),
     run=importance_entropy,
-    on_rollout=True,
     at_validation={"leave_one_out": False, "texts": 0},
     quadratic="the entropy of leave-one-out",
     of_tokens=True,

@@ -133,7 +133,7 @@ def askable(inside: bool = False, tags: bool = False, number: bool = False) -> d
             continue
         if name in within:
             found[name] = ConfiguredExperiment(name, within[name].run, inside=True)
-        elif spec.run is not None and (not inside or (spec.on_rollout and not tags)):
+        elif spec.run is not None and (not inside or (spec.of_tokens and not tags)):
             found[name] = ConfiguredExperiment(name, spec.run)
     return found
 

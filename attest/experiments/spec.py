@@ -280,13 +280,12 @@ class Spec:
         drawings: its figures.
         run: the experiment on one observed batch; takes the observation, the settings with their defaults, and attributes of
             ``Context`` as arguments of the same name. None if it needs more than one model, or runs inside layers alone.
-        on_rollout: whether attention rollout can replace attention if a Transformer attends only inside its layers, because
-            the experiment only asks the explanation which tokens matter.
         any_reading: whether any reading can replace attention.
         at_validation: settings at the end of validation, where the usual settings would take too long.
         when_explaining: settings for a single text, where the usual settings would take too long.
         quadratic: the part that compares every token with every other, and so leaves out very long texts; empty for none.
-        of_tokens: whether it needs attention over tokens, and not over sentences.
+        of_tokens: whether it only asks an explanation which tokens matter. Attention rollout can then be this explanation, if
+            a Transformer attends only inside its layers, and attention over sentences cannot.
         needs: what it needs besides one trained run: other runs to compare with, or trained adversaries; empty for nothing.
         of_numbers: its description for models that return one number; None if it is not for such models.
         about_columns: a sentence above the reference of its columns.
@@ -305,7 +304,6 @@ class Spec:
     weights: tuple[TokenWeights, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     run: Callable[..., dict[str, Tensor]] | None = None
-    on_rollout: bool = False
     any_reading: bool = False
     at_validation: Mapping[str, Any] = field(default_factory=dict)
     quadratic: str = ""

@@ -275,7 +275,6 @@ SPEC = Spec(
         ),
     ),
     run=erasure,
-    on_rollout=True,
     any_reading=True,
     of_tokens=True,
     of_numbers=OfNumbers(

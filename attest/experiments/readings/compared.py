@@ -362,7 +362,6 @@ SPEC = Spec(
         ),
     ),
     run=side_by_side,
-    on_rollout=True,
     of_numbers=OfNumbers(
         f"predictions and gaps are {MOVES}; signed readings rank tokens by magnitude alone, because tokens move the number up "
         "or down",
