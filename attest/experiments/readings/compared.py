@@ -104,8 +104,7 @@ def _measured(
     texts = part.ids, part.tokens, part.mask, part.labels, part.words, part.spared
     observation = replace(observe(part.network, *texts), given=part.given, marks=part.marks)  # gradients need the graph
     readings = readings_of(observation, seed, clock, names)
-    signed = [column_of(name) for name, each in READINGS.items() if each.signed]
-    signed += [name for name, each in part.given.items() if each.signed]
+    signed = [column_of(each.name) for each in asked_readings(observation, names) if each.signed]
     columns: Columns = {}
     if column_of("integrated-gradients") in readings:
         columns["gap_integrated_gradients"] = completeness_gap(observation).double()

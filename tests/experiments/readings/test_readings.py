@@ -1,5 +1,7 @@
 """Every reading against a definition that shares no code with it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -22,6 +24,7 @@ from attest.experiments.readings.compared import _rankings
 from attest.experiments.readings.formulas import _flows, along_the_path, flow, relevance_propagation
 from attest.experiments.readings.values import value_zeroing
 from attest.models.networks.transformer import TransformerClassifier
+from attest.models.observation import GivenReading
 from tests.experiments.networks import DeepDecoder, FourSteps, Given, observation_of, pooling_classifier
 
 LENGTHS = [6, 1, 2, 9, 5]
@@ -264,3 +267,11 @@ def test_the_same_random_sets_for_all_and_a_perfect_truth():
     assert torch.equal(columns["precision_oracle"][hangs], torch.ones(int(hangs.sum())).double())
     assert columns["precision_oracle"][~hangs].isnan().all()
     assert (columns["naopc_comprehensiveness_margin_signed"][:4] >= columns["naopc_comprehensiveness_random"][:4]).all()
+
+
+def test_a_signed_explanation_of_the_users_own_with_a_hyphen_ranks_by_its_sign_too():
+    observation = observation_of(pooling_classifier(), [5, 8])
+    values = torch.randn(observation.mask.shape, dtype=torch.float64).masked_fill(~observation.mask, 0)
+    own = replace(observation, given={"my-method": GivenReading(values, signed=True)})
+    columns = side_by_side(own, own.ids)
+    assert {"comprehensiveness_my_method", "comprehensiveness_my_method_signed"} <= columns.keys()
