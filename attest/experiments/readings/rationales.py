@@ -5,8 +5,6 @@ A plausible explanation need not be faithful: it can rank first what people woul
 Legend: B batch, R readings, T tokens, W words, A annotators.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -20,37 +18,27 @@ MATCH = 0.5
 SETS = 20
 
 
-class Plausibility(NamedTuple):
-    """The agreement of R rankings with marked words, float64 ``(B, R)`` in [0, 1]; NaN if no words or all words are marked."""
-
-    f1: Tensor
-    """Token F1 of as many words ranked first as are marked; precision and recall are then the same."""
-    iou_precision: Tensor
-    """Share of the spans ranked first that overlap a marked span by half of their union."""
-    iou_recall: Tensor
-    """Their number over that of marked spans."""
-    auprc: Tensor
-    """Area under the curve of precision and recall, by trapezoids from (0, 1); tied words come at once."""
-
-
-def plausibility(values: Tensor, ranks: Tensor, marked: Tensor, mask: Tensor) -> Plausibility:
+def plausibility(values: Tensor, ranks: Tensor, marked: Tensor, mask: Tensor) -> dict[str, Tensor]:
     """Score how well rankings of words agree with the words that people marked.
 
     Args:
         values: float ``(B, R, W)``.
         ranks: int64 ``(B, R, W)``, the place of each word by its value, ties broken, as ``ranks_of`` returns them.
         marked, mask: bool ``(B, W)``.
+    Returns:
+        float64 ``(B, R)`` in [0, 1], NaN if no words or all words are marked: ``f1``, the token F1 of as many words ranked
+        first as are marked, for which precision and recall are the same; ``iou_precision``, the share of the spans ranked
+        first that overlap a marked span by half of their union; ``iou_recall``, their number over that of marked spans;
+        ``auprc``, the area under the curve of precision and recall, by trapezoids from (0, 1); tied words come at once.
     """
     count = (marked & mask).sum(dim=-1)
     undefined = ((count == 0) | (count == mask.sum(dim=-1))).unsqueeze(-1)
     true = (marked & mask).unsqueeze(1).expand(ranks.shape)
     chosen = (ranks < count[:, None, None]) & mask.unsqueeze(1)
-    scores = (
-        (chosen & true).sum(dim=-1).double() / count.unsqueeze(-1),
-        *spans_found(chosen, true),
-        area_under_curve(values, true, mask),
-    )
-    return Plausibility(*(each.double().masked_fill(undefined, torch.nan) for each in scores))
+    precision, recall = spans_found(chosen, true)
+    f1 = (chosen & true).sum(dim=-1).double() / count.unsqueeze(-1)
+    scores = {"f1": f1, "iou_precision": precision, "iou_recall": recall, "auprc": area_under_curve(values, true, mask)}
+    return {name: each.double().masked_fill(undefined, torch.nan) for name, each in scores.items()}
 
 
 def spans_found(chosen: Tensor, true: Tensor) -> tuple[Tensor, Tensor]:
@@ -163,14 +151,14 @@ def against_marks(observation: Observation, rankings: dict[str, Tensor], seed: i
     ranks = ranks_of(values, observation.ids, mask, seed)
     found = plausibility(values, ranks, marked, mask)
     columns: dict[str, Tensor] = {}
-    for score, each in found._asdict().items():
+    for score, each in found.items():
         rows = each.masked_fill(undefined, torch.nan).unbind(dim=1)
         columns |= {f"plausible_{score}_{name}": row for name, row in zip(rankings, rows, strict=True)}
     drawn = random_ranks(observation.ids, mask, SETS, seed)
     by_chance = plausibility(-drawn.double(), drawn, marked, mask)
     f1, auprc = chance(marked, mask)
     columns |= {"plausible_f1_chance": f1, "plausible_auprc_chance": auprc}
-    columns |= {f"plausible_{name}_chance": getattr(by_chance, name).mean(dim=-1) for name in ("iou_precision", "iou_recall")}
+    columns |= {f"plausible_{name}_chance": by_chance[name].mean(dim=-1) for name in ("iou_precision", "iou_recall")}
     if marks.shape[-1] > 1:
         columns["plausible_f1_human"], columns["kappa_human"] = agreement(marks, mask)
     return columns

@@ -63,8 +63,8 @@ def test_chance_is_the_mean_over_all_orders(true):
     ranks = torch.tensor([*permutations(range(len(true)))]).unsqueeze(0)
     found = plausibility(-ranks.double(), ranks, marked, mask)
     f1, auprc = chance(marked, mask)
-    assert found.f1.mean().item() == pytest.approx(f1.item(), abs=1e-6)
-    assert found.auprc.mean().item() == pytest.approx(auprc.item(), abs=1e-6)
+    assert found["f1"].mean().item() == pytest.approx(f1.item(), abs=1e-6)
+    assert found["auprc"].mean().item() == pytest.approx(auprc.item(), abs=1e-6)
 
 
 def test_two_annotators_by_hand():
