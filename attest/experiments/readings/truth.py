@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attest.core.rounding import compared
 from attest.experiments.erasure.operators import delete
-from attest.experiments.erasure.outcomes import kept_sets, random_ranks, ranked_by
+from attest.experiments.erasure.outcomes import outcomes_of, random_ranks, ranked_by
 from attest.models.observation import Observation
 
 
@@ -52,7 +52,7 @@ def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20)
     counts = truth.sum(dim=-1, keepdim=True)
     first = ranked_by(observation, truth.double().unsqueeze(1), seed)
     ranks = torch.cat([first, random_ranks(observation.ids, observation.ranked, sets, seed)], dim=1)
-    left = delete(observation, kept_sets(ranks, counts, observation.mask)[:, 0].squeeze(2))
+    left = outcomes_of(observation, ranks, counts, delete, slice(0, 1))[:, 0, :, 0]
     before = observation.confidence
     known = (counts.squeeze(-1) > 0) & (counts.squeeze(-1) < observation.erasable)
     lower = compared(left[:, :1], torch.cat([before.unsqueeze(-1), left[:, 1:]], dim=1), observation.within) < 0
