@@ -37,16 +37,26 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
     assert observation.margins is not None
     favour = torch.where(observation.predicted == 1, 1, -1).unsqueeze(-1) * observation.margins
     kept = torch.stack([observation.lengths.unsqueeze(-1) - counts, counts], dim=1)
-    weights, mask, nothing = observation.attention.double(), observation.mask, bias_alone(observation).double()
-    highest = _with_nothing_attended(_best_ratio(favour, weights, mask, kept), weights, mask, kept, nothing)
-    lowest = _with_nothing_attended(-_best_ratio(-favour, weights, mask, kept), weights, mask, kept, nothing, least=True)
+    weights, nothing = observation.attention.double(), bias_alone(observation).double()[:, None, None]
+    highest, lowest = (_extreme(sign, favour, weights, observation.mask, kept, nothing) for sign in (1, -1))
     before = observation.confidence.double()[:, None, None]
     return before - highest, before - lowest
 
 
+def _extreme(sign: int, favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor) -> Tensor:
+    """Return the largest probability (the smallest if ``sign`` is -1) that any n tokens leave, ``(B, 2, K)``.
+
+    If enough tokens have weight 0, a set can have no attention; its probability is ``nothing``.
+    """
+    ratio = sign * _best_ratio(sign * favour, weights, mask, kept)
+    reached = torch.where(ratio.isfinite(), ratio.sigmoid(), nothing)
+    possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
+    return torch.where(possible, sign * torch.maximum(sign * reached, sign * nothing), reached)
+
+
 def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> Tensor:
     """Return the largest weighted mean of the logit margins of any n tokens, ``(B, 2, K)``, for each n in ``kept``."""
-    ratio = _ratio_of_best(weights.masked_fill(~mask, -1), favour, weights, kept)
+    ratio = _ratio_of_best(weights.masked_fill(~mask, -1)[:, None, None], favour, weights, kept)
     for _ in range(STEPS):
         gain = (weights[:, None, None] * (favour[:, None, None] - ratio.unsqueeze(-1))).nan_to_num(neginf=0)
         better = _ratio_of_best(gain.masked_fill(~mask[:, None, None], -torch.inf), favour, weights, kept)
@@ -59,7 +69,6 @@ def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> 
 
 def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) -> Tensor:
     """Return the weighted mean margin of the n tokens with the largest ``keys``, for n in ``kept``, ``(B, 2, K)``."""
-    keys = keys if keys.ndim == 4 else keys[:, None, None]
     order = keys.expand(*kept.shape, -1).argsort(dim=-1, descending=True)
     place = (kept - 1).unsqueeze(-1)
     sums = [
@@ -67,22 +76,6 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
         for each in (weights * favour, weights)
     ]
     return torch.where(sums[1] > 0, sums[0] / sums[1], -torch.inf)
-
-
-def _with_nothing_attended(
-    ratio: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor, least: bool = False
-) -> Tensor:
-    """Convert extreme logit margins to probabilities ``(B, 2, K)``.
-
-    If enough tokens have weight 0, a set can have no attention; its probability is ``nothing``. The more extreme one is
-    returned.
-    """
-    reached = ratio.sigmoid()
-    possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
-    other = nothing[:, None, None].expand_as(reached)
-    reached = torch.where(ratio.isfinite(), reached, other)
-    extreme = torch.minimum(reached, other) if least else torch.maximum(reached, other)
-    return torch.where(possible, extreme, reached)
 
 
 WIDTH = 5
