@@ -116,8 +116,8 @@ def _gradients(
     weights = _weights(clean, logits)
     slopes = _penalty_slopes(clean, layers, weights, epsilon)
     for layer, logit, weight, slope in zip(layers, logits, weights, slopes, strict=True):
-        of_restarts = (each.unflatten(0, (-1, restarts)) for each in (weight, logit))
-        apart = jsd_slope(*of_restarts, clean.attention[layer][::restarts]).flatten(0, 1)
+        of_weights, of_logits = (each.unflatten(0, (-1, restarts)) for each in (weight, logit))
+        apart = jsd_slope(of_weights, of_logits, clean.attention[layer][::restarts]).flatten(0, 1)
         apart.mul_(clean.rows_that_count(weight).unsqueeze(-1))
         total = apart.neg_() if slope is None else slope - apart
         yield total.sub_((weight * total).sum(dim=-1, keepdim=True)).mul_(weight)  # through the softmax
