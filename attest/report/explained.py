@@ -227,15 +227,13 @@ def printable(text: str) -> str:
 def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) -> None:
     """Write a self-contained HTML page with texts and their explanations."""
     shown = [
-        {
+        contents(text)
+        | {
             "id": place,
             "title": text["title"],
-            "label": None,
+            "label": text.get("label"),
             "predicted": text["predicted"],
-            "confidence": max(text["probabilities"].values()),
-            "question": None,
-            "words": words_of(text),
-            "decides": None,
+            "confidence": max(text["probabilities"].values(), default=None),
             "explanations": explanations(text, in_detail=True),
             "unknown": text["unknown"],
             "readings": readings_of_text(text, text["tokens"]),

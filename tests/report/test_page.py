@@ -116,6 +116,7 @@ def test_identifiers_are_unique_and_links_lead_somewhere(outline):
 
 
 def test_text_from_the_data_cannot_inject_markup(run):
+    write_report(run)
     drawn = Outline(run.report.read_text())
     write_report(run, figures=[])
     before = Outline(run.report.read_text())

@@ -1,6 +1,7 @@
 """``attest trial``: somebody's fine-tuned model and a file of texts in, tables and a report out; mistakes in a sentence."""
 
 import json
+import re
 import shutil
 import sys
 from copy import deepcopy
@@ -77,7 +78,7 @@ def test_a_tested_text_is_explained_from_the_folder_of_a_trial(folder, reviews, 
     assert "text 0: " in said
     assert "text 2: " in said
     assert "a fine film" in " ".join(said.split())
-    assert "text 2" in (out / "explained.html").read_text()
+    assert re.search(r"text 2 · label \w+ · predicted", (out / "explained.html").read_text())
     assert repr(attest.open_run(out).tested(0)) in said
     for wrong in (["--id", "9"], ["--id", "0", "--text", "a film"], ["--text", "a film"]):
         assert main(["explain", "--run", str(out), *wrong]) == 2
