@@ -73,6 +73,10 @@ REACHES = {
     ("attest/app/evaluating.py", "self.trainer.strategy.checkpoint_io.load_checkpoint"): "a checkpoint, weights_only",
     ("attest/runs/versions.py", "subprocess.run"): "git in the folder of our own code and configs",
     ("attest/runs/asked.py", "yaml.load"): "what the user typed: plain values, see bounded_yaml.py",
+    (
+        "attest/runs/expression.py",
+        "rows.eval",
+    ): "a table of anybody's: numbers, columns and operators alone, written out from the tree",
     ("attest/runs/published_tables.py", "yaml.load"): "a table of anybody's: plain values, see bounded_yaml.py",
     ("attest/app/reproduce/workflow.py", "os.execvp"): "the command that attest reproduce has put together",
     (
@@ -81,7 +85,7 @@ REACHES = {
     ): "Snakemake, with a list of words; runs of a table: see runs/published_tables.py",
     ("callbacks/checkpoints.py", "super().load_checkpoint"): "a checkpoint, weights_only",
     ("datamodules/__init__.py", "import_module"): OURS,
-    ("datamodules/word_vectors.py", "archive.unlink"): "an archive that this process has fetched",
+    ("datamodules/word_vectors.py", "downloaded.unlink"): "an archive that this process has fetched",
 }
 """By file and call, whose input reaches it."""
 SECRETS = {

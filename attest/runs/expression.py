@@ -42,7 +42,8 @@ def parsed(text: str) -> ast.expr:
 
 def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
     """Compute an expression for every row of a table; comparisons with NaN are false."""
-    for node in ast.walk(parsed(text)):
+    expression = parsed(text)
+    for node in ast.walk(expression):
         match node:
             case ast.Name(id=name):
                 _require_numbers(name, rows)
@@ -51,7 +52,7 @@ def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
             case ast.UnaryOp(op=ast.Not(), operand=one):
                 _require_truths(text, [one], rows)
     try:
-        values = rows.eval(text)
+        values = rows.eval(ast.unparse(expression))  # not the text: pandas divides it into lines where Python sees a comment
     except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
         raise _no_expression(text, f"computing it failed ({error})") from error
     if not hasattr(values, "dtype"):

@@ -80,6 +80,14 @@ def test_nothing_else_is_read(text, tmp_path, monkeypatch, refusal):
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("line", ["\x0c", "\x1c", "\x85", "\u2028"])
+@pytest.mark.parametrize("text", ["tau # {} tau.to_csv('ran')", "# a = 1 {} b = tau.to_csv('ran')\ntau"])
+def test_pandas_reads_what_was_checked_and_no_comment(text, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.testing.assert_series_equal(evaluated(text.format(line), ROWS), ROWS["tau"], check_names=False)
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     "text",
     [
