@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 
 # Every word typed after a target (DATA=sst, MODEL=bilstm, …) goes to attest, which refuses those that it does not know.
 OURS    := PYTHON VENV ARGS
-chosen   = $(strip $(foreach name,$(filter-out $(OURS),$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(name)))),$(name)='$(subst ','\'',$($(name)))')))
+chosen   = $(strip $(foreach name,$(sort $(filter-out $(OURS),$(.VARIABLES))),$(if $(filter command,$(firstword $(origin $(name)))),$(name)='$(subst ','\'',$($(name)))')))
 
 export OMP_WAIT_POLICY := PASSIVE
 

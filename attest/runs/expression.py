@@ -5,7 +5,6 @@ The file may come from a stranger, so calls, attributes and texts are refused, a
 """
 
 import ast
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attest.core.errors import AttestError
@@ -25,7 +24,6 @@ OPERATORS = (
 )
 
 
-@lru_cache(maxsize=256)
 def parsed(text: str) -> ast.expr:
     """Return the syntax tree of an expression; nothing is computed yet."""
     if len(text) > LONGEST:
