@@ -12,10 +12,10 @@ chosen   = $(strip $(foreach name,$(sort $(filter-out $(OURS),$(.VARIABLES))),$(
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train adversarial controls keys roar judges docs test mutants reproduce bench crash check format lock clean
+.PHONY: help setup train adversarial controls keys roar judges docs test test-whole test-all mutants reproduce bench crash check format lock clean
 
 help:  ## list the targets, one on each line
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
 
 setup: $(READY)  ## make the virtual environment, if missing or older than pyproject.toml
 
@@ -48,8 +48,16 @@ docs: $(READY)  ## write the generated parts of the documentation, and build its
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "Site: site/index.html"
 
-test: $(READY)  ## run the tests; tests on real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+TEST := OMP_NUM_THREADS=$(or $(OMP_NUM_THREADS),1) $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+
+test: $(READY)  ## run the tests that take six minutes, all but whole runs
+	@$(TEST) -m "not whole" $(ARGS)
+
+test-whole: $(READY)  ## run the tests that make test leaves out; those on real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
+	@$(TEST) -m whole $(ARGS)
+
+test-all: $(READY)  ## run all tests, those of make test and of make test-whole
+	@$(TEST) $(ARGS)
 
 mutants: $(READY)  ## break a copy of the code on purpose, and see whether tests notice: ONLY=<word> chooses errors, SEARCH=1 looks for others
 	@$(BIN)/python -m benchmarks.mutants $(if $(ONLY),--only '$(ONLY)')

@@ -29,7 +29,7 @@ from docs.drawing import HOUSE, house
 ROOT = Path(__file__).parents[1]
 VARIANT = re.compile(r"^moved_|_without_sink$")
 """A column that says the same as another, of decoders or of a model that returns one number; the page says how."""
-TARGET = re.compile(r"^([a-z]+):.*?## (.*)", re.MULTILINE)
+TARGET = re.compile(r"^([a-z-]+):.*?## (.*)", re.MULTILINE)
 AGAINST = {"low": ", suspicious if low", "high": ", suspicious if high", None: ""}
 
 

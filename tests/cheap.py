@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from attest.report import page
 
+DRAWN, SAVED = page._drawn, Figure.savefig
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
@@ -21,6 +22,12 @@ def draw_nothing(replace: Callable[[Any, str, Any], None] = setattr) -> None:
     """
     replace(page, "_drawn", lambda drawing, rows, class_names: Figure())
     replace(Figure, "savefig", _save)
+
+
+def draw_figures(replace: Callable[[Any, str, Any], None] = setattr) -> None:
+    """Draw and write figures as they are, where they were left empty before."""
+    replace(page, "_drawn", DRAWN)
+    replace(Figure, "savefig", SAVED)
 
 
 def _save(figure: Figure, file: Any, *, format: str | None = None, **options: Any) -> None:

@@ -18,11 +18,12 @@ import hypothesis
 import pytest
 import torch
 
-from attest.app.cli.main import main
 from attest.core.errors import AttestError
 from attest.runs.folder import RunFolder
 from tests.cheap import draw_nothing
+from tests.library import Library
 
+ROOT = Path(__file__).parent
 PLACE, OWNER = os.environ["WANDB_DATA_DIR"], os.getpid()
 """The folder of all temporary files of a session, and the process that removes it: copies of it end without tidying up."""
 os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", os.path.dirname(PLACE))  # pytest itself keeps the folders of three sessions
@@ -32,38 +33,54 @@ atexit.register(lambda: os.getpid() == OWNER and shutil.rmtree(PLACE, ignore_err
 hypothesis.settings.register_profile("same every time", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("same every time")
 
-SMALL_RUN = (
-    "DATA=planted",
-    "--data.init_args.rule=token",
-    "--data.init_args.train_texts=320",
-    "--data.init_args.validation_texts=100",
-    "--data.init_args.test_texts=77",
-    "--model.init_args.network.init_args.encoder.init_args.embedding_size=16",
-    "--model.init_args.network.init_args.encoder.init_args.hidden_size=8",
-    "--trainer.max_epochs=2",
-    "--trainer.enable_progress_bar=false",
-    "--run.processes=1",
+
+SLOWEST = (
+    *("app/cli/test_kills.py", "app/test_parallel.py", "app/test_resume.py", "datamodules/test_counts.py"),
+    *("app/cli/test_cli.py", "app/cli/test_bad_inputs.py", "lightning_modules/test_configs.py", "report/test_page.py"),
 )
-"""A real run in a few seconds: 10 batches an epoch, two epochs, 77 test texts in three batches."""
+"""Files that are begun first, so that no worker is left alone with one of them at the end."""
 
 
-EXPENSIVE = ("E1", "E3", "E10", "E11", "E12", "E13", "E14", "E15")
-"""Experiments that take nine tenths of its evidence's time."""
-
-
-def without(*experiments: str) -> tuple[str, ...]:
-    """The options of a run that leaves some experiments out."""
-    return tuple(f"--experiments.{name}=null" for name in experiments)
-
-
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what ``-m`` does not ask for
 def pytest_collection_modifyitems(items):
-    """Tests on the real corpora need the folder that holds them."""
-    if not os.environ.get("ATTEST_DATA"):
-        for item in items:
-            if item.get_closest_marker("corpora"):  # keywords hold names of folders too
+    """Tests on the real corpora are whole, and need the folder that holds them; the slowest files come first."""
+    for item in items:
+        if item.get_closest_marker("corpora"):  # keywords hold names of folders too
+            item.add_marker(pytest.mark.whole("a real corpus"))
+            if not os.environ.get("ATTEST_DATA"):
                 item.add_marker(
                     pytest.mark.skip(reason="reads the real corpora: set ATTEST_DATA to the folder that holds them")
                 )
+        if any(len(mark.args) != 1 for mark in item.iter_markers("whole")):
+            raise pytest.UsageError(f'{item.nodeid} is whole without a reason; expected @pytest.mark.whole("<reason>").')
+    first = {ROOT / file: place for place, file in enumerate(SLOWEST)}
+    items.sort(key=lambda item: first.get(item.path, len(first)))
+
+
+LEFT_OUT = pytest.StashKey[int]()
+"""How many tests ``-m`` left out."""
+
+
+def pytest_deselected(items):
+    config = items[0].config
+    config.stash[LEFT_OUT] = config.stash.get(LEFT_OUT, 0) + len(items)
+    if hasattr(config, "workeroutput"):  # every worker collects all tests; its controller, none
+        config.workeroutput["left out"] = config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", 0)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what ``make test`` left out: the last line before pytest's own."""
+    if config.option.markexpr == "not whole":
+        left = config.stash.get(LEFT_OUT, 0)
+        terminalreporter.write_line(
+            f"Left out: {left:,} tests of commands in processes of their own, killed ones, cold installs, generated books and "
+            "real corpora. Type make test-whole to run them, or make test-all to run all tests."
+        )
 
 
 DRAWING = {"report", "experiments", "docs", "judges", "tables"}
@@ -74,7 +91,7 @@ DRAWING = {"report", "experiments", "docs", "judges", "tables"}
 def cheap_figures(request):
     """Elsewhere figures are empty; drawing them is a quarter of a small run."""
     with pytest.MonkeyPatch.context() as patch:
-        parts = request.path.relative_to(Path(__file__).parent).parts
+        parts = request.path.relative_to(ROOT).parts
         if DRAWING.isdisjoint(parts) or "tracking" in parts:
             draw_nothing(patch.setattr)
         yield
@@ -109,34 +126,31 @@ def fresh_shell() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "WANDB_SERVICE"} | {"OMP_NUM_THREADS": "1"}
 
 
-def only_folder(root: Path) -> RunFolder:
-    """The one run below a root."""
-    (config,) = root.glob("*/*/seed*/config.yaml")
-    return RunFolder(config.parent)
+@pytest.fixture(scope="session")
+def library(tmp_path_factory, worker_id) -> Library:
+    """The finished runs of this session, which all workers share."""
+    base = tmp_path_factory.getbasetemp()
+    place = base if worker_id == "master" else base.parent
+    return Library(place)
 
 
-BEST_FIRST = (
-    *SMALL_RUN,
-    *("EXPERIMENTS=none", "LOGGER=csv", "--run.monitor=validation/loss", "--run.mode=max"),
-    "--data.init_args.train_texts=96",
-)
-"""The epoch with the largest loss is chosen, the first, so that best and last checkpoint differ."""
+@pytest.fixture(scope="module", autouse=True)
+def lent_runs_stay(library):
+    """A run that was changed would change what other tests find."""
+    yield
+    assert not library.changed(), "a test changed a run of tests/library.py; let it take a copy (copy_of)"
 
 
 @pytest.fixture(scope="session")
-def best_first_run(tmp_path_factory) -> RunFolder:
+def best_first_run(library) -> RunFolder:
     """A finished run whose first epoch is the best; read it, do not change it."""
-    root = tmp_path_factory.mktemp("best_first")
-    assert main(["fit", *BEST_FIRST, f"--run.root={root}"]) == 0
-    return only_folder(root)
+    return library.run("best-first")
 
 
 @pytest.fixture(scope="session")
-def small_run(tmp_path_factory) -> RunFolder:
-    """A finished small run; read it, do not change it."""
-    root = tmp_path_factory.mktemp("runs")
-    assert main(["fit", *SMALL_RUN, f"--run.root={root}"]) == 0
-    return only_folder(root)
+def small_run(library) -> RunFolder:
+    """A finished small run with every experiment and its figures; read it, do not change it."""
+    return library.run("small")
 
 
 @pytest.fixture(scope="module")

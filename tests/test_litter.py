@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import PLACE, SMALL_RUN, fresh_shell, without
+from tests.conftest import PLACE, fresh_shell
+from tests.library import SMALL_RUN, without
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,7 +22,7 @@ def test_temporary_files_of_a_session_lie_in_one_folder_that_goes_with_it():
     assert not Path(made).parent.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.whole("a command in a process of its own")
 def test_a_training_with_wandb_leaves_its_run_folder_alone(tmp_path):
     """In a process of its own, as a user starts it."""
     places = {name: tmp_path / name.lower() for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "WANDB_DATA_DIR")}

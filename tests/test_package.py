@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.conftest import fresh_shell
+from tests.library import SMALL_TRAINING, only_folder
 
 ROOT = Path(__file__).parents[1]
 OURS = ("callbacks", "datamodules", "lightning_modules", "configs")
-QUICK = (*SMALL_RUN, "LOGGER=csv", "EXPERIMENTS=weights", "--trainer.max_epochs=1")
+QUICK = (*SMALL_TRAINING, "LOGGER=csv", "EXPERIMENTS=weights", "--trainer.max_epochs=1")
 
 
 def build(source: Path, kind: str, to: Path) -> Path:
@@ -61,6 +62,7 @@ def test_a_wheel_holds_every_file_of_the_repository_that_is_used(wheel):
     assert expected <= inside
 
 
+@pytest.mark.whole("a built package")
 def test_a_wheel_of_the_sdist_is_the_same(wheel, tmp_path):
     with tarfile.open(build(ROOT, "sdist", tmp_path / "sdist")) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -77,11 +79,13 @@ def test_it_is_the_installed_one_that_runs(installed):
     assert run(installed, "-c", "import attest; print(attest.__file__)").startswith(site)
 
 
+@pytest.mark.whole("a cold install")
 def test_it_trains_beside_folders_that_are_called_as_ours(installed):
     run(installed, "-m", "attest", "fit", *QUICK, "--run.root=alone")
     assert only_folder(installed[0] / "alone").summary.is_file()
 
 
+@pytest.mark.whole("a cold install")
 def test_torchrun_starts_it_beside_folders_that_are_called_as_ours(installed):
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m", "attest", "fit"]
     run(installed, *launcher, *QUICK, "--trainer.devices=2", "--trainer.strategy=ddp", "--run.root=two")
@@ -102,10 +106,12 @@ def without_links(tmp_path_factory):
     return checkout
 
 
+@pytest.mark.whole("a built package")
 def test_a_wheel_of_a_checkout_without_links_is_the_same(wheel, without_links, tmp_path):
     assert names(build(without_links, "wheel", tmp_path)) == names(wheel)
 
 
+@pytest.mark.whole("a cold install")
 def test_a_checkout_without_links_trains(without_links, tmp_path):
     shell = fresh_shell() | {"PYTHONPATH": str(without_links)}
     run((tmp_path, shell), "-m", "attest", "fit", *QUICK, "--run.root=alone")

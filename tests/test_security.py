@@ -12,8 +12,9 @@ import yaml
 
 from attest.runs.folder import YAML
 from attest.runs.published_tables import AS_TYPED
-from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.conftest import fresh_shell
 from tests.forking import attest_command
+from tests.library import SMALL_RUN, only_folder
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("attest", "callbacks", "datamodules", "lightning_modules", "benchmarks")
@@ -165,7 +166,7 @@ def test_dependencies_are_pinned_exactly_where_the_makefile_installs_from():
     assert not any("pip install" in script for script in scripts), "CI installs by make alone"
 
 
-@pytest.mark.slow
+@pytest.mark.whole("a command in a process of its own")
 def test_no_file_of_a_run_holds_a_secret_of_the_environment(tmp_path):
     command = [*attest_command(), "fit", *SMALL_RUN, f"--run.root={tmp_path}"]
     result = subprocess.run(command, env=fresh_shell() | SECRETS, capture_output=True, check=True, timeout=600)

@@ -15,7 +15,7 @@ from attest.app.dependent import Dependent, train_base, train_dependent
 from attest.lightning_modules import Classifier
 from attest.runs.asked import AskedRun
 from attest.runs.folder import read_json
-from tests.conftest import BEST_FIRST
+from tests.library import BEST_FIRST
 
 
 def weights_in(checkpoint) -> dict[str, Tensor]:

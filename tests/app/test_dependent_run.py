@@ -18,7 +18,7 @@ from attest.runs.asked import AskedRun
 from attest.runs.belonging import keep_digests
 from attest.runs.choices import split_arguments
 from attest.runs.folder import RunFolder, read_json, write_table
-from tests.conftest import SMALL_RUN, only_folder
+from tests.library import SMALL_RUN, SMALL_TRAINING, only_folder
 
 
 class Successor(Classifier):
@@ -100,7 +100,7 @@ def test_the_base_is_not_trained_again_and_the_run_not_done_again(base, run, cap
 
 
 def test_a_missing_base_is_trained_first(tmp_path):
-    base = train_base(AskedRun.of([*SMALL_RUN, "--trainer.max_epochs=1", f"--run.root={tmp_path}", "EXPERIMENTS=none"]))
+    base = train_base(AskedRun.of([*SMALL_TRAINING, "--trainer.max_epochs=1", f"--run.root={tmp_path}", "EXPERIMENTS=none"]))
     assert base.folder.trained
     assert base.folder.path == only_folder(tmp_path).path
 

@@ -10,9 +10,9 @@ from attest.app.cli.main import main
 from attest.callbacks.checkpoints import BestCheckpoint
 from attest.report.summary import summarise_run
 from attest.runs.folder import RunFolder, read_json, write_json
-from tests.conftest import EXPENSIVE, SMALL_RUN, only_folder, without
+from tests.library import EXPENSIVE, SMALL_TRAINING, only_folder, without
 
-ALONE = (*SMALL_RUN, "EXPERIMENTS=none", "LOGGER=csv", "--data.init_args.train_texts=96")
+ALONE = (*SMALL_TRAINING, "EXPERIMENTS=none", "LOGGER=csv", "--data.init_args.train_texts=96")
 
 
 def fitted(root, *options) -> RunFolder:

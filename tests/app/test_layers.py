@@ -7,41 +7,17 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.runs.folder import RunFolder, read_json
+from tests.library import LAYERS, copy_of
 
-SMALL_TRANSFORMER = (
-    "DATA=planted",
-    "MODEL=transformer-dr",
-    "LOGGER=csv",
-    "--data.init_args.rule=token",
-    "--data.init_args.train_texts=160",
-    "--data.init_args.validation_texts=64",
-    "--data.init_args.test_texts=77",
-    "--model.init_args.network.init_args.size=16",
-    "--model.init_args.network.init_args.layers=2",
-    "--model.init_args.network.init_args.heads=2",
-    "--model.init_args.network.init_args.feedforward_size=16",
-    "--experiments.E2.init_args.permutations=2",
-    "--experiments.E3.init_args.steps=2",
-    "--experiments.E3.init_args.texts=32",
-    "--experiments.E8.init_args.every_n_epochs=1",
-    "--experiments.E9.init_args.draws=2",
-    "--trainer.max_epochs=1",
-    "--trainer.enable_progress_bar=false",
-    "--run.processes=1",
-)
 TABLES = ("instances", "E1", "E2", "E3", "E8", "E9", "E13", "maps")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory) -> RunFolder:
+def run(library) -> RunFolder:
     """Trained for one epoch; read it, do not change it."""
-    root = tmp_path_factory.mktemp("runs")
-    assert main(["fit", *SMALL_TRANSFORMER, f"--run.root={root}"]) == 0
-    (config,) = root.rglob("config.yaml")
-    return RunFolder(config.parent)
+    return library.run("layers")
 
 
-@pytest.mark.slow
 def test_every_experiment_inside_layers_gets_its_table_and_the_report(run):
     rows = {identity: pd.read_parquet(run.evidence(identity)) for identity in TABLES}
     assert rows["E3"]["max_attention_layer2"].notna().sum() == 32, "as many texts as its option says"
@@ -56,21 +32,18 @@ def test_every_experiment_inside_layers_gets_its_table_and_the_report(run):
         assert words in page
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 @pytest.mark.parametrize("processes", [2, 3])
 def test_processes_gather_the_same_bytes(run, tmp_path, processes):
-    shutil.copytree(run.path.parents[2], tmp_path, dirs_exist_ok=True)
-    (config,) = tmp_path.rglob("config.yaml")
-    shared = RunFolder(config.parent)
+    shared = copy_of(run, tmp_path)
     shutil.rmtree(shared.path / "evidence")
     shared.summary.unlink()
-    assert main(["fit", *SMALL_TRANSFORMER, f"--run.root={tmp_path}", f"--run.processes={processes}"]) == 0
+    assert main(["fit", *LAYERS, f"--run.root={tmp_path}", f"--run.processes={processes}"]) == 0
     for identity in TABLES:
         assert shared.evidence(identity).read_bytes() == run.evidence(identity).read_bytes(), identity
     assert shared.summary.read_bytes() == run.summary.read_bytes()
 
 
-@pytest.mark.slow
 def test_a_text_is_explained_by_rollout_as_in_the_report(run, tmp_path, capsys):
     tables = {name: pd.read_parquet(run.evidence(name)).set_index("id") for name in ("instances", "E1")}
     text = tables["instances"].loc[7]
@@ -84,7 +57,6 @@ def test_a_text_is_explained_by_rollout_as_in_the_report(run, tmp_path, capsys):
     assert "Attention rollout" in page.read_text()
 
 
-@pytest.mark.slow
 def test_evidence_inside_layers_can_be_had_later(run, tmp_path):
     """On the tables that ship for its model, under a configuration of its own."""
     out = tmp_path / "later"

@@ -13,10 +13,9 @@ from attest.app.cli.main import main
 from attest.core.processes import together
 from attest.runs.choices import config_file
 from attest.runs.folder import RunFolder
-from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.conftest import fresh_shell
 from tests.forking import attest_command
-
-TAGS = {"the": "O", "cat": "B-NP", "black": "I-NP", "sees": "B-VP"}
+from tests.library import LIGHT, SMALL_RUN, TAGS, copy_of, only_folder
 
 
 def side_by_side(processes: int) -> list[str]:
@@ -38,15 +37,13 @@ def evaluated_again(run: RunFolder, root, *arguments: str) -> RunFolder:
 
 def copy_without_evidence(run: RunFolder, root) -> RunFolder:
     """A trained run that has not been tested yet."""
-    shutil.copytree(run.path.parents[2], root, dirs_exist_ok=True)
-    copy = only_folder(root)
+    copy = copy_of(run, root)
     shutil.rmtree(copy.path / "evidence", ignore_errors=True)
     copy.summary.unlink()
     return copy
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("processes", [2, 3, 4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.whole("more processes than cores"))])
 def test_processes_share_the_evidence_and_change_nothing(small_run, tmp_path, processes):
     """The 77 test texts are three batches: uneven for two processes, and one of four has nothing to do."""
     copy = copy_without_evidence(small_run, tmp_path)
@@ -57,7 +54,7 @@ def test_processes_share_the_evidence_and_change_nothing(small_run, tmp_path, pr
     require_same_evidence(copy, small_run)
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 def test_a_run_takes_all_cores_unless_told_otherwise(small_run, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "cores", lambda: 2)
     taken = []
@@ -69,13 +66,13 @@ def test_a_run_takes_all_cores_unless_told_otherwise(small_run, tmp_path, monkey
     require_same_evidence(copy, small_run)
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 def test_processes_that_have_trained_go_on_with_the_evidence(small_run, tmp_path):
     shared = evaluated_again(small_run, tmp_path, *SMALL_RUN, *side_by_side(2))
     require_same_evidence(shared, small_run)
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 def test_torchrun_starts_the_processes_as_well(small_run, tmp_path):
     root = tmp_path / "shared"
     copy = copy_without_evidence(small_run, root)
@@ -110,7 +107,7 @@ def tagging(tmp_path_factory) -> list[str]:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 def test_a_tagger_scores_the_same_with_more_processes_than_sentences(tagging, tmp_path):
     alone = tmp_path / "alone"
     assert main(["fit", *tagging, f"--run.root={alone}"]) == 0
@@ -122,7 +119,6 @@ def test_a_tagger_scores_the_same_with_more_processes_than_sentences(tagging, tm
         assert copy.summary.read_bytes() == expected.summary.read_bytes()
 
 
-@pytest.mark.slow
 def test_two_processes_train_and_report(tmp_path):
-    fit(*SMALL_RUN, f"--run.root={tmp_path}", *side_by_side(2))
-    assert only_folder(tmp_path).complete(["instances", "E1", "E2", "E8"])
+    fit(*LIGHT, "--trainer.max_epochs=1", f"--run.root={tmp_path}", *side_by_side(2))
+    assert only_folder(tmp_path).complete(["instances", "E2"])

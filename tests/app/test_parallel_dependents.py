@@ -8,15 +8,14 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.runs.folder import RunFolder
-from tests.app.test_layers import SMALL_TRANSFORMER
 from tests.app.test_parallel import side_by_side
-from tests.conftest import EXPENSIVE, SMALL_RUN, fresh_shell, without
+from tests.conftest import fresh_shell
 from tests.forking import attest_command
+from tests.library import EXPENSIVE, SMALL_RUN, SMALL_TRANSFORMER, without
 
 EPOCH = ("--", "--trainer.max_epochs=1")
-TRANSFORMER = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--experiments"))
 CONTROLS = ("controls", *SMALL_RUN, *without(*EXPENSIVE), "SEEDS=1", "LAMBDA=5", "LOGGER=csv")
-KEYS = ("keys", *TRANSFORMER, "EXPERIMENTS=none", "LOGGER=csv", "ATTACK=adversarial,random")
+KEYS = ("keys", *SMALL_TRANSFORMER, "EXPERIMENTS=none", "ATTACK=adversarial,random")
 
 
 def attest(command: tuple[str, ...], root: Path, processes: int) -> None:
@@ -30,7 +29,7 @@ def dependents(root: Path) -> list[RunFolder]:
     return [RunFolder(record.parent) for record in sorted(root.rglob("base.json"))]
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 @pytest.mark.parametrize(("command", "runs"), [(CONTROLS, 3), (KEYS, 2)], ids=["controls", "keys"])
 def test_three_processes_share_the_evidence_of_dependents_and_change_nothing(tmp_path, command, runs):
     alone = tmp_path / "alone"
@@ -49,7 +48,7 @@ def test_three_processes_share_the_evidence_of_dependents_and_change_nothing(tmp
         assert many.summary.read_bytes() == one.summary.read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 @pytest.mark.parametrize(("command", "runs"), [(CONTROLS, 3), (KEYS, 2)], ids=["controls", "keys"])
 def test_two_processes_train_dependents(tmp_path, command, runs):
     """Also uniform attention and guides, which leave the parameters of their scores idle."""

@@ -1,6 +1,5 @@
 """Fine-tuning a tiny pretrained model by the command that trains everything: evidence, resuming, processes."""
 
-import json
 import shutil
 import subprocess
 
@@ -18,34 +17,22 @@ from attest.models.pretrained.loading import load
 from attest.report.collection import Decided
 from attest.report.controls import baseline
 from attest.runs.folder import RunFolder, read_json
-from tests.app.test_parallel import TAGS, copy_without_evidence, side_by_side
-from tests.conftest import fresh_shell, only_folder, without, without_places
+from tests.app.test_parallel import copy_without_evidence, side_by_side
+from tests.conftest import fresh_shell, without_places
 from tests.forking import attest_command
-from tests.models.pretrained.tiny import pretrained_folder
-
-PLANTED = (
-    *("DATA=planted", "MODEL=pretrained", "LOGGER=csv", "--data.init_args.rule=token"),
-    *("--data.init_args.train_texts=96", "--data.init_args.validation_texts=32", "--data.init_args.test_texts=21"),
-    *("--trainer.enable_progress_bar=false", "--run.processes=1", "--run.checkpoint_every_n_batches=1"),
-    *("--trainer.max_epochs=2", "--model.init_args.learning_rate_scale=20"),
-)
-WORDS = ("the", "a", "film", "was", "brilliant", "awful", "audience", "director", ".")
+from tests.library import ONE_EPOCH, PRETRAINED, copy_of, only_folder
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory) -> list[str]:
-    """Six batches of training on texts that are cut into the model's own subwords."""
-    base = pretrained_folder(tmp_path_factory.mktemp("pretrained"), WORDS)
-    return ["fit", *PLANTED, f"--model.init_args.pretrained={base}"]
+def command(library) -> list[str]:
+    """Trains it with evidence of a few experiments."""
+    return library.command("pretrained")
 
 
 @pytest.fixture(scope="module")
-def run(command, tmp_path_factory) -> RunFolder:
-    """Finished, with evidence of a few experiments; read it, do not change it."""
-    root = tmp_path_factory.mktemp("runs")
-    few = without("E1", "E3", "E13", "E14", "E15", "maps")
-    assert main([*command, *few, f"--run.root={root}"]) == 0
-    return only_folder(root)
+def run(library) -> RunFolder:
+    """Finished; read it, do not change it."""
+    return library.run("pretrained")
 
 
 def test_evidence_is_gathered_in_every_layer_and_over_subwords(run):
@@ -92,7 +79,7 @@ def test_a_stopped_run_ends_as_if_undisturbed(run, command, tmp_path, monkeypatc
             raise KeyboardInterrupt
         return step(module, batch, batch_idx)
 
-    options = [*command, *without("E1", "E3", "E13", "E14", "E15", "maps"), f"--run.root={tmp_path}"]
+    options = [*command, f"--run.root={tmp_path}"]
     with monkeypatch.context() as patch:
         patch.setattr(Classifier, "training_step", until_the_fifth)
         assert main(options) != 0
@@ -107,10 +94,8 @@ def test_a_stopped_run_ends_as_if_undisturbed(run, command, tmp_path, monkeypatc
 
 def dependent(run, root, *arguments):
     """A command on a copy of the trained run, for a training of one epoch."""
-    shutil.copytree(run.path.parents[2], root, dirs_exist_ok=True)
-    command, *options = arguments
-    few = without("E1", "E3", "E13", "E14", "E15", "maps")
-    return main([command, *options, *few, f"--run.root={root}", "--", "--trainer.max_epochs=1"])
+    copy_of(run, root)
+    return main([*arguments, f"--run.root={root}", *ONE_EPOCH])
 
 
 def test_keys_of_a_pretrained_model_are_attacked(run, command, tmp_path):
@@ -139,13 +124,12 @@ def test_controls_are_other_seeds_and_the_rest_is_left_out_by_name(run, command)
     assert "there is none that could guide another model" in left_out["E6"]
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 def test_two_processes_train_and_gather_the_same_evidence(run, command, tmp_path):
     """Training on two is another training; evidence of one model is the same on any number."""
-    few = without("E1", "E3", "E13", "E14", "E15", "maps")
 
     def fitted(root):
-        options = [*command, *few, *side_by_side(2), f"--run.root={root}"]
+        options = [*command, *side_by_side(2), f"--run.root={root}"]
         subprocess.run([*attest_command(), *options], check=True, env=fresh_shell(), timeout=300)
         return only_folder(root)
 
@@ -162,7 +146,7 @@ def test_two_processes_train_and_gather_the_same_evidence(run, command, tmp_path
 
 
 def test_without_a_model_to_start_from_it_says_what_to_type(tmp_path, capsys, snapshot):
-    assert main(["fit", *PLANTED, f"--run.root={tmp_path}"]) == 2
+    assert main(["fit", *PRETRAINED, f"--run.root={tmp_path}"]) == 2
     assert without_places(capsys.readouterr().err) == snapshot
 
 
@@ -172,26 +156,9 @@ def test_a_projection_that_it_was_not_trained_with_is_refused(command, tmp_path,
 
 
 @pytest.fixture(scope="module")
-def tagger(tmp_path_factory) -> RunFolder:
+def tagger(library) -> RunFolder:
     """A tagger of words that are cut into subwords, with some tags that none can guess; read it, do not change it."""
-    place = tmp_path_factory.mktemp("tagging")
-    (place / "pretrained").mkdir()
-    base = pretrained_folder(place / "pretrained", ["the", "sees"])
-    words = list(TAGS)
-    sentences = [[words[(row * place + row + place) % 4] for place in range(1 + row % 6)] for row in range(45)]
-    tags = [[TAGS[word] if row % 5 or word == "the" else "O" for word in each] for row, each in enumerate(sentences)]
-    lines = [json.dumps({"tokens": words, "tags": names}) for words, names in zip(sentences, tags, strict=True)]
-    for split, rows in {"train": lines[:30], "validation": lines[30:35], "test": lines[35:]}.items():
-        (place / f"{split}.jsonl").write_text("\n".join(rows))
-    options = [
-        *("MODEL=pretrained-tagger", "DATA=files", "LOGGER=csv", "--run.processes=1", "--trainer.max_epochs=2"),
-        *("--trainer.enable_progress_bar=false", "--data.init_args.batch_size=5", "--model.init_args.learning_rate_scale=40"),
-        *(f"--data.init_args.{split}={place / split}.jsonl" for split in ("train", "validation", "test")),
-        *(f"--model.init_args.pretrained={base}", f"--run.root={place / 'runs'}"),
-        *without("E3", "E13", "maps"),
-    ]
-    assert main(["fit", *options]) == 0
-    return only_folder(place / "runs")
+    return library.run("pretrained-tagger")
 
 
 def test_a_tagger_decides_at_the_first_subword_of_each_word(tagger):

@@ -9,16 +9,13 @@ import pytest
 from attest.app.adversaries import without_sense
 from attest.app.cli.main import main
 from attest.datamodules import BabiDataModule
-from tests.conftest import only_folder, without_places
-
-SMALL = ("--data.init_args.train_questions=60", "--data.init_args.test_questions=20", "CUT=smoke", "LOGGER=csv")
+from tests.conftest import without_places
+from tests.library import QUESTIONS, only_folder
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    root = tmp_path_factory.mktemp("questions")
-    assert main(["fit", "MODEL=question-bilstm", *SMALL, "EXPERIMENTS=importance", f"--run.root={root}"]) == 0
-    return only_folder(root)
+def run(library):
+    return library.run("questions")
 
 
 def test_tables_hold_the_passages_and_their_questions(run):
@@ -43,8 +40,9 @@ def test_its_page_shows_the_questions_and_says_how_often_attention_finds_the_sup
     assert "A line is under the tokens that decide the label." in page
 
 
-def test_a_text_without_a_question_is_not_explained(run, capsys, snapshot):
-    assert main(["explain", "--run", str(run.path), "--text", "Mary went to the office ."]) == 2
+def test_a_text_without_a_question_is_not_explained(run, tmp_path, capsys, snapshot):
+    page = tmp_path / "page.html"
+    assert main(["explain", "--run", str(run.path), "--text", "Mary went to the office .", "--out", str(page)]) == 2
     assert without_places(capsys.readouterr().err) == snapshot
 
 
@@ -77,7 +75,7 @@ def test_a_model_that_chooses_among_candidates_gives_others_no_probability(tmp_p
 
 
 def test_its_guide_is_refused_before_anything_is_trained(tmp_path, capsys):
-    assert main(["controls", "MODEL=question-bilstm", "GUIDE=base", *SMALL, f"--run.root={tmp_path}"]) == 2
+    assert main(["controls", *QUESTIONS, "GUIDE=base", f"--run.root={tmp_path}"]) == 2
     said = capsys.readouterr().err
     assert (
         "MODEL=question-bilstm cannot guide another model (E6): ConditionedClassifier reads a question beside each text"

@@ -13,9 +13,11 @@ import torch
 
 from attest.app.cli.main import STOPPED_BY_SIGTERM
 from attest.runs.folder import RunFolder, read_json
+from tests.app.cli.test_kills import attest, files
 from tests.app.test_parallel import side_by_side
-from tests.conftest import EXPENSIVE, SMALL_RUN, fresh_shell, only_folder, without
-from tests.forking import attest_command
+from tests.conftest import fresh_shell, without_places
+from tests.forking import KILLED, attest_command
+from tests.library import EXPENSIVE, SMALL_RUN, only_folder, without
 
 SMALL_CNN = (
     *(option for option in SMALL_RUN if "hidden_size" not in option),
@@ -34,6 +36,18 @@ def command_with_ranks(root, processes: int) -> list[str]:
     """The same, started so that the other ranks are found among its children."""
     ours = command(root, processes)
     return ours if processes == 1 else [sys.executable, "-m", "attest", *ours[len(attest_command()) :]]
+
+
+def test_a_run_that_was_killed_between_two_files_ends_as_one_that_was_left_alone(library, tmp_path):
+    """The shortest of such tests; those below and tests/app/cli/test_kills.py stop commands at many moments."""
+    command = library.command("light", f"--run.root={tmp_path}")
+    assert attest(command, kill=12)[0] == KILLED
+    stopped = only_folder(tmp_path)
+    assert stopped.last.is_file()
+    assert not stopped.complete(["E2"])
+    assert attest(command)[0] == 0
+    ours, theirs = (without_places(str(files(root))) for root in (tmp_path, library.root("light")))
+    assert ours == theirs
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +77,7 @@ def stop_in_mid_epoch(root, processes: int, how: signal.Signals) -> int:
     return code
 
 
-@pytest.mark.slow
+@pytest.mark.whole("commands that are killed")
 @pytest.mark.parametrize(
     ("processes", "how", "code"),
     [
@@ -102,7 +116,7 @@ def is_rank(child: psutil.Process) -> bool:
         return False
 
 
-@pytest.mark.slow
+@pytest.mark.whole("commands that are killed")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_no_rank_outlives_the_first_one_stopped_during_set_up(tmp_path, how):
     process = subprocess.Popen(command_with_ranks(tmp_path, 2), env=fresh_shell())

@@ -9,7 +9,7 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.runs.folder import RunFolder, read_json
-from tests.conftest import without
+from tests.library import without
 
 SHORT = ("--", "--trainer.max_epochs=2")
 UNASKED = ("E2", "E3", "E8", "E9", "E13")
@@ -42,7 +42,6 @@ def the_base(typed: list[str]) -> RunFolder:
     return RunFolder(tagged.parents[1])
 
 
-@pytest.mark.slow
 def test_the_base_says_of_one_tag_a_sentence_what_it_hangs_on(typed):
     assert main(["fit", *typed]) == 0
     rows = pd.read_parquet(the_base(typed).evidence("E14"))
@@ -52,7 +51,6 @@ def test_the_base_says_of_one_tag_a_sentence_what_it_hangs_on(typed):
         assert rows[f"win_comprehensiveness_{operator}"].between(0, 1).all()
 
 
-@pytest.mark.slow
 def test_a_sweep_over_lambda_is_compared_with_its_base(typed):
     assert main(["adversarial", *typed, "LAMBDA=0.2,3", *SHORT]) == 0
     base = the_base(typed)
@@ -65,7 +63,6 @@ def test_a_sweep_over_lambda_is_compared_with_its_base(typed):
         assert rows["kl"].mean() == pytest.approx(row["kl"])
 
 
-@pytest.mark.slow
 def test_controls_probe_it_with_attention_of_others(typed):
     assert main(["controls", *typed, "SEEDS=1", "LAMBDA=3", *SHORT]) == 0
     base = the_base(typed)

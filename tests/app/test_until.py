@@ -11,7 +11,8 @@ from attest.callbacks import AdversarialAttention, Erasure, ImportanceEntropy, S
 from attest.experiments import stopping
 from attest.runs.folder import RunFolder, Stopped, read_json
 from tests.app.test_parallel import require_same_evidence
-from tests.conftest import only_folder, without_places
+from tests.conftest import without_places
+from tests.library import only_folder
 
 QUIET = ("--trainer.enable_progress_bar=false",)
 PRECISION = "--until=0.2"
@@ -86,7 +87,7 @@ def test_rows_are_those_of_the_whole_evidence(stopped, small_run):
     pd.testing.assert_frame_equal(part, expected, atol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 def test_processes_stop_alike(stopped, again):
     other = again("two", PRECISION, "--run.processes=2")
     require_same_evidence(other, stopped)

@@ -14,7 +14,7 @@ def test_moments_visit_every_phase_under_both_signals():
     assert chosen == moments(50, seed=0) != moments(50, seed=1)
 
 
-@pytest.mark.slow
+@pytest.mark.whole("commands that are killed")
 def test_a_run_stopped_at_the_worst_moments_ends_as_if_undisturbed(tmp_path):
     laboratory = Laboratory(tmp_path, attest_command(), attest_command("benchmarks.ambush"))
     worst = [

@@ -47,7 +47,7 @@ def test_three_experiments_run_under_plain_lightning(alone):
     assert alone["E8"]["tvd_sparsemax"].max() > 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.whole("real processes side by side")
 def test_two_processes_give_the_tables_of_one(alone, tmp_path):
     """21 texts on two processes: Lightning's sampler repeats one of them, which must not count twice."""
     script = Path(sys.modules[Stranger.__module__].__file__)

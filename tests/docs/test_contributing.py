@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from attest.runs.folder import read_table
-from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.conftest import fresh_shell
+from tests.library import SMALL_RUN, only_folder
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -54,6 +55,7 @@ def run(house: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.whole("an interpreter of its own")
 def test_the_worked_example_of_an_experiment(house):
     others = [f"--experiments.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12", "E13", "E14", "E15")]
     run(house, "-m", "attest", "fit", *SMALL_RUN, *others, "LOGGER=csv", "--trainer.max_epochs=1")
@@ -66,6 +68,7 @@ def test_the_worked_example_of_an_experiment(house):
     assert "E99" in run(house, "-m", "attest", "evidence", "--run", str(folder.path), "E99")
 
 
+@pytest.mark.whole("an interpreter of its own")
 def test_the_worked_example_of_an_experiment_inside_layers(house):
     options = ["MODEL=transformer-dr", "CUT=smoke", "LOGGER=csv", "--trainer.max_epochs=1", "--run.root=runs-inside"]
     others = [f"--experiments.{name}=null" for name in ("E1", "E2", "E3", "E8", "E9", "E13", "E14", "E15", "maps")]
@@ -75,11 +78,13 @@ def test_the_worked_example_of_an_experiment_inside_layers(house):
     assert "Inside the layers the first token gets" in folder.report.read_text(encoding="utf-8")
 
 
+@pytest.mark.whole("an interpreter of its own")
 def test_their_own_tests_pass(house):
     tests = ("tests/experiments/test_first_token.py", "tests/experiments/layers/test_first_column.py")
     run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "tests/core/attention/test_sigmoid.py")
 
 
+@pytest.mark.whole("an interpreter of its own")
 def test_the_worked_example_of_a_projection(house):
     run(
         house, "-m", "attest", "fit", "PROJECTION=sigmoid", "EXPERIMENTS=none", "CUT=smoke", "LOGGER=csv", "--run.root=sigmoid"

@@ -24,6 +24,7 @@ def again(tmp_path_factory):
     return executed(NOTEBOOK, folder), folder
 
 
+@pytest.mark.whole("a notebook with a kernel of its own")
 def test_the_notebook_shows_what_it_computes(again):
     stored = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(stored)
@@ -33,6 +34,7 @@ def test_the_notebook_shows_what_it_computes(again):
         assert [*map(float, NUMBER.findall(now))] == pytest.approx([*map(float, NUMBER.findall(was))], **OTHER_MACHINES)
 
 
+@pytest.mark.whole("a notebook with a kernel of its own")
 def test_the_notebook_trains_asks_and_leaves_its_report(again):
     notebook, folder = again
     shown = [output for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]

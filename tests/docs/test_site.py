@@ -110,7 +110,7 @@ def test_every_page_stands_in_the_navigation():
     assert written <= shown
 
 
-@pytest.mark.slow
+@pytest.mark.whole("a generated book")
 def test_the_site_is_built_without_a_warning_and_asks_nobody(tmp_path):
     pytest.importorskip("mkdocs", reason="needs the extra docs")
     pytest.importorskip("mkdocstrings", reason="needs the extra docs")

@@ -7,7 +7,7 @@ import pytest
 from attest.app.cli.main import main
 from attest.report.controls import baseline, last_words, scores_line, sentence
 from attest.report.page import write_report
-from tests.conftest import SMALL_RUN
+from tests.library import SMALL_RUN
 from tests.report.made import decided, made_run, tagged
 
 HALF = [0] * 10 + [1] * 10

@@ -25,7 +25,7 @@ from attest.runs.belonging import DIGESTS
 from attest.runs.choices import choice_arguments, expand
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.published_tables import read_published, table_file, table_names
-from tests.conftest import SMALL_RUN, only_folder
+from tests.library import SMALL_RUN, only_folder
 
 PLAIN = "jw-bilstm-additive-softmax"
 
@@ -179,7 +179,6 @@ def test_a_finished_run_is_recognised_and_nothing_is_done(kept, tmp_path, capsys
     assert modified(kept) == before
 
 
-@pytest.mark.slow
 def test_an_experiment_that_is_new_is_gathered_for_a_finished_run_without_training_it_again(kept, tmp_path, capsys):
     """What an author sees who adds an experiment to the shipped ones when there are runs already."""
     settings = kept.settings()
@@ -198,7 +197,6 @@ def test_an_experiment_that_is_new_is_gathered_for_a_finished_run_without_traini
     assert only_folder(tmp_path).path == kept.path
 
 
-@pytest.mark.slow
 def test_evidence_with_other_settings_is_gathered_again_and_is_no_other_run(kept, tmp_path, capsys):
     before, draws = modified(kept), "--experiments.E12.init_args.draws=2"
     assert fit(tmp_path, draws) == 0
@@ -217,7 +215,6 @@ def test_evidence_with_other_settings_is_gathered_again_and_is_no_other_run(kept
     assert kept.settings()["experiments"]["E2"], "the settings of other tables stay"
 
 
-@pytest.mark.slow
 def test_another_reading_lies_apart_and_leaves_the_runs_own_tables(kept, capsys):
     own = kept.evidence("E11").read_bytes()
     assert main(["evidence", "--run", str(kept.path), "--reading", "norm", "E11", "e14"]) == 0

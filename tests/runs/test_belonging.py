@@ -11,24 +11,18 @@ from attest import open_run
 from attest.app.cli.main import main
 from attest.runs.belonging import OnTrial, checkpoint_digest, digests_of, known_digests, mixed_versions, stray_tables
 from attest.runs.folder import RunFolder, made_from, read_json, read_table, write_json, write_table
-from tests.conftest import EXPENSIVE, SMALL_RUN, only_folder, without
-
-RUN = (*SMALL_RUN, *without(*EXPENSIVE, "E8"), "LOGGER=csv", "--data.init_args.train_texts=96")
+from tests.library import LIGHT, copy_of
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> RunFolder:
-    root = tmp_path_factory.mktemp("runs")
-    assert main(["fit", *RUN, f"--run.root={root}"]) == 0
-    return only_folder(root)
+def finished(library) -> RunFolder:
+    return library.run("light")
 
 
 @pytest.fixture
 def run(finished, tmp_path) -> RunFolder:
     """A copy that may be spoiled."""
-    root = finished.path.parents[2]
-    shutil.copytree(root, tmp_path / "runs")
-    return RunFolder(tmp_path / "runs" / finished.path.relative_to(root))
+    return copy_of(finished, tmp_path / "runs")
 
 
 def another_checkpoint(run: RunFolder) -> Path:
@@ -69,7 +63,7 @@ SPOILT = {
 
 
 def commands(run: RunFolder) -> dict[str, list[str]]:
-    typed = [*RUN, f"--run.root={run.path.parents[2]}"]
+    typed = [*LIGHT, f"--run.root={run.path.parents[2]}"]
     return {
         "fit": ["fit", *typed],
         "test": ["test", *typed],
@@ -162,7 +156,7 @@ def test_a_checkpoint_outside_of_its_run_is_read_with_its_own_choices_alone(fini
     bare = tmp_path / "bare.ckpt"
     shutil.copy(finished.best, bare)
     *command, option = command
-    typed = [*command, *RUN, f"--run.root={tmp_path}", f"{option}={bare}"]
+    typed = [*command, *LIGHT, f"--run.root={tmp_path}", f"{option}={bare}"]
     assert main([*typed, *other]) == 2
     assert f"{bare} was trained with other settings (different: {named}" in capsys.readouterr().err
     assert main(typed) == 0
@@ -173,7 +167,7 @@ def test_checkpoints_of_earlier_versions_are_read_with_any_choices_that_fit(fini
     state = torch.load(finished.best, weights_only=True)
     assert state.pop("trained_with")["seed_everything"] == 0
     torch.save(state, bare)
-    assert main(["test", *RUN, f"--run.root={tmp_path}", f"--ckpt_path={bare}", "PROJECTION=sparsemax"]) == 0
+    assert main(["test", *LIGHT, f"--run.root={tmp_path}", f"--ckpt_path={bare}", "PROJECTION=sparsemax"]) == 0
 
 
 @pytest.mark.parametrize("how", ["another projection", "another seed", "classes reversed", "words exchanged"])

@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
-from tests.conftest import BEST_FIRST, fresh_shell
+from tests.conftest import fresh_shell
+from tests.library import BEST_FIRST
 
 
 def test_a_command_that_trains_says_what_is_ours_alone(tmp_path):

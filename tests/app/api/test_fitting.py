@@ -84,6 +84,7 @@ def test_an_error_that_is_not_of_memory_is_raised_at_once(model, tokenizer):
     assert len(calls) == 2
 
 
+@pytest.mark.whole("a process of its own that runs short of memory")
 @pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="reads how much memory a process has from /proc")
 def test_a_real_lack_of_memory(tokenizer, tmp_path):
     """Sixteen texts of 256 tokens: attention inside the layers takes some 29 MB a text, and 150 MB more may be had."""

@@ -95,6 +95,7 @@ def test_the_model_is_as_it_was_in_the_middle_of_a_step(tokenizer, tmp_path):
     assert trainer.control.should_log
 
 
+@pytest.mark.whole("real processes side by side")
 def test_two_processes_share_the_texts(tokenizer, tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(WORDS))
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0", "--standalone"]

@@ -11,7 +11,7 @@ import attest
 from attest.core.memory import memory_budget
 from attest.runs.belonging import keep_digests
 from attest.runs.folder import RunFolder, read_json, write_json
-from tests.conftest import SMALL_RUN
+from tests.library import SMALL_RUN
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_a_mistyped_choice_gets_a_sentence(choices, sentence, tmp_path):
 
 
 def test_a_trial_of_its_model_on_its_test_split_is_its_own_evidence(opened, small_run):
-    trial = attest.trial(opened.model, opened.split("test"), {"E1": {}, "E10": {}, "E12": {}}, progress=False)
+    trial = attest.trial(opened.model, opened.split("test"), {"E1": {}, "E10": {"texts": 8}, "E12": {}}, progress=False)
     for experiment in ("E1", "E10", "E12"):
         pd.testing.assert_frame_equal(trial.table(experiment), opened.table(experiment))
     columns = ["id", "label", "predicted", "length", "probability_praise", "attention", "tokens"]

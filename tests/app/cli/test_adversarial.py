@@ -16,9 +16,7 @@ from attest.core.errors import AttestError
 from attest.lightning_modules import TrainedAdversary
 from attest.runs.dependent_names import AdversaryChoices, parse_adversary, take_adversaries
 from attest.runs.folder import RunFolder, read_json, write_json
-from tests.conftest import SMALL_RUN, only_folder
-
-ONE_EPOCH = ("--", "--trainer.max_epochs=1")
+from tests.library import ONE_EPOCH, SMALL_RUN, copy_of
 
 
 def adversarial(root, *arguments: str) -> int:
@@ -26,12 +24,9 @@ def adversarial(root, *arguments: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def swept(small_run, tmp_path_factory) -> RunFolder:
+def swept(library) -> RunFolder:
     """The base, with two adversaries in it."""
-    root = tmp_path_factory.mktemp("adversarial")
-    shutil.copytree(small_run.path.parents[2], root, dirs_exist_ok=True)
-    assert adversarial(root, "LAMBDA=0.1,5", "DIVERGENCE=jsd", *ONE_EPOCH) == 0
-    return only_folder(root)
+    return library.run("adversarial")
 
 
 def adversaries(base: RunFolder) -> dict[float, RunFolder]:
@@ -65,8 +60,7 @@ def test_the_sweep_lies_beside_them(swept):
 
 
 def test_only_what_is_missing_runs(swept, tmp_path, capsys):
-    shutil.copytree(swept.path.parents[2], tmp_path, dirs_exist_ok=True)
-    copy = only_folder(tmp_path)
+    copy = copy_of(swept, tmp_path)
     kept, gone = (adversaries(copy)[lam] for lam in (0.1, 5.0))
     before, summary = kept.summary.stat().st_mtime_ns, gone.summary.read_bytes()
     shutil.rmtree(gone.path)
@@ -78,8 +72,7 @@ def test_only_what_is_missing_runs(swept, tmp_path, capsys):
 
 def test_a_stopped_adversary_is_taken_up_and_ends_as_if_undisturbed(swept, tmp_path, monkeypatch):
     """What is remembered of the base is looked at anew; it must be the same, bit for bit."""
-    shutil.copytree(swept.path.parents[2], tmp_path, dirs_exist_ok=True)
-    stopped, undisturbed = (adversaries(base)[5.0] for base in (only_folder(tmp_path), swept))
+    stopped, undisturbed = (adversaries(base)[5.0] for base in (copy_of(swept, tmp_path), swept))
     shutil.rmtree(stopped.path)
     step = TrainedAdversary.training_step
 

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from attest.app.cli.main import main
-from tests.conftest import SMALL_RUN
+from tests.library import SMALL_RUN
 
 TABLE = yaml.safe_load(Path(__file__).with_suffix("").with_name("bad_inputs.yaml").read_text(encoding="utf-8"))
 CASES = [(room, number, case) for room, cases in TABLE.items() for number, case in enumerate(cases)]
@@ -44,7 +44,6 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("room", "number", "case"), CASES, ids=[f"{room} {number}" for room, number, _ in CASES])
 def test_a_sentence_and_nothing_lost(room, number, case, small_run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

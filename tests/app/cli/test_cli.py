@@ -19,7 +19,8 @@ from attest.datamodules import BabiDataModule, PlantedDataModule
 from attest.datamodules.corpus import Documents
 from attest.runs.belonging import TRAINED_WITH, keep_digests
 from attest.runs.folder import TEMPORARY, RunFolder, read_json
-from tests.conftest import SMALL_RUN, only_folder, without_places
+from tests.conftest import without_places
+from tests.library import SMALL_RUN, only_folder
 
 
 def fit(*arguments: str) -> int:

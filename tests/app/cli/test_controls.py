@@ -12,21 +12,16 @@ from attest.app.dependent import Base
 from attest.core.errors import AttestError
 from attest.runs.dependent_names import AdversaryChoices, take_controls
 from attest.runs.folder import RunFolder, read_json
-from tests.conftest import EXPENSIVE, SMALL_RUN, without, without_places
-
-LITTLE = ("--trainer.max_epochs=1", "LOGGER=csv", *without("E2", "E8", *EXPENSIVE))
-ONE_EPOCH = ("--", "--trainer.max_epochs=1")
+from tests.conftest import without_places
+from tests.library import CONTROLS, SMALL_RUN, typed
 
 
 @pytest.fixture(scope="module")
-def controlled(tmp_path_factory) -> RunFolder:
-    root = tmp_path_factory.mktemp("controls")
-    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={root}", "SEEDS=2", "LAMBDA=1", *ONE_EPOCH]) == 0
-    (found,) = root.glob("planted/jw-bilstm-*/seed0/controls")
+def controlled(library) -> RunFolder:
+    (found,) = library.root("controls").glob("planted/jw-bilstm-*/seed0/controls")
     return RunFolder(found)
 
 
-@pytest.mark.slow
 def test_the_table_has_a_row_a_control(controlled):
     summary = read_json(controlled.summary)
     rows = {(row["experiment"], row["name"]): row for row in summary["rows"]}
@@ -38,26 +33,23 @@ def test_the_table_has_a_row_a_control(controlled):
     assert rows["E6", "guide: uniform attention"]["jsd"] == pytest.approx(rows["E4", "uniform attention"]["jsd"], abs=1e-6)
 
 
-@pytest.mark.slow
 def test_what_is_left_out_of_the_base_is_left_out_of_every_control(controlled):
     runs = [folder for folder in controlled.path.parents[3].rglob("evidence") if (folder.parent / "checkpoints").is_dir()]
     assert len([run for run in runs if "average" in str(run)]) == 2
     assert {table.stem for run in runs for table in run.glob("*.parquet")} <= {"instances", "E6", "E7"}
 
 
-@pytest.mark.slow
 def test_seeds_share_the_corpus_and_tables_have_each_text_once(controlled):
     rows = pd.read_parquet(controlled.evidence("E5"))
     assert rows["id"].tolist() == list(range(77))
     assert {"jsd", "jsd/seed 1", "jsd/seed 2", "tvd/seed 1"} <= set(rows.columns)
 
 
-@pytest.mark.slow
 def test_nothing_is_trained_twice(controlled, tmp_path, capsys):
     root = controlled.path.parents[3]
     shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     checkpoints = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("best.ckpt")}
-    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={tmp_path}", "SEEDS=2", "LAMBDA=1", *ONE_EPOCH]) == 0
+    assert main(typed(CONTROLS, f"--run.root={tmp_path}")) == 0
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("best.ckpt")} == checkpoints
     assert capsys.readouterr().out.count("complete: ") == len(checkpoints)
 

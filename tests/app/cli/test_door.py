@@ -68,13 +68,13 @@ def test_what_starts_further_processes_starts_this_command_and_hears_how_it_ende
     assert ended.stderr.startswith("attest: The command=verdict is not known; expected one of: ")
 
 
-@pytest.mark.slow
+@pytest.mark.whole("an interpreter of its own")
 def test_help_and_mistyped_commands_load_no_library():
     asked = [[], ["--help"], ["--version"], ["fitt"], ["repot", "runs"]]
     assert loaded_by(asked, [*HEAVY, "torch", "pandas", "scipy", "matplotlib"]) == []
 
 
-@pytest.mark.slow
+@pytest.mark.whole("an interpreter of its own")
 def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
     mistakes = [
         ["fit", "DATA=sstt"],
@@ -110,7 +110,7 @@ def test_names_that_are_checked_before_their_owners_are_imported_are_theirs():
     assert get_args(Attack) == keys.TRAINED
 
 
-@pytest.mark.slow
+@pytest.mark.whole("an interpreter of its own")
 def test_reading_runs_needs_no_module_that_windows_lacks():
     hidden = "import sys; sys.modules['fcntl'] = sys.modules['resource'] = None\n"
     imported = "import attest, attest.app.cli.table, attest.app.cli.report, attest.app.cli.explain\n"

@@ -36,7 +36,6 @@ def run(tmp_path_factory):
     return config.parent
 
 
-@pytest.mark.slow
 def test_missing_evidence_of_a_run_is_computed_and_reported(run, capsys):
     assert main(["evidence", "--run", str(run), "E11", "--trainer.enable_progress_bar=false"]) == 0
     assert "computed" in capsys.readouterr().out
@@ -50,7 +49,6 @@ def test_missing_evidence_of_a_run_is_computed_and_reported(run, capsys):
     assert table.stat().st_mtime_ns == written
 
 
-@pytest.mark.slow
 def test_a_checkpoint_is_put_on_trial_beside_itself(run):
     checkpoint = run / "checkpoints" / "last.ckpt"
     assert main(["evidence", "--ckpt", str(checkpoint), "E2", "--trainer.enable_progress_bar=false"]) == 0
@@ -59,7 +57,6 @@ def test_a_checkpoint_is_put_on_trial_beside_itself(run):
     assert "E2/tvd_median/mean" in json.loads((folder / "summary.json").read_text())
 
 
-@pytest.mark.slow
 def test_force_computes_evidence_again(run, capsys):
     table = run / "evidence" / "E2.parquet"
     assert main(["evidence", "--run", str(run), "E2"]) == 0
@@ -69,7 +66,6 @@ def test_force_computes_evidence_again(run, capsys):
     assert "computed" in capsys.readouterr().out.splitlines()[-1]
 
 
-@pytest.mark.slow
 def test_another_checkpoint_of_the_same_name_gets_its_own_evidence(run, tmp_path, capsys):
     model = tmp_path / "model.ckpt"
     shutil.copy(run / "checkpoints" / "best.ckpt", model)
@@ -111,7 +107,6 @@ def test_a_folder_whose_configuration_is_none_is_named(content, said, command, t
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("named", "said"),
     [

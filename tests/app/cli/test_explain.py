@@ -11,7 +11,7 @@ from rich.console import Console
 from attest.app.cli.main import main
 from attest.report.explained import Explanation, coloured, print_explained, printable, words_of
 from attest.runs.folder import RunFolder
-from tests.conftest import only_folder
+from tests.library import only_folder
 
 HOSTILE = "dull <script>alert(1)</script> [bold]x[/bold] \x1b[31mred\x1b[0m 🙂 the"
 
@@ -74,7 +74,7 @@ def test_markup_emoji_and_escapes_are_shown_and_not_obeyed(small_run, tmp_path, 
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
 
 
-@pytest.mark.slow
+@pytest.mark.whole("trains on texts of two thousand tokens")
 def test_a_text_of_two_thousand_tokens(small_run, tmp_path, capsys):
     draw = random.Random(0)
     words = ["the", "plot", "is", "not", "dull", ".", "a", "critic", "left", "superb"]

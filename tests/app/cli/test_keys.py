@@ -10,10 +10,8 @@ from attest.app.cli.main import main
 from attest.report.tables.table import instance_values, measured
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.published_tables import PublishedColumn
-from tests.app.test_layers import SMALL_TRANSFORMER
 from tests.conftest import without_places
-
-BASE = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--experiments"))
+from tests.library import KEYS, copy_of, typed
 
 
 def base_of(root) -> RunFolder:
@@ -22,17 +20,11 @@ def base_of(root) -> RunFolder:
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
+def root(library):
     """A base attacked in every trained way, for one epoch each."""
-    root = tmp_path_factory.mktemp("runs")
-    assert main(["keys", *BASE, "EXPERIMENTS=none", f"--run.root={root}", "ATTACK=adversarial,opposite", "--", EPOCH]) == 0
-    return root
+    return library.root("keys")
 
 
-EPOCH = "--trainer.max_epochs=1"
-
-
-@pytest.mark.slow
 def test_the_base_in_an_attacks_checkpoint_is_the_base_bit_by_bit(root):
     base = base_of(root)
     theirs = torch.load(base.best, weights_only=True)["state_dict"]
@@ -44,7 +36,6 @@ def test_the_base_in_an_attacks_checkpoint_is_the_base_bit_by_bit(root):
         assert read_json(folder / "base.json")["sha256"] == hashlib.sha256(base.best.read_bytes()).hexdigest()
 
 
-@pytest.mark.slow
 def test_an_attacks_table_its_scores_and_its_report_agree(root):
     for attack in ("adversarial", "opposite"):
         (path,) = (base_of(root).path / "keys").glob(f"{attack}*")
@@ -58,7 +49,6 @@ def test_an_attacks_table_its_scores_and_its_report_agree(root):
         assert "accuracy under attack" in folder.report.read_text()
 
 
-@pytest.mark.slow
 def test_two_attacks_can_be_compared_text_by_text(root):
     """The mean over the texts is the score, so the texts are those that the score is about."""
     for attack in ("adversarial", "opposite"):
@@ -69,11 +59,10 @@ def test_two_attacks_can_be_compared_text_by_text(root):
         assert right.mean() == pytest.approx(measured(folder, accuracy))
 
 
-@pytest.mark.slow
-def test_shuffling_is_evidence_on_the_base_and_what_is_there_is_not_done_again(root, capsys):
-    command = ["keys", *BASE, "EXPERIMENTS=none", f"--run.root={root}", "ATTACK=shuffle,opposite", "--", EPOCH]
-    assert main(command) == 0
-    assert "correct_shuffled_layer2" in pd.read_parquet(base_of(root).evidence("E9"))
+def test_shuffling_is_evidence_on_the_base_and_what_is_there_is_not_done_again(root, tmp_path, capsys):
+    copy = copy_of(base_of(root), tmp_path)
+    assert main(typed(KEYS, "ATTACK=shuffle,opposite", f"--run.root={tmp_path}")) == 0
+    assert "correct_shuffled_layer2" in pd.read_parquet(copy.evidence("E9"))
     assert capsys.readouterr().out.count("complete:") == 2, "the base and the attack"
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.app.cli.test_reproduce import TABLE
-from tests.conftest import EXPENSIVE, SMALL_RUN, fresh_shell, only_folder, without
+from tests.conftest import fresh_shell
 from tests.forking import KILLED, attest_command
+from tests.library import LIGHT, only_folder
 
-SMALL = (*SMALL_RUN, *without(*EXPENSIVE, "E8"), "LOGGER=csv", "--data.init_args.train_texts=96")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.whole("commands that are killed")
 TIMED = ("timing.json", "report.html", ".log", ".ckpt", "metrics.csv")
 """What tells the time, how long something took or where it lies: pages end with it."""
 
@@ -62,15 +62,13 @@ def survives(arguments: Callable[[Path], list[str]], before: Path | None, places
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory) -> Path:
+def base(library) -> Path:
     """A folder of runs with one that is finished."""
-    root = tmp_path_factory.mktemp("base")
-    attest(["fit", *SMALL, f"--run.root={root}"])
-    return root
+    return library.root("light")
 
 
 def test_fit(tmp_path):
-    survives(lambda root: ["fit", *SMALL, f"--run.root={root}"], None, [0.1, 0.7, 0.85, 0.95], tmp_path)
+    survives(lambda root: ["fit", *LIGHT, f"--run.root={root}"], None, [0.1, 0.7, 0.85, 0.95], tmp_path)
 
 
 def test_evidence(base, tmp_path):
@@ -105,7 +103,7 @@ def test_trial(model, tokenizer, tmp_path):
 
 def test_adversarial(base, tmp_path):
     def typed(root: Path) -> list[str]:
-        return ["adversarial", *SMALL, f"--run.root={root}", "LAMBDA=1e-3,1", "--", "--trainer.max_epochs=1"]
+        return ["adversarial", *LIGHT, f"--run.root={root}", "LAMBDA=1e-3,1", "--", "--trainer.max_epochs=1"]
 
     survives(typed, base, [0.4, 0.97], tmp_path)
 
@@ -113,7 +111,7 @@ def test_adversarial(base, tmp_path):
 def test_reproduce(base, tmp_path):
     def typed(root: Path) -> list[str]:
         (root / "planted.yaml").write_text(TABLE)
-        chosen = [each for each in SMALL if not each.startswith("DATA=")]
+        chosen = [each for each in LIGHT if not each.startswith("DATA=")]
         places = [f"--run.root={root}", f"--results={root}/results"]
         return ["reproduce", f"TABLE={root}/planted.yaml", "SEEDS=1", "RUN=0", *chosen, *places]
 

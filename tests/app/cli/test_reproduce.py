@@ -15,8 +15,9 @@ from attest.app.cli.main import main
 from attest.app.cli.reproduce import _failure, _plan, command_of, parse_request
 from attest.app.reproduce.plan import Job
 from attest.runs.folder import RunFolder, read_json
-from tests.conftest import EXPENSIVE, SMALL_RUN, fresh_shell, without
+from tests.conftest import fresh_shell
 from tests.forking import attest_command
+from tests.library import EXPENSIVE, SMALL_TRAINING, without
 
 TABLE = """
 title: Planted
@@ -35,7 +36,7 @@ rows:
 claims:
   - {that: both are equally accurate, column: accuracy, rows: [dense, sparse], expect: equal}
 """
-OPTIONS = [argument for argument in SMALL_RUN if not argument.startswith("DATA=")]
+OPTIONS = [argument for argument in SMALL_TRAINING if not argument.startswith("DATA=")]
 
 
 def words(folder: Path, *more: str) -> list[str]:
@@ -57,7 +58,7 @@ def written(folder: Path) -> pd.DataFrame:
     return pd.read_csv(folder / "results/planted/table.csv")
 
 
-@pytest.mark.slow
+@pytest.mark.whole("a workflow of Snakemake that is stopped")
 def test_stopped_and_taken_up_with_one_job_is_undisturbed_with_two(tmp_path, capsys, monkeypatch):
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):
@@ -90,7 +91,7 @@ def _require_a_line_a_run(said: list[str], results: Path) -> None:
     assert "Job stats" in (results / "workflow.log").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.whole("a workflow of Snakemake")
 def test_a_workflow_that_fails_names_its_runs_and_its_log(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduce, "ATTEST", ("false",))
@@ -182,7 +183,6 @@ def test_a_failure_is_named_with_its_last_words(tmp_path):
     assert said.endswith("attest: the disk is full")
 
 
-@pytest.mark.slow
 @pytest.mark.corpora
 def test_a_table_of_dependent_runs_on_a_tiny_cut_of_a_real_corpus(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

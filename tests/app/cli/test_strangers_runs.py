@@ -171,7 +171,7 @@ def test_nothing_is_written_through_a_link(sent, tmp_path, capsys, linked, snaps
     assert {path: path.read_bytes() for path in elsewhere.iterdir()} == before
 
 
-@pytest.mark.slow
+@pytest.mark.whole("a command in a process of its own")
 def test_a_module_that_lies_in_a_run_is_not_imported_for_one_of_ours(sent):
     run = sent("seed_everything", 0)
     for name in ("yaml", "pandas", "jsonargparse", "torch"):

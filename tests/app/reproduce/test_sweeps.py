@@ -9,7 +9,7 @@ from attest.core.places import configs_folder
 from attest.runs.asked import folder_of_words
 from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import read_json
-from tests.conftest import SMALL_RUN, only_folder
+from tests.library import SMALL_TRAINING, only_folder
 
 SWEEPS = {file.stem: yaml.safe_load(file.read_text()) for file in (configs_folder() / "sweeps").glob("*.yaml")}
 
@@ -43,7 +43,7 @@ def test_every_point_of_a_sweep_of_base_runs_has_a_folder_of_its_own(name):
 def test_a_sweep_runs_as_an_agent_starts_it(tmp_path):
     sweep = SWEEPS["learning-rate"]
     arguments = issued(sweep, max)[2:]
-    small = [argument for argument in SMALL_RUN if not argument.startswith("DATA=")]
+    small = [argument for argument in SMALL_TRAINING if not argument.startswith("DATA=")]
     arguments[arguments.index("DATA=sst")] = "DATA=planted"
     assert main([*arguments, *small, "--trainer.max_epochs=1", "EXPERIMENTS=none", f"--run.root={tmp_path}"]) == 0
     run = only_folder(tmp_path)

@@ -183,7 +183,7 @@ def test_every_model_that_is_stated_is_asked_for():
     assert asked_for(stated()) == [("average", "softmax", "token", 0, side) for side in (FREE, TRUTH, DECOY)]
 
 
-@pytest.mark.slow
+@pytest.mark.whole("trains until attention is guided")
 def test_guidance_moves_the_attention_and_leaves_the_accuracy():
     constructed = with_added(yaml.safe_load(STATED.read_text()))
     tests = {"pooled": {name: test for name, test in constructed["tests"]["pooled"].items() if name[:2] in ("or", "E2")}}
@@ -202,7 +202,6 @@ def test_networks_are_those_of_the_house():
     assert set(PROJECTIONS) == set(yaml.safe_load(TRAINED.read_text())["projections"])
 
 
-@pytest.mark.slow
 def test_the_command_writes_its_page_after_the_constructed_ones(tmp_path, monkeypatch, capsys):
     with pytest.raises(AttestError, match=r"Type first: python -m benchmarks\.judges constructed --smoke"):
         main(["trained", "--smoke", "--results", str(tmp_path)])

@@ -13,7 +13,7 @@ from attest.app.cli.main import main
 from attest.report.page import illustrations
 from attest.runs.folder import read_json
 from attest.runs.identity import identity_of
-from tests.conftest import SMALL_RUN, only_folder
+from tests.library import SMALL_RUN, only_folder
 
 BLOCK, HEADER = 32768, 7
 
