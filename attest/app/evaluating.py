@@ -190,7 +190,8 @@ def name_tables(run: RunOnTrial, missing: list[str]) -> None:
     stopped = run.folder.stopped_evidence()
     for experiment in run.expected_tables:
         path = run.folder.evidence(experiment)
-        state = "computed" if experiment in missing else f"there already{other_version(path)} (FORCE=1 computes it again)"
+        by = other_version(run.folder, experiment)
+        state = "computed" if experiment in missing else f"there already{by} (FORCE=1 computes it again)"
         if experiment in stopped:
             read, of = (stopped[experiment].summary[f"{experiment}/{count}"] for count in (READ, ALL))
             state += f", from {read:,.0f} of {of:,.0f} texts"

@@ -14,9 +14,9 @@ from attest.report.findings import Findings
 from attest.report.gate import ACCURACY, SUBJECTS, VERDICT, verdict_of
 from attest.report.run_tables import markdown_table
 from attest.report.summary import label_of
-from attest.runs.belonging import version_of
+from attest.runs.belonging import versions_of
 from attest.runs.choices import are_plain
-from attest.runs.folder import TRIAL, RunFolder, made_from, read_table
+from attest.runs.folder import TRIAL, RunFolder, read_table
 from attest.runs.identity import identity_of, table_of, typed_of
 
 BEGIN, END = "<!-- attest card: begin -->", "<!-- attest card: end -->"
@@ -68,7 +68,7 @@ def _numbers(found: Findings) -> dict[str, float]:
 def _run(found: Findings) -> str:
     path, settings = table_of(found.folder), found.settings
     texts = 0 if path is None else len(read_table(path, ["id"]))
-    made = sorted({version_of(made_from(found.folder.evidence(name))) for name in found.experiments})
+    made = versions_of(found.folder, found.experiments)
     asked = ", ".join(name for name in EXPERIMENTS if name in found.experiments)
     of = "" if TRIAL in settings else f" of the test split of {settings['run']['data']}"
     return f"Experiments {asked} on {texts:,} texts{of}, by {' and '.join(made)}."

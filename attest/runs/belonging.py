@@ -1,21 +1,21 @@
 """The digests that tell whether the files of a run belong together: checkpoint, settings, data and tables of evidence.
 
 When training ends, ``run.json`` keeps the digests of the run's files. Every table keeps the digests of the checkpoint and the
-data that it was made from, with the version and commit of Attest. Files of earlier versions have no digests and are not
-compared. Start at ``require_together``.
+data that it was made from, and the version of Attest; ``timing.json`` keeps the commit that made each table. Files of earlier
+versions have no digests and are not compared. Start at ``require_together``.
 """
 
 import hashlib
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attest.core.errors import AttestError
 from attest.runs.asked import by_class, differing_keys, evidence_digest
 from attest.runs.folder import RunFolder, made_from, read_json, write_json
-from attest.runs.versions import made_by
+from attest.runs.versions import commit, made_by
 
 DIGESTS = "digests"
 """The section of ``run.json`` that contains the digests."""
@@ -24,7 +24,7 @@ TRAINED_WITH = "trained_with"
 WHERE = ("sources", "files")
 """The entries of ``data.json`` that name the places of texts; the texts may move."""
 SHOWN = 12
-"""The number of digits of a commit that messages show."""
+"""The number of digits of a commit that messages show and that are compared; whether files had changed stands behind them."""
 TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
@@ -185,24 +185,39 @@ def finished(folder: RunFolder) -> RunFolder:
     return folder
 
 
-def other_version(path: Path) -> str:
+def other_version(folder: RunFolder, identity: str) -> str:
     """Return a phrase such as ``, by attest 0.2.0 …`` if another version of Attest made a table, else empty text."""
-    made = made_from(path)
-    return "" if {name: made.get(name) for name in made_by()} == made_by() else f", by {version_of(made)}"
+    made, known = folder.origin_of(identity), commit()
+    ours = made_by() | ({"commit": known} if known else {})
+    return f", by {version_of(made)}" if _several_versions([made, ours]) else ""
 
 
 def mixed_versions(folder: RunFolder) -> str | None:
     """Return a warning if several versions of Attest made the tables of a run; None if only one did."""
-    tables: dict[str, list[str]] = {}
-    for name, path in folder.tables.items():
-        tables.setdefault(version_of(made_from(path)), []).append(name)
-    if len(tables) < 2:
+    origins = {name: folder.origin_of(name) for name in folder.tables}
+    if not _several_versions(origins.values()):
         return None
+    tables: dict[str, list[str]] = {}
+    for name, made in origins.items():
+        tables.setdefault(version_of(made), []).append(name)
     told = "; ".join(f"{', '.join(names)} by {version}" for version, names in tables.items())
     return (
         f"The evidence was computed by different versions, which may measure differently: {told}. "
         f"attest evidence --run {folder.path} FORCE=1 computes all of it again."
     )
+
+
+def versions_of(folder: RunFolder, identities: Sequence[str]) -> list[str]:
+    """Return the versions of Attest that made some tables, in words; a commit is named only where it is known."""
+    made = {version_of(folder.origin_of(name)) for name in identities}
+    return sorted(version for version in made if not any(other.startswith(f"{version} of ") for other in made))
+
+
+def _several_versions(origins: Collection[Mapping[str, str]]) -> bool:
+    """Return whether tables are known to be of several versions or commits; a commit that git did not tell is not another."""
+    versions = {made.get("attest") for made in origins}
+    commits = {made["commit"][:SHOWN] for made in origins if "commit" in made}
+    return len(versions) > 1 or len(commits) > 1
 
 
 def version_of(made: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ import yaml
 
 from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError, chain, unwritable
-from attest.runs.versions import made_by
+from attest.runs.versions import commit, made_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,8 +66,9 @@ class RunFolder:
     Files: ``run.json`` (what the run is), ``config.yaml``, ``data.json`` (vocabulary, classes and fingerprints of the texts),
     ``checkpoints/{best,last}.ckpt``, ``curves.json`` (written when training has ended),
     ``evidence/<id>.parquet`` (one row per instance), ``summary.json`` (the numbers that a repeated run reproduces),
-    ``timing.json`` (times and other facts that differ when the run is repeated), ``stopped.json`` (the experiments that
-    stopped early, before they had read all texts), ``report.html``, ``figures/``, ``wandb/``.
+    ``timing.json`` (times, the commit that made each table, and other facts that differ when the run is repeated),
+    ``stopped.json`` (the experiments that stopped early, before they had read all texts), ``report.html``, ``figures/``,
+    ``wandb/``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -158,9 +159,16 @@ class RunFolder:
         if stopped is not None:  # a process that is killed here leaves no table that looks like one of all texts
             self.evidence(identity).unlink(missing_ok=True)
             write_json(self.stopped, known | {identity: asdict(stopped)})
+        self.note(commits={identity: None})  # a process that is killed here leaves no table that names another commit
         write_table(self.evidence(identity), rows, made_from)
+        self.note(commits={identity: commit()})
         if stopped is None and known.pop(identity, None) is not None:
             write_json(self.stopped, known)
+
+    def origin_of(self, identity: str) -> dict[str, str]:
+        """Return what a table was made from: the digests and the version that it names, and the git commit if it is known."""
+        noted = read_json(self.timing).get("commits", {}).get(identity) if self.timing.is_file() else None
+        return ({"commit": noted} if noted else {}) | made_from(self.evidence(identity))
 
     def remove(self) -> None:
         """Delete the folder; an interrupted deletion leaves nothing that looks like a run."""

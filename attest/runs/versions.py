@@ -29,7 +29,7 @@ def environment() -> dict[str, str]:
     """Return the versions of Python and of all packages that affect results, and the git commit if known."""
     versions = {"attest": __version__, "python": platform.python_version(), "machine": platform.machine()}
     versions |= {package: installed_version(package) for package in PACKAGES}
-    return versions | ({"commit": commit} if (commit := _commit()) else {})
+    return versions | ({"commit": known} if (known := commit()) else {})
 
 
 def installed_version(package: str) -> str:
@@ -41,8 +41,8 @@ def installed_version(package: str) -> str:
 
 
 def made_by() -> dict[str, str]:
-    """Return the version of Attest, and its git commit if this is known."""
-    return {"attest": __version__} | ({"commit": commit} if (commit := _commit()) else {})
+    """Return the version of Attest, which every table names. Its git commit is not part of it: git may not answer."""
+    return {"attest": __version__}
 
 
 def peak_memory() -> dict[str, float]:
@@ -61,7 +61,8 @@ def peak_memory() -> dict[str, float]:
 
 
 @cache
-def _commit() -> str | None:
+def commit() -> str | None:
+    """Return the git commit of Attest, asked for once in a process; None if git does not know or does not answer in time."""
     command = [*GIT, "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,21 @@ import torch
 
 from attest import open_run
 from attest.app.cli.main import main
-from attest.runs.belonging import OnTrial, checkpoint_digest, digests_of, known_digests, mixed_versions, stray_tables
+from attest.runs import versions
+from attest.runs.belonging import (
+    OnTrial,
+    checkpoint_digest,
+    digests_of,
+    known_digests,
+    mixed_versions,
+    stray_tables,
+    versions_of,
+)
 from attest.runs.folder import RunFolder, made_from, read_json, read_table, write_json, write_table
 from tests.library import LIGHT, copy_of
+
+
+COMMIT = "a" * 40
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +111,10 @@ def test_tables_name_checkpoint_data_version_and_commit(finished):
     known = known_digests(finished)
     assert known == digests_of(finished)
     for table in ("instances", "E2"):
-        made = made_from(finished.evidence(table))
+        made = finished.origin_of(table)
         assert {part: made[part] for part in ("checkpoint", "data")} == {part: known[part] for part in ("checkpoint", "data")}
-        assert {"attest", "commit"} <= made.keys()
+        assert (made["attest"], made.get("commit")) == (versions.__version__, versions.commit())
+        assert "commit" not in made_from(finished.evidence(table)), "the same code writes the same bytes, with or without git"
 
 
 def test_tables_of_another_checkpoint_are_refused_and_computed_again(run, capsys):
@@ -183,7 +197,7 @@ def test_a_run_that_keeps_no_digests_is_held_against_its_checkpoint(run, how, ca
 def test_the_report_says_where_versions_differ(run, capsys):
     assert mixed_versions(run) is None
     table = run.evidence("E2")
-    write_table(table, read_table(table), made_from(table) | {"attest": "0.1.0", "commit": "a" * 40})
+    write_table(table, read_table(table), made_from(table) | {"attest": "0.1.0", "commit": COMMIT})
     assert main(["report", str(run.path)]) == 0
     page = run.report.read_text()
     assert "The evidence was computed by different versions" in page
@@ -191,6 +205,85 @@ def test_the_report_says_where_versions_differ(run, capsys):
     capsys.readouterr()
     assert main(["evidence", "--run", str(run.path), "E2", "--trainer.enable_progress_bar=false"]) == 0
     assert "there already, by attest 0.1.0 of commit aaaaaaaaaaaa (FORCE=1" in capsys.readouterr().out
+
+
+@pytest.fixture
+def git(run, monkeypatch):
+    """A function that replaces what git says of the commit; None for a git that does not answer in time.
+
+    All tables of the run are of the commit aaaa….
+    """
+    run.note(commits=dict.fromkeys(run.tables, COMMIT))
+
+    def says(commit: str | None) -> None:
+        def run(command, **_options):
+            if commit is None:
+                raise subprocess.TimeoutExpired(command, 5)
+            return subprocess.CompletedProcess(command, 0, stdout=f"{commit}\n")
+
+        monkeypatch.setattr(versions.subprocess, "run", run)
+        versions.commit.cache_clear()
+
+    yield says
+    monkeypatch.undo()
+    versions.commit.cache_clear()
+
+
+def gathered_again(run: RunFolder) -> str:
+    """Compute E2 again, and return the page of the run."""
+    assert main(["evidence", "--run", str(run.path), "E2", "FORCE=1", "--trainer.enable_progress_bar=false"]) == 0
+    assert main(["report", str(run.path)]) == 0
+    return run.report.read_text()
+
+
+def test_a_git_that_does_not_answer_is_no_other_version(run, git, capsys):
+    before = run.evidence("E2").read_bytes()
+    git(None)
+    assert main(["evidence", "--run", str(run.path), "E2", "--trainer.enable_progress_bar=false"]) == 0
+    assert "there already (FORCE=1" in capsys.readouterr().out
+    assert "computed by different versions" not in gathered_again(run)
+    assert run.evidence("E2").read_bytes() == before
+
+
+def test_a_file_that_changed_meanwhile_is_no_other_version(run, git):
+    git(f"{COMMIT}-dirty")
+    assert "computed by different versions" not in gathered_again(run)
+    assert run.origin_of("E2")["commit"] == f"{COMMIT}-dirty"
+
+
+def test_a_table_that_another_commit_made_is_named(run, git, capsys):
+    before = run.evidence("E2").read_bytes()
+    git("b" * 40)
+    page = gathered_again(run)
+    assert "The evidence was computed by different versions" in page
+    assert f"E2 by attest {versions.__version__} of commit bbbbbbbbbbbb" in page
+    assert run.evidence("E2").read_bytes() == before
+    git("c" * 40)
+    capsys.readouterr()
+    assert main(["evidence", "--run", str(run.path), "E2", "--trainer.enable_progress_bar=false"]) == 0
+    assert f"there already, by attest {versions.__version__} of commit bbbbbbbbbbbb (FORCE=1" in capsys.readouterr().out
+
+
+def test_a_table_whose_writing_was_stopped_names_no_commit(run, git, monkeypatch):
+    git("b" * 40)
+    rows = read_table(run.evidence("E2"))
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("attest.runs.folder.write_table", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            run.write_evidence("E2", rows)
+    assert "commit" not in run.origin_of("E2")
+    run.write_evidence("E2", rows)
+    assert run.origin_of("E2")["commit"] == "b" * 40
+
+
+def test_versions_are_told_once_where_a_commit_is_unknown(run):
+    run.note(commits={"instances": COMMIT, "E2": None})
+    assert versions_of(run, ["instances", "E2"]) == [f"attest {versions.__version__} of commit aaaaaaaaaaaa"]
+    assert versions_of(run, ["E2"]) == [f"attest {versions.__version__}"]
 
 
 def test_whoever_writes_into_a_run_claims_its_folder(run, capsys):

@@ -45,7 +45,7 @@ from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
 from attest.report.findings import ROLLOUT, write_summary
 from attest.report.summary import VERSION, summarise_tables
-from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_json, write_text
+from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_text
 from attest.runs.versions import environment, peak_memory
 
 
@@ -364,7 +364,7 @@ class Measuring:
         texts, tokens = self.fitting.too_large or (None, None)
         known: dict[str, Any] = {} if texts is None else {"did_not_fit": {"texts": texts, "tokens": tokens}}
         known |= {"seconds_a_text": {name: each / self._clocked for name, each in self.clock.items()}} if self._clocked else {}
-        write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()} | known)
+        folder.note(seconds=seconds, environment=environment(), peak_memory=peak_memory(), **known)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
         if "label" not in texts:

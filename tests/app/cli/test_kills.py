@@ -5,8 +5,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from attest.runs.folder import made_from
 from tests.app.cli.test_reproduce import TABLE
 from tests.conftest import fresh_shell
 from tests.forking import KILLED, attest_command
@@ -25,14 +27,19 @@ def attest(arguments: list[str], kill: int = 0) -> tuple[int, int]:
     return done.returncode, 0 if done.returncode else int(done.stdout.split()[-1])
 
 
-def files(root: Path) -> dict[str, bytes]:
-    """All files but those that tell the time, by name; nothing half written may be among them."""
+def files(root: Path) -> dict[str, object]:
+    """All files but those that tell the time, by name, of tables their rows; nothing half written may be among them."""
     known = {str(path.relative_to(root)): path for path in sorted(root.rglob("*")) if path.is_file()}
     assert not [name for name in known if "unfinished" in name]
-    return {
-        name: b"" if name.endswith(TIMED) else path.read_bytes().partition(b"<!-- drawn from")[0]
-        for name, path in known.items()
-    }
+    return {name: b"" if name.endswith(TIMED) else content(path) for name, path in known.items()}
+
+
+def content(path: Path) -> object:
+    """The bytes of a file; of a table its rows, their types, and what the table says that it was made from."""
+    if path.suffix != ".parquet":
+        return path.read_bytes().partition(b"<!-- drawn from")[0]
+    table = pq.read_table(path)
+    return str(table.schema.remove_metadata()), repr(table.to_pydict()), made_from(path)
 
 
 def survives(arguments: Callable[[Path], list[str]], before: Path | None, places: list[float], tmp_path: Path) -> None:
