@@ -348,7 +348,8 @@ def page(outcomes: Outcomes) -> str:
         "✓: the probabilities are the model's own. –: it is not taken, for the [reason](#reasons) with this number. Each "
         f"column changes one thing: a model that is not named otherwise is {', '.join(Cell('')[1:])}. *Wrapped* is a module "
         "of one's own around the model, *compiled* is by `torch.compile`, *sharded* are files of safetensors, tried in "
-        "float32 whatever they hold; all other models are given as objects. *One number* is a head with one logit.",
+        "float32 and with the attention that the library chooses; all other models are given as objects. *One number* is a "
+        "head with one logit.",
         "",
         head, "| --- |" + " --- |" * len(columns), *rows,
         "",

@@ -195,11 +195,19 @@ def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTra
     with refusing(lambda said: f"the weights of {name} cannot be read ({said}); {expected}"):
         _require_safe_weights(name, config)
         model, told = kind.from_pretrained(
-            name, config=config, dtype=torch.float32, attn_implementation="eager",
+            name, config=config, dtype=torch.float32, attn_implementation=_attention_of(config),
             use_safetensors=True, trust_remote_code=False, output_loading_info=True,
             **options,
         )  # fmt: skip
     return model, sorted(told["missing_keys"])
+
+
+def _attention_of(config: Any) -> str | None:
+    """Return the attention implementation to load: the library's choice (None), as for a model that the user has loaded.
+
+    A model with soft caps needs ``eager``, because SDPA leaves soft caps out.
+    """
+    return "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else None
 
 
 def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
