@@ -1,19 +1,67 @@
 """The list of errors follows the code: each can still be made, and the tests that must notice it are there."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
 import pytest
 
 from benchmarks.mutants import ROOT, Mutant, copied, mutants
 
+MINE = "tests/benchmarks/test_mutants.py::test_what_lags_behind_the_code_is_named[changed0]"
 
-@pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.name)
-def test_every_listed_error_can_be_made_and_has_its_tests(mutant):
-    sound = (ROOT / mutant.file).read_text(encoding="utf-8")
-    assert mutant.broken(sound) != sound
+
+@cache
+def text_of(path: str) -> str | None:
+    """The text of a file of the repository; None if there is no such file."""
+    return (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).is_file() else None
+
+
+def lags(mutant: Mutant) -> Iterator[str]:
+    """What keeps an error of the list from being made, or from being noticed by its tests."""
+    sound = text_of(mutant.file)
+    if sound is None:
+        yield f"{mutant.name}: there is no file {mutant.file}"
+    else:
+        try:
+            if mutant.broken(sound) == sound:
+                yield f"{mutant.name}: the new text is the old one"
+        except ValueError as error:
+            yield str(error)
+    if not mutant.tests.split():
+        yield f"{mutant.name}: it names no test"
     for test in mutant.tests.split():
         path, _, case = test.partition("::")
         function = case.partition("[")[0]
-        assert (ROOT / path).is_file(), test
-        assert f"def {function}" in (ROOT / path).read_text(encoding="utf-8"), test
+        if text_of(path) is None:
+            yield f"{mutant.name}: there is no file {path}"
+        elif function and f"def {function}(" not in str(text_of(path)):
+            yield f"{mutant.name}: there is no test {test}"
+
+
+def test_every_listed_error_can_be_made_and_has_its_tests():
+    assert len(mutants()) > 200
+    found = [each for mutant in mutants() for each in lags(mutant)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"file": "attest/gone.py"}, "there is no file attest/gone.py"),
+        ({"old": "nowhere"}, "'nowhere' stands 0 times in benchmarks/mutants.py; expected once."),
+        ({"new": "PASSED, FAILED = 0, 1"}, "the new text is the old one"),
+        ({"tests": ""}, "it names no test"),
+        ({"tests": "tests/gone.py::test_a"}, "there is no file tests/gone.py"),
+        ({"tests": "tests/benchmarks/test_mutants.py::test_every[a]"}, "there is no test"),
+    ],
+)
+def test_what_lags_behind_the_code_is_named(changed, said):
+    listed = Mutant("it", "benchmarks/mutants.py", "PASSED, FAILED = 0, 1", "PASSED, FAILED = 1, 0", MINE)
+    assert not [*lags(listed)]
+    (found,) = lags(replace(listed, **changed))
+    assert found.startswith("it: ")
+    assert said in found
 
 
 def test_a_list_that_lags_behind_the_code_is_refused():
