@@ -22,10 +22,12 @@ def _name_of(folder: Path) -> str:
     return folder.name.rpartition("-")[0]
 
 
-@pytest.mark.parametrize("table", TABLES, ids=[table.parent.name for table in TABLES])
-def test_no_table_is_older_than_its_rules(table):
+def test_no_table_is_older_than_its_rules():
     """Where this fails the rules or the table's file have changed: write the tables again, as docs/results/README.md says."""
-    assert re.findall("<!-- rules .* -->", table.read_text()) == [stamp(read_published(table_file(_name_of(table.parent))))]
+    assert len(TABLES) > 40
+    stamps = {table: [stamp(read_published(table_file(_name_of(table.parent))))] for table in TABLES}
+    older = [table.parent.name for table in TABLES if re.findall("<!-- rules .* -->", table.read_text()) != stamps[table]]
+    assert not older, "\n".join(older)
 
 
 def _asked(table: Path) -> tuple[str, ...]:
