@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from functools import cache
 
@@ -18,6 +17,7 @@ from tests.app.test_parallel import side_by_side
 from tests.conftest import fresh_shell, without_places
 from tests.forking import KILLED, attest_command
 from tests.library import EXPENSIVE, SMALL_RUN, only_folder, without
+from tests.waiting import wait_until
 
 SMALL_CNN = (
     *(option for option in SMALL_RUN if "hidden_size" not in option),
@@ -66,9 +66,7 @@ def undisturbed(tmp_path_factory) -> Callable[[int], RunFolder]:
 def stop_in_mid_epoch(root, processes: int, how: signal.Signals) -> int:
     """Start the run, stop it once it has gone some way, and return its exit code."""
     process = subprocess.Popen(command_with_ranks(root, processes), env=fresh_shell())
-    while not list(root.glob("*/*/seed*/checkpoints/best.ckpt")):
-        assert process.poll() is None, "ended before it could be stopped"
-        time.sleep(0.01)
+    wait_until(lambda: list(root.glob("*/*/seed*/checkpoints/best.ckpt")), process)
     ranks = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(how)
     code = process.wait(timeout=60)
@@ -121,9 +119,7 @@ def is_rank(child: psutil.Process) -> bool:
 def test_no_rank_outlives_the_first_one_stopped_during_set_up(tmp_path, how):
     process = subprocess.Popen(command_with_ranks(tmp_path, 2), env=fresh_shell())
     ranks = psutil.Process(process.pid)
-    while not (started := [each for each in ranks.children() if is_rank(each)]):
-        assert process.poll() is None, "ended before it could be stopped"
-        time.sleep(0.01)
+    started = wait_until(lambda: [each for each in ranks.children() if is_rank(each)], process)
     process.send_signal(how)
     assert process.wait(timeout=60) != 0
     _, alive = psutil.wait_procs(started, timeout=60)

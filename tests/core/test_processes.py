@@ -1,5 +1,6 @@
 """Copies of a process do the same work as one group; what is wrong in one is raised in the first, and none is left behind."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from attest.core.errors import AttestError
 from attest.core.memory import PIECE, by_rows, set_memory_budget
 from attest.core.processes import can_fork, together
 from tests.conftest import fresh_shell
+from tests.waiting import has_ended, wait_to_be_stopped
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
 
@@ -45,7 +47,7 @@ def test_an_error_elsewhere_is_raised_here_and_soon():
     def fail(rank):
         if rank == 1:
             raise AttestError("the second text is empty")
-        time.sleep(60)
+        wait_to_be_stopped()
 
     started = time.perf_counter()
     with pytest.raises(AttestError, match="the second text is empty"):
@@ -67,7 +69,7 @@ def test_a_process_that_is_killed_is_told_of_with_what_to_type(refusal):
     def end(rank):
         if rank == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(60)
+        wait_to_be_stopped()
 
     with refusal():
         together(2, end)
@@ -79,7 +81,7 @@ def test_an_error_here_ends_the_others(tmp_path):
         ranks(rank)
         if rank == 0:
             raise KeyboardInterrupt
-        time.sleep(60)
+        wait_to_be_stopped()
 
     started = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
@@ -91,11 +93,11 @@ def test_an_error_here_ends_the_others(tmp_path):
 
 
 WAITING = """
-import os, sys, time
-from attest.core.processes import can_fork, together
+import os, threading
+from attest.core.processes import together
 def wait(rank):
     os.write(1, f"{os.getpid()} ".encode())
-    time.sleep(60)
+    threading.Event().wait(60)
 together(2, wait)
 """
 
@@ -107,38 +109,27 @@ def test_the_others_end_with_a_first_process_that_is_killed():
             pids = [int(each) for each in os.read(first.stdout.fileno(), 100).split()] + pids
         first.kill()
     (other,) = {*pids} - {first.pid}
-    for _ in range(100):
-        if not _alive(other):
-            break
-        time.sleep(0.1)
-    assert not _alive(other)
-
-
-def _alive(process: int) -> bool:
-    try:
-        with open(f"/proc/{process}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    assert has_ended(other, seconds=10)
 
 
 def test_only_one_at_a_time_takes_more_than_a_piece():
+    inside = [multiprocessing.get_context("fork").Event() for _ in range(2)]
+
     def work(rank):
-        spans = []
+        met = []
 
         def step(row):
-            started = time.monotonic()
-            time.sleep(0.3)
-            spans.append((started, time.monotonic()))
+            inside[rank].set()
+            met.append(inside[1 - rank].wait(0.3))
+            inside[rank].clear()
             return row
 
         by_rows(step, PIECE + 1, torch.zeros(2, 1))
         gathered = [None, None]
-        distributed.all_gather_object(gathered, spans)
+        distributed.all_gather_object(gathered, met)
         return gathered
 
-    first, second = together(2, work)
-    assert all(a[1] <= b[0] or b[1] <= a[0] for a in first for b in second)
+    assert together(2, work) == [[False, False], [False, False]], "neither met the other in any step"
 
 
 @pytest.mark.parametrize("gibibytes", [0.0625, 1, 4])

@@ -23,7 +23,6 @@ from attest.runs.belonging import (
 from attest.runs.folder import RunFolder, made_from, read_json, read_table, write_json, write_table
 from tests.library import LIGHT, copy_of
 
-
 COMMIT = "a" * 40
 
 

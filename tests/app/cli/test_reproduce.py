@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +17,7 @@ from attest.runs.folder import RunFolder, read_json
 from tests.conftest import fresh_shell
 from tests.forking import attest_command
 from tests.library import EXPENSIVE, SMALL_TRAINING, without
+from tests.waiting import wait_until
 
 TABLE = """
 title: Planted
@@ -106,9 +106,7 @@ def test_a_workflow_that_fails_names_its_runs_and_its_log(tmp_path, capsys, monk
 def _stop_after_the_first_run(folder: Path) -> tuple[RunFolder, int]:
     """The run that was finished by then, and when its checkpoint was written."""
     started = subprocess.Popen([*attest_command(), *words(folder)], cwd=folder, env=_with_path())
-    while not (finished := list(folder.glob("runs/*/*/*/summary.json"))):
-        assert started.poll() is None, "it ended without a finished run"
-        time.sleep(0.2)
+    finished = wait_until(lambda: list(folder.glob("runs/*/*/*/summary.json")), started)
     started.send_signal(signal.SIGTERM)
     assert started.wait(120) == 143
     assert not (folder / "results/planted/table.csv").exists()

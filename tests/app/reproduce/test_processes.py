@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import suppress
 
-import psutil
 import pytest
 
 from attest.app.reproduce.workflow import on_one_gpu, run_as_group, take_one, visible_gpus
 from tests.conftest import fresh_shell
+from tests.waiting import has_ended
 
 SAY_AND_WAIT = "import os; print(os.environ['CUDA_VISIBLE_DEVICES'], flush=True); input()"
 
@@ -53,13 +52,6 @@ def test_without_a_restriction_gpus_are_counted_from_zero(monkeypatch):
     assert visible_gpus(2) == ["0", "1"]
 
 
-def runs(pid: int) -> bool:
-    """Whether a process is alive, and not dead and waiting for its parent to notice."""
-    with suppress(psutil.NoSuchProcess):
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    return False
-
-
 def test_stopping_stops_all_that_was_started(tmp_path):
     child = tmp_path / "child"
     script = f"sleep 600 & echo $! > {child}; kill -INT {os.getpid()}; wait"
@@ -67,9 +59,7 @@ def test_stopping_stops_all_that_was_started(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_as_group(["bash", "-c", f"trap 'kill $!; exit 3' INT; {script}"], tmp_path / "log", lambda: None)
     assert time.monotonic() - started < 60
-    while runs(int(child.read_text())) and time.monotonic() - started < 60:
-        time.sleep(0.01)  # a signal is on its way before its receiver is gone
-    assert not runs(int(child.read_text()))
+    assert has_ended(int(child.read_text())), "a signal is on its way before its receiver is gone"
 
 
 def test_the_exit_code_is_the_command_s_own_and_its_words_are_in_its_log(tmp_path):
