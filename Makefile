@@ -12,7 +12,7 @@ chosen   = $(strip $(foreach name,$(sort $(filter-out $(OURS),$(.VARIABLES))),$(
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train adversarial controls keys roar judges docs test test-whole test-all mutants reproduce bench crash check format lock clean
+.PHONY: help setup train adversarial controls keys roar judges docs test test-whole test-all mutants moved reproduce bench crash check format lock clean
 
 help:  ## list the targets, one on each line
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -62,6 +62,9 @@ test-all: $(READY)  ## run all tests, those of make test and of make test-whole
 mutants: $(READY)  ## break a copy of the code on purpose, and see whether tests notice: ONLY=<word> chooses errors, SEARCH=1 looks for others
 	@$(BIN)/python -m benchmarks.mutants $(if $(ONLY),--only '$(ONLY)')
 	@$(if $(SEARCH),OMP_NUM_THREADS=1 $(BIN)/mutmut run && $(BIN)/mutmut results)
+
+moved: $(READY)  ## print each number that moved since a commit: BASE=<commit> KEEP=<new folder for the files of both>
+	@$(BIN)/python -m benchmarks.moved --base '$(BASE)' $(if $(KEEP),--keep '$(KEEP)')
 
 reproduce: $(READY)  ## reproduce a published table, our numbers beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
 	@$(BIN)/attest reproduce $(chosen) $(ARGS)

@@ -52,7 +52,10 @@ LAYERS = {
     "E13": {}, "E14": {"texts": 4, "sets": 5}, "E15": {"texts": 4, "sets": 5},
 }  # fmt: skip
 """The experiments inside layers, with few draws, steps and texts."""
-QUIET = ("LOGGER=csv", "--run.root=runs", "--run.processes=1", "--trainer.enable_progress_bar=false", "--trainer.max_epochs=1")
+QUIET = (
+    *("LOGGER=csv", "--run.root=runs", "--run.processes=1", "--run.evidence_while_training=false"),
+    *("--trainer.enable_progress_bar=false", "--trainer.max_epochs=1"),
+)
 PLANTED = (
     *("DATA=planted", "--data.init_args.rule=token", "--data.init_args.train_texts=320"),
     *("--data.init_args.validation_texts=64", "--data.init_args.test_texts=24"),
@@ -153,7 +156,14 @@ def fine_tuned_run() -> None:
     tokenizer.save_pretrained("bert")
     of("bert", AutoModel, tokenizer).save_pretrained("bert")
     few = (*WITHIN, *settings("experiments.E14", texts=4, sets=5), *settings("experiments.E15", texts=4, sets=5))
-    run(*PLANTED, "MODEL=pretrained", "--model.init_args.pretrained=bert", "--data.init_args.train_texts=64", *few)()
+    run(
+        *PLANTED,
+        "MODEL=pretrained",
+        "--model.init_args.pretrained=bert",
+        "--data.init_args.train_texts=64",
+        "--data.init_args.test_texts=8",
+        *few,
+    )()
 
 
 # Trials of random Transformers.
@@ -391,7 +401,10 @@ def sources() -> None:
     learned.write_page("sources.html")
 
 
-LEARNING = ("--model.init_args.learning_rate_scale=10", "--data.init_args.train_texts=960")
+LEARNING = (
+    *("--run.evidence_while_training=true", "--model.init_args.learning_rate_scale=10"),
+    "--data.init_args.train_texts=1920",
+)
 SMALL_ENCODER = settings(ENCODER, embedding_size=16, hidden_size=8)
 CASES = (
     Case(
@@ -466,6 +479,19 @@ CASES = (
 )
 
 
+def draw_nothing() -> None:
+    """Let matplotlib save empty pictures: drawing would be half of the work, and pictures are not compared."""
+    from matplotlib.figure import Figure
+
+    def save(figure: Figure, file: Any, *, format: str = "png", **options: Any) -> None:
+        if isinstance(file, str | os.PathLike):
+            Path(file).touch()
+        else:
+            file.write("<svg></svg>" if format == "svg" else b"")
+
+    Figure.savefig, Figure.draw_without_rendering = save, lambda figure: None
+
+
 def make(case: Case, folder: Path) -> None:
     """Cook one recipe in its folder, in this process; what is printed goes into a file there."""
     folder.mkdir(parents=True)
@@ -485,6 +511,7 @@ def main(arguments: Sequence[str]) -> int:
     root = Path(arguments[0]).resolve()
     for library in LIBRARIES:
         import_module(library)
+    draw_nothing()
     seconds: dict[str, float] = {}
     for case in CASES:
         if len(arguments) > 1 and arguments[1] not in case.name:
