@@ -75,10 +75,7 @@ LAYERS = (
 ONE_EPOCH = ("--", "--trainer.max_epochs=1")
 """Of each run that depends on another."""
 ADVERSARIAL = ("adversarial", *SMALL_RUN, "LAMBDA=0.1,5", "DIVERGENCE=jsd", *ONE_EPOCH)
-CONTROLS = (
-    *("controls", *SMALL_TRAINING, "--trainer.max_epochs=1", "LOGGER=csv", *without("E2", "E8", *EXPENSIVE)),
-    *("SEEDS=2", "LAMBDA=1", *ONE_EPOCH),
-)
+CONTROLS = ("controls", *LIGHT, *without("E2"), "--trainer.max_epochs=1", "SEEDS=2", "LAMBDA=1", *ONE_EPOCH)
 KEYS = ("keys", *SMALL_TRANSFORMER, "EXPERIMENTS=none", *ONE_EPOCH)
 QUESTIONS = (
     *("MODEL=question-bilstm", "--data.init_args.train_questions=60", "--data.init_args.test_questions=20"),

@@ -43,7 +43,8 @@ def copy_without_evidence(run: RunFolder, root) -> RunFolder:
     return copy
 
 
-@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.whole("more processes than cores"))])
+@pytest.mark.whole("real processes side by side")
+@pytest.mark.parametrize("processes", [2, 4])
 def test_processes_share_the_evidence_and_change_nothing(small_run, tmp_path, processes):
     """The 77 test texts are three batches: uneven for two processes, and one of four has nothing to do."""
     copy = copy_without_evidence(small_run, tmp_path)

@@ -60,6 +60,7 @@ STARTED = {
 }
 
 
+@pytest.mark.whole("an interpreter of its own")
 @pytest.mark.parametrize("command", STARTED.values(), ids=STARTED)
 def test_what_starts_further_processes_starts_this_command_and_hears_how_it_ended(command):
     """Elsewhere tests put copies of one process in its place."""

@@ -15,7 +15,9 @@ from attest.datamodules.vocabulary import Vocabulary
 from attest.runs.folder import RunFolder, read_json
 from tests.library import ONE_EPOCH, SMALL_TRAINING, copy_of, only_folder, typed
 
-ROAR = ("roar", *SMALL_TRAINING, "EXPERIMENTS=none", "LOGGER=csv", "STEPS=3", *ONE_EPOCH)
+TEXTS = {"train": 96, "validation": 32, "test": 31}
+FEW = tuple(f"--data.init_args.{split}_texts={texts}" for split, texts in TEXTS.items())
+ROAR = ("roar", *SMALL_TRAINING, *FEW, "EXPERIMENTS=none", "LOGGER=csv", "STEPS=3", *ONE_EPOCH)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,7 @@ def only(folders) -> Path:
 def test_each_step_erases_its_share_and_keeps_what_was_erased_before(base):
     first = only(base.path.glob("erased-attention-1of3.parquet"))
     second = only((base.path / "roar").glob("attention-1of3*/erased-attention-2of3.parquet"))
-    for split, texts in (("train", 320), ("validation", 100), ("test", 77)):
+    for split, texts in TEXTS.items():
         before, after = read_erased(first, split), read_erased(second, split)
         assert len(before) == texts
         for identity, gone in before.items():

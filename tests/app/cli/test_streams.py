@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from attest.app.cli.main import main
 from tests.conftest import fresh_shell
 
@@ -41,6 +43,7 @@ def test_a_reader_that_has_gone_ends_the_command_with_a_sentence(tmp_path):
     assert not (tmp_path / "result").exists()
 
 
+@pytest.mark.whole("an interpreter of its own")
 def test_signs_that_a_terminal_lacks_are_replaced(tmp_path):
     done = ended(tmp_path, subprocess.PIPE, LC_ALL="POSIX", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert done.returncode == 0, done.stderr
@@ -55,6 +58,7 @@ def test_streams_that_are_not_the_process_s_own_stay(capsys):
     assert capsys.readouterr().out.startswith("attest ")
 
 
+@pytest.mark.whole("an interpreter of its own")
 def test_a_configuration_is_read_in_a_locale_of_ascii_alone():
     """As on Windows, where a file without an encoding is read by the code page."""
     shell = fresh_shell() | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
