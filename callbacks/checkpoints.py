@@ -103,7 +103,7 @@ class RandomState(Callback):
         self._resumed: dict[str, Any] | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # a run on the CPU leaves the GPUs alone
         return {"ranks": all_gather({"cpu": torch.get_rng_state(), "cuda": cuda})}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -113,7 +113,8 @@ class RandomState(Callback):
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         if self._resumed is not None:
             torch.set_rng_state(self._resumed["cpu"].cpu())
-            for device, state in enumerate(self._resumed["cuda"][: torch.cuda.device_count()]):
+            on_gpus = self._resumed["cuda"][: torch.cuda.device_count()] if torch.cuda.is_initialized() else []
+            for device, state in enumerate(on_gpus):
                 torch.cuda.set_rng_state(state.cpu(), device)
             self._resumed = None
 

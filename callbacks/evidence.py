@@ -22,7 +22,7 @@ from attest.core.memory import longest_quadratic
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.readings import read_as, where_explained
-from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context
+from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, require_declared
 from attest.experiments.rows import joined, rows_of
 from attest.experiments.spec import Spec
 from attest.models.contract import require_finite_logits
@@ -79,6 +79,8 @@ class Evidence(Callback):
                 f"{', '.join(known) or 'none'}. Leave {unknown[0]!r} out."
             )
         self.options = {name: value for name, value in options.items() if value is not None}
+        if hasattr(self, "experiment"):
+            require_declared(self.options, self.experiment, f"the option `{{}}` of {self.id}".format)
         self.folder: RunFolder | None = None
         """The folder into which the test table is written; None if the table is kept in ``table``."""
         self.table: pd.DataFrame | None = None

@@ -14,6 +14,7 @@ from attest.callbacks.evidence import Batch, Columns, Evidence
 from attest.core.attention import Projection
 from attest.core.errors import AttestError
 from attest.experiments import Observation
+from attest.experiments.erasure.four_operators import OperatorName
 from attest.experiments.layers import LayerObservation, read_from_layers
 from attest.experiments.registry import INSIDE, OF_TAGS, ConfiguredExperiment, askable
 from attest.experiments.spec import Inside
@@ -185,7 +186,7 @@ class Erasure(Explaining):
         sets: int | None = None,
         lead: int | None = None,
         beam_texts: int | None = None,
-        erase_by: list[str] | None = None,
+        erase_by: list[OperatorName] | None = None,
         extras: bool | None = None,
         every_n_epochs: int = 0,
         **options: Any,

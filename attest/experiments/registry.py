@@ -10,7 +10,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from torch import Tensor
 
@@ -152,6 +152,27 @@ def settings_of(run: Callable[..., Any]) -> dict[str, Any]:
     return {each.name: each.default for each in given if each.name not in TOLD}
 
 
+def require_declared(
+    settings: Mapping[str, Any], run: Callable[..., Any], shown: Callable[[str], str] = "`{}`".format
+) -> None:
+    """Raise an ``AttestError`` if a setting is not of the values that the signature of an experiment declares.
+
+    Truth values must be ``True`` or ``False``, and lists of words (``Sequence[Literal[…]]``) may have these words alone. None
+    is always allowed.
+    """
+    parameters = inspect.signature(run).parameters
+    for name, value in settings.items():
+        declared = parameters[name].annotation if name in parameters else None
+        words = next((get_args(each) for each in get_args(declared) if get_origin(each) is Literal), ())
+        if value is None:
+            continue
+        if declared is bool and not isinstance(value, bool):
+            raise AttestError(f"{shown(name)} is {value!r}; expected True or False.")
+        if words and (not isinstance(value, list | tuple) or not {*value} <= {*words} or not value):
+            known = ", ".join(map(repr, words))
+            raise AttestError(f"{shown(name)} is {value!r}; expected a list with one or more of: {known}.")
+
+
 def chosen(
     experiments: Iterable[str] | Mapping[str, Mapping[str, Any]],
     inside: bool = False,
@@ -188,5 +209,6 @@ def chosen(
         if unknown := [setting for setting in given if setting not in expected]:
             raise AttestError(f"{name} has no setting {unknown[0]!r}; its settings: {', '.join(expected) or 'none'}.")
         require_bounds(given, f"the setting `{{}}` of {name}".format)
+        require_declared(given, known[name].run, f"the setting `{{}}` of {name}".format)
         found[name] = replace(known[name], settings=given)
     return found

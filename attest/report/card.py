@@ -57,10 +57,10 @@ def put_into(card: str, folder: RunFolder) -> str:
 
 def _numbers(found: Findings) -> dict[str, float]:
     summary = found.summary
-    carrying = {key: value for each in summary[VERDICT].values() for key, value in (each.get("because") or {}).items()}
-    if not carrying:
-        means = {key: mean for key in measures() if (mean := summary.get(f"{key}/mean")) is not None}
-        carrying = {key: means[key] for key in leading([*means], of_each=1)}
+    means = {key: mean for key in measures() if (mean := summary.get(f"{key}/mean")) is not None}
+    reasons = [key for each in summary[VERDICT].values() for key in each.get("because") or ()]
+    shown = [key for key in reasons if key in means] or leading([*means], of_each=1)
+    carrying = {key: means[key] for key in shown}  # of the texts of its interval; a verdict may have read fewer
     score = summary.get(ACCURACY)
     return ({} if score is None else {ACCURACY: score}) | carrying
 

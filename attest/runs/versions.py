@@ -55,7 +55,7 @@ def peak_memory() -> dict[str, float]:
 
         kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
         peak["resident_mib"] = round(kibibytes / 1024, 1)
-    if torch.cuda.is_available():
+    if torch.cuda.is_initialized():
         peak["gpu_mib"] = round(torch.cuda.max_memory_allocated() / 2**20, 1)
     return peak
 

@@ -8,6 +8,7 @@ from torch.utils.data import DataLoader
 from attest.callbacks.checkpoints import BestCheckpoint, RandomState
 from attest.report.summary import summarise_run
 from attest.runs.folder import RunFolder, write_json
+from attest.runs.versions import peak_memory
 
 UNDEFINED = float("nan")
 
@@ -55,6 +56,19 @@ def test_where_no_epoch_can_be_the_best_training_stops_at_the_first(tmp_path, re
     with refusal():
         best_epoch(tmp_path, UNDEFINED, UNDEFINED)
     assert best_epoch(tmp_path, 0.5, sanity=1) == 0, "two batches before training say nothing"
+
+
+def test_a_run_on_the_cpu_leaves_the_gpus_of_its_machine_alone(monkeypatch):
+    """To ask a GPU for its state makes a context on it, and evidence would then stay in one process."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    for asked in ("get_rng_state_all", "max_memory_allocated", "set_rng_state"):
+        monkeypatch.setattr(torch.cuda, asked, lambda *_: pytest.fail("CUDA was initialised"))
+    resumed = RandomState()
+    assert resumed.state_dict()["ranks"][0]["cuda"] == []
+    assert "gpu_mib" not in peak_memory()
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    resumed.load_state_dict({"ranks": [{"cpu": torch.get_rng_state(), "cuda": [torch.zeros(16, dtype=torch.uint8)]}]})
+    resumed.on_train_batch_start(*[None] * 3, 0)
 
 
 def test_random_numbers_go_on_where_they_stopped_once_the_first_batch_begins():

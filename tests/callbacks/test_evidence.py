@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from pytorch_lightning.trainer.states import TrainerFn
 
-from attest.callbacks import AttentionPermutation, SingleErasure
+from attest.callbacks import AttentionPermutation, Erasure, SingleErasure
 from attest.callbacks.evidence import Evidence, each_once
 from attest.callbacks.running import EvaluatedSplit
 
@@ -78,3 +78,9 @@ def test_a_named_experiment_refuses_an_option_that_it_does_not_have(refusal):
         AttentionPermutation(permutation=3)
     with refusal():
         SingleErasure(draws=3)
+
+
+def test_a_named_experiment_refuses_a_value_that_its_option_does_not_have(refusal):
+    with refusal():
+        Erasure(erase_by=["delete", "delet"])
+    assert Erasure(erase_by=["delete"]).options == {"erase_by": ["delete"]}

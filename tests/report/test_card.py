@@ -54,6 +54,12 @@ def test_the_section_of_a_trial_without_carrying_numbers(trial, snapshot):
     assert section(trial) == snapshot
 
 
+def test_a_mean_is_of_the_texts_of_its_interval(run):
+    """A verdict may have read fewer texts than the experiment."""
+    write_json(run.summary, read_json(run.summary) | {"E2/tvd_median/mean": 0.3})
+    assert "| 0.300 [0.150, 0.350] |" in section(run)
+
+
 def test_a_command_that_a_stranger_may_have_written_is_left_out(run):
     write_json(run.identity, read_json(run.identity) | {"typed": ["DATA=sst", "--x=$(rm -rf .)"]})
     assert "rm -rf" not in section(run)

@@ -78,6 +78,12 @@ def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingPro
         labels: the labels of the texts; None if there are none, or if a column or the batches have them.
         columns: the column name for each option of ``attest.trial`` that the user typed, such as ``label_column``.
     """
+    for what, each in (("data", data), ("labels", labels)):
+        if isinstance(each, set | frozenset):
+            raise AttestError(
+                f"the {what} are a {type(each).__name__}, which has no order, so that labels would land on other texts; "
+                "expected a list."
+            )
     _require_same_rows(data, labels)
     table = _table_of(data)
     if table is None:

@@ -393,8 +393,13 @@ def device_of(network: nn.Module) -> torch.device:
     return next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
 
 
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value if isinstance(value, int | float | str) else str(value) for name, value in settings.items()}
+def _plain(value: Any) -> Any:
+    """Return settings as YAML holds them: lists stay lists; what YAML has no form for is told in words."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, int | float | str | None) else str(value)
 
 
 def tagged_batches(

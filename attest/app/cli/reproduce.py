@@ -84,7 +84,7 @@ class Request:
 
 
 def main(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
+    if arguments[:1] in (["-h"], ["--help"]):
         print(plain_help(__doc__))
         return 0
     request = parse_request(arguments)
@@ -115,6 +115,8 @@ def parse_request(arguments: list[str]) -> Request:
     """Return the request that the command's arguments describe."""
     words, rest = take_words(arguments, WORDS)
     wanted = table_names() if words.text("TABLE") == "all" else words.listed("TABLE")
+    if "all" in wanted:
+        raise AttestError(f"TABLE={words.text('TABLE')} names all tables and others; expected TABLE=all, or names of tables.")
     if not wanted:
         known = ", ".join(table_names())
         raise AttestError(f"TABLE= was not given; expected one of: all, {known}. Type: make reproduce TABLE=jw-2")

@@ -5,6 +5,7 @@ Legend: B batch, K sizes, T tokens.
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -33,7 +34,8 @@ from attest.models.observation import Observation
 from attest.models.variants import attends_within
 
 KINDS = ("comprehensiveness", "sufficiency")
-OPERATORS = ("attention", "delete", "mask", "resample")
+OperatorName = Literal["attention", "delete", "mask", "resample"]
+OPERATORS: tuple[OperatorName, ...] = get_args(OperatorName)
 STAY = "Special tokens, and the token at which a Transformer decides, are neither ranked nor erased."
 NO_OTHERS = f"{STAY} They are in no random set, and k is a share of the other tokens. Without other tokens, numbers are NaN."
 """What reports say of the tokens that are spared."""
@@ -47,7 +49,7 @@ def erasure(
     lead: int = 0,
     beam_texts: int = 0,
     background: Background | None = None,
-    erase_by: Sequence[str] = OPERATORS,
+    erase_by: Sequence[OperatorName] = OPERATORS,
     extras: bool = True,
     seed: int = 0,
 ) -> Columns:

@@ -245,11 +245,23 @@ BATCH = dict(zip(("id", "token_ids", "mask"), ragged_batch([3, 5]), strict=True)
         (None, [BATCH], {"experiments": []}),
         (None, [BATCH], {"experiments": {"E2": {"draws": 3}}}),
         (None, [BATCH], {"memory_gib": 0}),
+        (None, {"fine", "dull"}, {"encode": encode}),
+        (None, TEXTS, {"encode": encode, "labels": {0, 1}}),
+        (None, [BATCH], {"experiments": {"E14": {"erase_by": ["delet"]}}}),
+        (None, [BATCH], {"experiments": {"E14": {"erase_by": "delete"}}}),
+        (None, [BATCH], {"experiments": {"E14": {"erase_by": []}}}),
+        (None, [BATCH], {"experiments": {"E14": {"extras": "no"}}}),
     ],
 )
 def test_what_cannot_be_tried_gets_a_sentence(model, data, options, refusal):
     with refusal():
         attest.trial(model or pooling_classifier(), data, **{"experiments": ["E2"], "progress": False} | options)
+
+
+def test_what_was_asked_is_written_down_as_it_was_asked():
+    asked = {"E14": {"erase_by": ["delete", "mask"], "texts": 1, "extras": False}}
+    trial = attest.trial(pooling_classifier(), [BATCH], asked, progress=False)
+    assert trial.folder.settings()["trial"]["experiments"] == asked
 
 
 def test_a_module_that_reads_no_tokens_is_named_with_what_it_said():

@@ -159,6 +159,7 @@ def test_a_profile_leaves_the_number_of_jobs_to_the_cluster():
     [
         [],
         ["TABLE=jw2"],
+        ["TABLE=all,jw-2"],
         ["TABLE=jw-2", "SEEDS=0"],
         ["TABLE=jw-2", "SEED=1"],
         ["TABLE=jw-2", "SMOKE=yes"],
@@ -167,6 +168,11 @@ def test_a_profile_leaves_the_number_of_jobs_to_the_cluster():
 def test_a_mistyped_word_says_what_was_expected(typed, refusal):
     with refusal():
         parse_request(typed)
+
+
+def test_without_a_word_it_says_what_to_type(capsys):
+    assert main(["reproduce"]) == 2
+    assert "TABLE= was not given" in capsys.readouterr().err
 
 
 def test_an_unknown_profile_names_those_there_are(refusal):
