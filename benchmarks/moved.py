@@ -1,6 +1,6 @@
 """What moved? Make the same small runs and trials at an older commit and here, and print each number that differs.
 
-    make moved BASE=HEAD             # what changes move that are not committed; some two minutes on two cores
+    make moved BASE=HEAD             # what changes move that are not committed; two to three minutes on two cores
     make moved BASE=v0.3.0 KEEP=x    # what moved since a release; x keeps the files of both sides, and every line
 
 Both sides are computed on this machine at the same time, each by one core, so that no number depends on a processor and none
@@ -24,7 +24,7 @@ from benchmarks.mutants import ROOT, copied
 
 BEFORE, AFTER = "BASE", "here"
 PRINTED = 200
-"""Lines, beyond which the rest is counted."""
+"""Lines, beyond which each case shows its first ones and counts the others."""
 TYPE = "Type for example: make moved BASE=HEAD"
 
 
@@ -110,18 +110,27 @@ def of_case(before: Path, after: Path) -> Compared:
     return Compared(moves=failures) if failures else compare(before, after)
 
 
-def told(compared: Mapping[str, Compared]) -> list[str]:
-    """Return a line for each thing that moved; one that moved alike in several cases has one line."""
+def told(compared: Mapping[str, Compared]) -> dict[str, list[str]]:
+    """Return a line for each thing that moved, by case; what moved alike in several cases stands with the first of them."""
     cases: dict[Move, list[str]] = {}
     for name, each in compared.items():
         for move in each.moves:
             cases.setdefault(move, []).append(name)
-    return [f"{called(names)} · {move.where}: {move.what}" for move, names in cases.items()]
+    lines: dict[str, list[str]] = {}
+    for move, (first, *others) in cases.items():
+        also = f" and {len(others)} more" if others else ""
+        lines.setdefault(first, []).append(f"{first}{also} · {move.where}: {move.what}")
+    return lines
 
 
-def called(cases: Sequence[str]) -> str:
-    """Return the name of a case, or how many there are."""
-    return cases[0] if len(cases) == 1 else f"{len(cases)} cases, the first of them {cases[0]}"
+def printed(lines: Mapping[str, Sequence[str]], most: int = PRINTED) -> list[str]:
+    """Return the lines of all cases; if they are too many, the first ones of each case, and how many more it has."""
+    every = [line for own in lines.values() for line in own]
+    if len(every) <= most:
+        return every
+    few = max(1, most // len(lines) - 1)
+    rest = {case: [f"{case} · … and {len(own) - few} more lines"] if len(own) > few else [] for case, own in lines.items()}
+    return [line for case, own in lines.items() for line in [*own[:few], *rest[case]]]
 
 
 def ending(compared: Mapping[str, Compared]) -> str:
@@ -149,9 +158,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         compared = {case.name: of_case(made / BEFORE / case.name, made / AFTER / case.name) for case in CASES}
     lines, last = told(compared), ending(compared)
     if typed.keep:
-        (made / "moved.txt").write_text("\n".join([*lines, last, ""]))
-    more = [f"… and {len(lines) - PRINTED:,} more lines; KEEP=<folder> keeps all"] if len(lines) > PRINTED else []
-    print("\n".join([*lines[:PRINTED], *more, last]))
+        every = [line for own in lines.values() for line in own]
+        (made / "moved.txt").write_text("\n".join([*every, last, ""]))
+    print("\n".join([*printed(lines), last]))
     return int(any(each.moves for each in compared.values()))
 
 

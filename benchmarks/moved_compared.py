@@ -65,7 +65,7 @@ def compare(before: Path, after: Path) -> Compared:
         if read is None:
             continue
         old, new = read(theirs[name], before), read(ours[name], after)
-        if read in (parquet, comma_separated):
+        if read is parquet:
             compared.columns += len({*old} & {*new})
             compared.moves += table_moves(shortened(name), old, new)
         elif read is lines:
@@ -84,7 +84,7 @@ def files(folder: Path) -> dict[str, Path]:
 
 def shortened(name: str) -> str:
     """Return a path without what is the same everywhere: the folder and corpus of runs, seed 0, the folder of tables."""
-    return re.sub(r"^runs/[^/]+/|^trial/|\bseed0/|\bevidence/", "", name)
+    return re.sub(r"^runs/[^/]+/|^trial/|\bseed0/|\bevidence/|\bcsv/version_0/", "", name)
 
 
 # Reading. Each function takes a file and the folder of all files, which is not named in what it returns.
@@ -97,11 +97,11 @@ def parquet(path: Path, folder: Path) -> dict[str, list[Any]]:
     return pq.read_table(path).to_pydict()
 
 
-def comma_separated(path: Path, folder: Path) -> dict[str, list[Any]]:
-    """Return the columns of a CSV file; numbers as numbers."""
+def csv_values(path: Path, folder: Path) -> dict[str, Any]:
+    """Return the cells of a CSV file by row and column; numbers as numbers."""
     with path.open(encoding="utf-8", newline="") as file:
-        rows = [*csv.DictReader(file)]
-    return {name: [_number(row[name]) for row in rows] for name in (rows[0] if rows else ())}
+        rows = [{column: _number(cell) for column, cell in row.items()} for row in csv.DictReader(file)]
+    return flat(rows)
 
 
 def json_values(path: Path, folder: Path) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def lines(path: Path, folder: Path) -> list[str]:
 
 
 READERS: dict[str, Callable[[Path, Path], Any]] = {
-    ".parquet": parquet, ".csv": comma_separated, ".json": json_values, ".yaml": yaml_values, ".ckpt": weights, ".html": lines,
+    ".parquet": parquet, ".csv": csv_values, ".json": json_values, ".yaml": yaml_values, ".ckpt": weights, ".html": lines,
 }  # fmt: skip
 """By the ends of names; other files are compared by their names alone."""
 

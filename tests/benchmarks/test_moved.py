@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.moved import Move, ending, main, of_case, told
+from benchmarks.moved import Move, ending, main, of_case, printed, told
 from benchmarks.moved_cases import CASES, FAILED
 from benchmarks.moved_compared import Compared, compare, line_moved, lines
 
@@ -109,11 +109,14 @@ def test_a_case_that_cannot_be_made_has_moved(before, tmp_path):
 def test_what_moved_alike_is_told_once(before):
     move, other = Move("report.html", "“a” is now “b”"), Move("E1 · tau", "1 of 3 rows")
     compared = {"first": Compared(4, 1, [move, other]), "second": Compared(4, 1, [move]), "third": Compared(1000, 1)}
-    assert told(compared) == [
-        "2 cases, the first of them first · report.html: “a” is now “b”",
-        "first · E1 · tau: 1 of 3 rows",
-    ]
+    assert told(compared) == {"first": ["first and 1 more · report.html: “a” is now “b”", "first · E1 · tau: 1 of 3 rows"]}
     assert ending(compared) == "1 of 3 did not move: 3 kinds of runs and trials, 1,008 columns, 3 pages."
+
+
+def test_of_too_many_lines_each_case_shows_its_first():
+    lines = {"one": [f"one · {number}" for number in range(9)], "two": ["two · 0"]}
+    assert len(printed(lines)) == 10
+    assert printed(lines, most=6) == ["one · 0", "one · 1", "one · … and 7 more lines", "two · 0"]
 
 
 def test_every_kind_of_model_and_place_of_attention_is_made_once():
