@@ -102,6 +102,14 @@ def without_places(said: str) -> str:
     return re.sub(r"/[^\s'\"]*/pytest-\d+/(popen-gw\d+/)?[^/\s'\"]+", "<tmp>", said)
 
 
+def without_numbers(said: str) -> str:
+    """Return what was said with shares and decimals left out, for a snapshot of words that stand around computed numbers.
+
+    The last digits of what a network computes depend on the processor.
+    """
+    return re.sub(r"−?\d+(\.\d+)?\xa0%|−?\d+\.\d{3,}", "…", said)
+
+
 @pytest.fixture
 def refusal(snapshot) -> Callable[[], AbstractContextManager[None]]:
     """A block that must raise an AttestError, whose sentence is that of the snapshot."""

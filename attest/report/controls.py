@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from attest.core.measures import Majority, OverSeeds, against_majority
-from attest.core.measures.numbers import number, percent, spread
+from attest.core.measures.numbers import number, percent, significant, spread
 from attest.experiments.registry import measures
 from attest.experiments.spec import DEVIATION
 from attest.report.collection import decisions_in, tested, value_of
@@ -123,7 +123,7 @@ def _of_number(summary: dict[str, float]) -> str:
         f"The model returns one number for each text. Its correlation with the labels is {pearson} (Pearson) and {spearman} "
         f"(Spearman). Its root mean squared error is {number(rmse)}, {'less' if rmse < of_mean else 'no less'} than "
         f"{number(of_mean)}, the error of always returning the mean label. Evidence is in σ, the standard "
-        f"deviation of its numbers: {summary[DEVIATION]:.4g}."
+        f"deviation of its numbers: {significant(summary[DEVIATION])}."
     )
 
 

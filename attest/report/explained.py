@@ -16,6 +16,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from attest.core.measures.numbers import significant
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.readings import readings_of_text
 from attest.report.templating import render
@@ -119,15 +120,11 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
 def said_of(row: Mapping[str, Any], class_names: Sequence[str]) -> dict[str, str | None]:
     """Return the names of a text's gold class (``label``; None if unknown) and of its ``predicted`` class."""
     if "prediction" in row:
-        return {"label": _digits(row["label"]) if "label" in row else None, "predicted": _digits(row["prediction"])}
+        return {"label": significant(row["label"]) if "label" in row else None, "predicted": significant(row["prediction"])}
     return {
         "label": class_names[int(row["label"])] if "label" in row else None,
         "predicted": class_names[int(row["predicted"])],
     }
-
-
-def _digits(value: float) -> str:
-    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
 
 
 def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:

@@ -18,6 +18,7 @@ from attest.app.api.batches import Batch
 from attest.app.api.measuring import Measuring, device_of
 from attest.core.errors import AttestError
 from attest.core.labels import require_no_table
+from attest.core.measures.numbers import significant
 from attest.core.rounding import rounding
 from attest.experiments.spec import DEVIATION
 from attest.models.contract import require_finite_logits
@@ -62,8 +63,8 @@ def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
     if deviation <= rounding(found[0].dtype) * scale.largest:
         texts = "every text, up to rounding" if len(numbers) > 1 else "the only text"
         raise AttestError(
-            f"the model returns {float(numbers.mean()):.6g} for {texts}, so the standard deviation of its numbers is 0, and "
-            "Attest divides by it; expected texts for which the model returns different numbers."
+            f"the model returns {significant(float(numbers.mean()), 3)} for {texts}, so the standard deviation of its numbers "
+            "is 0, and Attest divides by it; expected texts for which the model returns different numbers."
         )
     return scale
 

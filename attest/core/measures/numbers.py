@@ -21,6 +21,14 @@ def rounded(value: float | None) -> str:
     return number(value)
 
 
+def significant(value: float, digits: int = 4) -> str:
+    """Write a number of any size, such as the output of a regression, with a few significant digits and a true minus sign.
+
+    A network in single precision has about seven digits, and the last of them depend on the processor.
+    """
+    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
+
+
 def spread(mean: float | None, std: float | None) -> str:
     """Write ``mean ± standard deviation``, or only the mean if the standard deviation is unknown."""
     return rounded(mean) if std is None or math.isnan(std) else _beside(rounded(mean), f" ± {number(std)}")

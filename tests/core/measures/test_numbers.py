@@ -2,7 +2,7 @@
 
 from math import nan
 
-from attest.core.measures.numbers import duration, interval, number, rounded, spread
+from attest.core.measures.numbers import duration, interval, number, rounded, significant, spread
 
 
 def test_a_number_is_never_rounded_to_a_zero_that_it_is_not():
@@ -21,6 +21,11 @@ def test_a_spread_and_an_interval_are_left_out_where_they_too_would_be_zeros():
     assert [interval(-2e-5, -3e-5, 1e-5), interval(-2e-5, -0.01, 0.01), interval(0.3, 0.2, 0.4)] == [
         *("> −0.001", "> −0.001 [−0.010, 0.010]", "0.300 [0.200, 0.400]")
     ]
+
+
+def test_a_number_of_any_size_has_as_many_digits_as_every_processor_computes():
+    assert [significant(value) for value in (-0.00132368, 12.75, 2.0)] == ["−0.001324", "12.75", "2"]
+    assert significant(-0.00132368, 3) == significant(-0.00132374, 3) == "−0.00132"
 
 
 def test_durations_are_written_as_people_say_them():
