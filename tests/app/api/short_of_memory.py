@@ -1,4 +1,4 @@
-"""A trial in a process that may have 150 MB more: ``python -m tests.app.api.short_of_memory <tokenizer> <folder>``."""
+"""A trial in a process that may have 200 MB more: ``python -m tests.app.api.short_of_memory <tokenizer> <folder>``."""
 
 import resource
 import shutil
@@ -12,17 +12,17 @@ import attest
 from tests.models.pretrained.tiny import WORDS, tiny
 
 QUICK = {"E2": {"permutations": 1}}
-LONG = [" ".join(["fine film"] * (127 - row)) for row in range(16)]
+LONG = [" ".join(["fine film"] * (127 - row)) for row in range(32)]
 
 
 def main() -> None:
     """Try the texts and keep the folder of the trial."""
     torch.manual_seed(0)
     options = {"tokenizer": AutoTokenizer.from_pretrained(sys.argv[1]), "progress": False, "memory_gib": 64}
-    model = tiny("bert", vocab_size=len(WORDS), max_position_embeddings=256)
+    model = tiny("bert", vocab_size=len(WORDS), max_position_embeddings=256).double()
     attest.trial(model, ["fine film", "dull"], QUICK, **options)  # imports all it needs
     now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + 150 * 2**20,) * 2)
+    resource.setrlimit(resource.RLIMIT_AS, (now + 200 * 2**20,) * 2)
     found = attest.trial(model, LONG, QUICK, **options)
     shutil.copytree(found.folder.path, sys.argv[2])
 
