@@ -1,4 +1,4 @@
-"""What all tests share: no network, no W&B cloud, one thread, and a small finished run to look at."""
+"""What all tests share: no network, no W&B cloud, few threads, and a small finished run to look at."""
 
 import os
 import tempfile
@@ -123,15 +123,32 @@ def refusal(snapshot) -> Callable[[], AbstractContextManager[None]]:
     return block
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_thread():
-    """Results are bit-identical for equal numbers of threads; tests use one."""
+THREADS = int(os.environ.get("OMP_NUM_THREADS", "1"))
+"""As OMP_NUM_THREADS says; one where it is not set.
+
+Results are bit-identical for equal numbers of threads, so all tests use as many, and the processes that they start, too.
+"""
+
+
+torch.set_num_threads(THREADS)
+
+
+@pytest.fixture(autouse=True)
+def equal_threads():
+    """Set the threads back after a test, because ``attest trial`` uses one."""
+    yield
+    torch.set_num_threads(THREADS)
+
+
+@pytest.fixture
+def one_thread(equal_threads):
+    """Let the process be copied, which takes one thread."""
     torch.set_num_threads(1)
 
 
 def fresh_shell() -> dict[str, str]:
-    """The environment of a process of its own: one thread, and not this process's W&B service, which would outlive a kill."""
-    return {name: value for name, value in os.environ.items() if name != "WANDB_SERVICE"} | {"OMP_NUM_THREADS": "1"}
+    """The environment of another process: equal threads, and not this process's W&B service, which would outlive a kill."""
+    return {name: value for name, value in os.environ.items() if name != "WANDB_SERVICE"} | {"OMP_NUM_THREADS": str(THREADS)}
 
 
 @pytest.fixture(scope="session")

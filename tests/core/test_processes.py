@@ -18,7 +18,10 @@ from attest.core.processes import can_fork, together
 from tests.conftest import fresh_shell
 from tests.waiting import has_ended, wait_to_be_stopped
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone"),
+    pytest.mark.usefixtures("one_thread"),
+]
 
 
 def ranks(rank):

@@ -95,6 +95,7 @@ def test_every_experiment_has_its_table_of_all_layers_and_of_each(tried):
     assert 0 <= tried.summary["test/accuracy"] <= 1
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_processes_share_the_texts_and_change_nothing(model, tokenizer):
     settings = {"labels": [1, 0, 0, 0, 1], "tokenizer": tokenizer, "batch_size": 2}
     alone, shared = (attest.trial(model, TEXTS, QUICK, processes=processes, **settings) for processes in (1, 2))

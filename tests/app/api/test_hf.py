@@ -1,7 +1,6 @@
 """Trials while the Trainer of transformers trains: logged, shared by processes, and without a trace in the training."""
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -21,6 +20,7 @@ import attest
 from attest.app.api import hf
 from attest.hf import AttentionTrial
 from tests.app.api.hf_training import EVALUATED, EXPERIMENTS, LABELS, trained
+from tests.conftest import fresh_shell
 from tests.models.pretrained.tiny import WORDS
 
 KEY = "eval_E2/tvd_median/mean"
@@ -99,7 +99,7 @@ def test_the_model_is_as_it_was_in_the_middle_of_a_step(tokenizer, tmp_path):
 def test_two_processes_share_the_texts(tokenizer, tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(WORDS))
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0", "--standalone"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = fresh_shell() | {"PYTHONPATH": str(ROOT)}
     script = [*launch, "-m", "tests.app.api.hf_training", str(tmp_path)]
     ended = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]

@@ -11,6 +11,7 @@ import attest
 from attest.core.memory import memory_budget
 from attest.runs.belonging import keep_digests
 from attest.runs.folder import RunFolder, read_json, write_json
+from tests.conftest import THREADS
 from tests.library import SMALL_RUN
 
 
@@ -46,12 +47,12 @@ def test_training_from_python_is_the_run_that_the_command_made(small_run):
 
 def test_what_training_sets_is_set_back(small_run):
     budget = memory_budget()
-    torch.set_num_threads(2)
+    torch.set_num_threads(THREADS + 1)
     try:
         attest.train("planted", root=small_run.path.parents[2], arguments=(*SMALL_RUN[1:], "--run.memory_gib=0.5"))
-        assert (memory_budget(), torch.get_num_threads()) == (budget, 2)
+        assert (memory_budget(), torch.get_num_threads()) == (budget, THREADS + 1)
     finally:
-        torch.set_num_threads(1)
+        torch.set_num_threads(THREADS)
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ def test_the_texts_themselves_and_samples_are_whole(stopped, whole):
         pd.testing.assert_frame_equal(stopped.table(table), whole.table(table))
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_processes_stop_alike(stopped, batches):
     for processes in (2, 3):
         again = tried(batches, 0.2, processes=processes)

@@ -75,6 +75,7 @@ def test_of_a_sample_one_word_each_is_asked_what_its_tag_hangs_on(tried):
     assert all(tags[place] >= 0 for tags, place in zip(words, table["token"], strict=True))
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_batches_and_processes_change_nothing(tried, model, tokenizer):
     options = {"tokenizer": tokenizer, "labels": GOLD}
     for other in (options | {"batch_size": 4}, options | {"batch_size": 2, "processes": 2}):

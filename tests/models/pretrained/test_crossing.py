@@ -216,7 +216,6 @@ def test_what_is_not_reached_is_refused(tokenizer):
 @pytest.fixture(scope="module")
 def copied():
     """A T5 that copies a planted word by its cross-attention, and one whose cross-attention is uniform whatever decides."""
-    torch.set_num_threads(1)
     return {uniform: trained(uniform, steps=150) for uniform in (False, True)}, planted(48, torch.Generator().manual_seed(99))
 
 
