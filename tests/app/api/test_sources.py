@@ -36,7 +36,7 @@ def test_the_planted_words_are_found_in_every_text(planted):
         place = text.split().index(SPAN.split()[0])
         found = asked(planted, text, answer="good", units=words(text), truth=[place, place + 1], ablations=64)
         assert found.scores.loc[["leave-one-out", "random sets"], "precision"].tolist() == [1.0, 1.0]
-        assert found.table["share"][[place, place + 1]].sum() > 0.85
+        assert found.table["share"][[place, place + 1]].sum() > 0.5, "two of ten words"
         assert found.table["text"].tolist() == text.split()
     assert found.scores["tau"]["leave-one-out"] == pytest.approx(1)
 
@@ -47,7 +47,8 @@ def test_groups_find_the_planted_words_and_say_that_they_approximate(planted, re
     found = asked(planted, text, answer="good", units=words(text), truth=[place, place + 1], ablations=0, leave_out="groups")
     each = asked(planted, text, answer="good", units=words(text), truth=[place, place + 1], ablations=0)
     assert found.scores.loc["leave-one-out", "precision"] == 1
-    assert found.table["drop"][[place, place + 1]].tolist() == pytest.approx(each.table["drop"][[place, place + 1]].tolist())
+    ours, theirs = (each_way.table["drop"][[place, place + 1]] for each_way in (found, each))
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)  # logits of up to 10 times the rounding of single precision
     assert found.sentence.startswith("By groups of sources, an approximation")
     assert (found.as_json()["by_groups"], each.as_json()["by_groups"]) == (True, False)
     with refusal():
