@@ -78,10 +78,12 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
                 f"{source} cannot be read as {encoding} ({error}); expected the encoding in which the file was written."
             ) from error
     looks_like_hub = HUB_ID.fullmatch(source) and suffix not in READERS and not path.parent.is_dir()
-    if path.is_dir() or looks_like_hub:
+    if source and path.is_dir() and not any(file.suffix.lower() in READERS for file in (*path.glob("*"), *path.glob("*/*"))):
+        raise AttestError(f"the folder {source} contains no files of data; expected {_KINDS}. Name one file.")
+    if (source and path.is_dir()) or looks_like_hub:
         return _numbered(load_hub_split(source, split, names=True))
     raise AttestError(
-        f"There is no file {source}; expected {_KINDS}, or the id of a Hub dataset (owner/name). Check the path."
+        f"There is no file {source or repr('')}; expected {_KINDS}, or the id of a Hub dataset (owner/name). Check the path."
     )
 
 

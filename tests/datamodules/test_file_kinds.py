@@ -13,6 +13,7 @@ import pytest
 from attest.core.errors import AttestError
 from attest.datamodules import FilesDataModule
 from attest.datamodules.labelled import OF_TEXTS, labelled
+from attest.datamodules.rows import read_rows
 
 TEXTS = [f"film {number}" for number in range(20)]
 LABELS = ["pos", "neg"] * 10
@@ -138,3 +139,14 @@ def test_texts_without_a_word_that_training_knows_are_counted(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "2 of the 3 texts of the test split have no word of the vocabulary." in said
     assert "of the train split have no word" not in said
+
+
+@pytest.mark.parametrize("source", ["", "photos"])
+def test_a_name_of_nothing_and_a_folder_without_data_are_named(source, tmp_path, monkeypatch, refusal):
+    """Both were taken for a data set of the Hub."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos" / "of").mkdir(parents=True)
+    (tmp_path / "photos" / "of" / "a.png").touch()
+    monkeypatch.setattr("attest.datamodules.rows.load_hub_split", lambda *_, **__: pytest.fail("asked the Hub"))
+    with refusal():
+        read_rows(source, "test")

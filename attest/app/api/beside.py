@@ -17,6 +17,7 @@ from attest.app.api.given import Given
 from attest.core.errors import AttestError
 from attest.datamodules.instances import FIRST, SECOND, TEXTS, TOKENS, first_of
 from attest.datamodules.notice import say, some
+from attest.datamodules.sources import read_parquet
 
 UNITS = ("token", "token that is not special", "word")
 
@@ -126,7 +127,7 @@ def columns_by_text(
         what = str(source)
         if not Path(what).is_file():
             raise AttestError(f"the file {what} does not exist; expected a parquet file with a column of texts.")
-        table = pd.read_parquet(what)
+        table = read_parquet(Path(what)).to_pandas()
     if read.batched:
         raise AttestError(
             f"a table of {wanted} is matched to the data by its texts, but the data are token ids; expected texts. For token "

@@ -1,5 +1,7 @@
 """What people marked, in every shape in which corpora keep it, comes to the same marks of tokens."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,6 +94,14 @@ WRONG = {
 def test_what_marks_nothing_is_refused(wrong, model, tokenizer, refusal):
     with refusal():
         attest.trial(model, TEXTS, ["E15"], tokenizer=tokenizer, rationales=WRONG[wrong], progress=False)
+
+
+def test_a_table_that_is_damaged_is_named(model, tokenizer, tmp_path, monkeypatch, refusal):
+    monkeypatch.chdir(tmp_path)
+    Path("marks.parquet").write_bytes(b"PAR1 and no more")
+    for option in ("rationales", "explanations"):
+        with refusal():
+            attest.trial(model, TEXTS, ["E15"], tokenizer=tokenizer, progress=False, **{option: "marks.parquet"})
 
 
 def test_a_trial_says_what_people_would_have_said(model, tokenizer, tmp_path):
