@@ -80,9 +80,10 @@ def make_sides(trees: Mapping[str, Path], made: Path) -> None:
 
 @contextmanager
 def ended_with_us() -> Iterator[list[subprocess.Popen]]:
-    """Give a list of processes, which are ended at the end of the block with all that they have started; on SIGTERM, too."""
+    """Give a list of processes, which are ended at the end of the block with all that they have started."""
     started: list[subprocess.Popen] = []
-    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    ways = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(way, lambda number, frame: sys.exit(128 + number)) for way in ways]
     try:
         yield started
     finally:
@@ -90,7 +91,8 @@ def ended_with_us() -> Iterator[list[subprocess.Popen]]:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        signal.signal(signal.SIGTERM, before)
+        for way, handler in zip(ways, before, strict=True):
+            signal.signal(way, handler)
 
 
 def environment(tree: Path) -> dict[str, str]:

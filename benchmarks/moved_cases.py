@@ -1,10 +1,10 @@
 """What is made at two commits to see which numbers moved: a small run or trial for each kind of model and place of attention.
 
-    python -P benchmarks/moved_cases.py <folder>    # PYTHONPATH names the tree whose code is run
+    PYTHONPATH=. python -P benchmarks/moved_cases.py <folder>    # in the tree whose code is run
 
-``benchmarks/moved.py`` starts it twice, with the code of either commit. So these recipes use the public functions and commands
-alone, make their own models and texts, and import Attest only where they are cooked. Each is cooked in a folder and in a fork
-of its own: one that fails harms no other.
+``benchmarks/moved.py`` starts it twice, with the code of either commit. So these recipes use public functions and commands
+alone, make their own models and texts, and import Attest only where they are followed. Each is followed in a folder and in a
+fork of its own: one that fails harms no other.
 """
 
 import json
@@ -493,7 +493,7 @@ def draw_nothing() -> None:
 
 
 def make(case: Case, folder: Path) -> None:
-    """Cook one recipe in its folder, in this process; what is printed goes into a file there."""
+    """Make one case in its folder, in this process; what is printed goes into a file there."""
     folder.mkdir(parents=True)
     os.chdir(folder)
     with Path(SAID).open("w") as said:
@@ -507,10 +507,12 @@ def make(case: Case, folder: Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Cook every recipe, each in a fork."""
+    """Make every case, each in a fork."""
     root = Path(arguments[0]).resolve()
     for library in LIBRARIES:
         import_module(library)
+    if not Path(str(sys.modules["attest"].__file__)).is_relative_to(Path.cwd()):
+        sys.exit(f"{sys.modules['attest'].__file__} was imported; expected the code in {Path.cwd()}")
     draw_nothing()
     seconds: dict[str, float] = {}
     for case in CASES:
