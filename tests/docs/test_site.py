@@ -24,7 +24,7 @@ TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=r
 FILES_OF_THE_USER = ("train_file", "mine.yaml")
 OTHER_WORDS = {
     *("SEED", "FORCE", "ARGS", "TABLE", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE", "LAMBDA", "VARIANT"),
-    *("DIVERGENCE", "GUIDE", "ATTACK", "READING", "STEPS", "TRAINED", "LOGGER", "PROTOCOL", "ONLY", "SWEEP"),
+    *("DIVERGENCE", "GUIDE", "ATTACK", "READING", "STEPS", "TRAINED", "LOGGER", "PROTOCOL", "ONLY", "SWEEP", "BASE"),
 }
 """Words that are typed and name no file of configs."""
 
