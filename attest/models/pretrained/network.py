@@ -195,7 +195,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
         """Copy the token types and labels that are encoded in the ids ``tokens`` into the ids ``others``; return these."""
-        return others + tokens - tokens % self.rows
+        return others + tokens - tokens % self.rows if self._noted else others
 
     @property
     def rows(self) -> int:

@@ -165,3 +165,11 @@ def test_another_projection_is_refused(folder, subwords):
 
     with pytest.raises(AttestError, match="the projection is Sparsemax"):
         FineTunedClassifier(len(subwords.vocabulary) + 2, 1, str(folder), Sparsemax())
+
+
+def test_the_last_tokens_of_the_vocabulary_are_replaced_as_all_others(folder, subwords):
+    """Our ids are two greater than the model's, so that two of ours lie behind its vocabulary."""
+    ours = network(folder, subwords)
+    last = torch.arange(ours.rows - 1, ours.rows + 2).unsqueeze(0)
+    others = torch.full_like(last, 5)
+    assert torch.equal(ours.written_over(last, others), others)
