@@ -190,8 +190,9 @@ def name_tables(run: RunOnTrial, missing: list[str]) -> None:
     stopped = run.folder.stopped_evidence()
     for experiment in run.expected_tables:
         path = run.folder.evidence(experiment)
-        by = other_version(run.folder, experiment)
-        state = "computed" if experiment in missing else f"there already{by} (FORCE=1 computes it again)"
+        state = "computed"
+        if experiment not in missing:
+            state = f"there already{other_version(run.folder, experiment)} (FORCE=1 computes it again)"
         if experiment in stopped:
             read, of = (stopped[experiment].summary[f"{experiment}/{count}"] for count in (READ, ALL))
             state += f", from {read:,.0f} of {of:,.0f} texts"
