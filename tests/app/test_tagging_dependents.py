@@ -42,6 +42,7 @@ def the_base(typed: list[str]) -> RunFolder:
     return RunFolder(tagged.parents[1])
 
 
+@pytest.mark.whole("three commands in a row, seven trainings")
 def test_the_base_says_of_one_tag_a_sentence_what_it_hangs_on(typed):
     assert main(["fit", *typed]) == 0
     rows = pd.read_parquet(the_base(typed).evidence("E14"))
@@ -51,6 +52,7 @@ def test_the_base_says_of_one_tag_a_sentence_what_it_hangs_on(typed):
         assert rows[f"win_comprehensiveness_{operator}"].between(0, 1).all()
 
 
+@pytest.mark.whole("three commands in a row, seven trainings")
 def test_a_sweep_over_lambda_is_compared_with_its_base(typed):
     assert main(["adversarial", *typed, "LAMBDA=0.2,3", *SHORT]) == 0
     base = the_base(typed)
@@ -63,6 +65,7 @@ def test_a_sweep_over_lambda_is_compared_with_its_base(typed):
         assert rows["kl"].mean() == pytest.approx(row["kl"])
 
 
+@pytest.mark.whole("three commands in a row, seven trainings")
 def test_controls_probe_it_with_attention_of_others(typed):
     assert main(["controls", *typed, "SEEDS=1", "LAMBDA=3", *SHORT]) == 0
     base = the_base(typed)

@@ -14,6 +14,7 @@ from tests.waiting import has_ended
 SAY_AND_WAIT = "import os; print(os.environ['CUDA_VISIBLE_DEVICES'], flush=True); input()"
 
 
+@pytest.mark.whole("interpreters of their own")
 def test_processes_get_different_gpus_and_the_next_gets_what_was_given_back(tmp_path):
     shell = fresh_shell() | {"TMPDIR": str(tmp_path), "CUDA_VISIBLE_DEVICES": "5,7,9"}
     start = [*on_one_gpu(2), sys.executable, "-c", SAY_AND_WAIT]
