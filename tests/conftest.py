@@ -142,7 +142,7 @@ def equal_threads():
 
 @pytest.fixture
 def one_thread(equal_threads):
-    """Let the process be copied, which takes one thread."""
+    """Use one thread, as a process must to be copied, and as commands do by default."""
     torch.set_num_threads(1)
 
 

@@ -96,10 +96,11 @@ def test_the_model_is_as_it_was_in_the_middle_of_a_step(tokenizer, tmp_path):
 
 
 @pytest.mark.whole("real processes side by side")
+@pytest.mark.usefixtures("one_thread")
 def test_two_processes_share_the_texts(tokenizer, tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(WORDS))
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0", "--standalone"]
-    environment = fresh_shell() | {"PYTHONPATH": str(ROOT)}
+    environment = fresh_shell() | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     script = [*launch, "-m", "tests.app.api.hf_training", str(tmp_path)]
     ended = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
