@@ -37,6 +37,7 @@ hypothesis.settings.load_profile("same every time")
 SLOWEST = (
     *("app/cli/test_kills.py", "app/test_parallel.py", "app/test_resume.py", "datamodules/test_counts.py"),
     *("app/cli/test_cli.py", "app/cli/test_bad_inputs.py", "lightning_modules/test_configs.py", "report/test_page.py"),
+    *("runs/test_belonging.py", "app/api/test_foreign.py", "app/cli/test_strangers_runs.py"),
 )
 """Files that are begun first, so that no worker is left alone with one of them at the end."""
 

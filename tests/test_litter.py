@@ -14,6 +14,7 @@ from tests.library import SMALL_RUN, without
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.whole("an interpreter of its own")
 def test_temporary_files_of_a_session_lie_in_one_folder_that_goes_with_it():
     assert tempfile.gettempdir() == os.environ["TMPDIR"] == PLACE
     code = "import tempfile, tests.conftest; print(tempfile.mkdtemp())"

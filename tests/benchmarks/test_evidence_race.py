@@ -14,6 +14,7 @@ def quick_floors(monkeypatch):
         monkeypatch.setattr(floors, name, small)
 
 
+@pytest.mark.whole("a benchmark")
 def test_both_sides_agree_and_the_table_is_complete():
     generator = torch.Generator().manual_seed(0)
     texts = []

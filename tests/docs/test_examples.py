@@ -43,6 +43,7 @@ def test_the_notebook_trains_asks_and_leaves_its_report(again):
     assert (folder / "trial.html").is_file()
 
 
+@pytest.mark.whole("a script that trains a model")
 def test_the_script_trains_a_model_and_leaves_its_report(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = runpy.run_path(str(EXAMPLES / "trial_of_your_own_model.py"), run_name="__main__")

@@ -115,6 +115,7 @@ def test_identifiers_are_unique_and_links_lead_somewhere(outline):
     assert {*targets} <= {*ids}
 
 
+@pytest.mark.whole("every figure is drawn twice")
 def test_text_from_the_data_cannot_inject_markup(run):
     write_report(run)
     drawn = Outline(run.report.read_text())

@@ -89,7 +89,13 @@ def commands(run: RunFolder) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.parametrize(
+    "how",
+    [
+        "another checkpoint",
+        *(pytest.param(how, marks=pytest.mark.whole("nine commands")) for how in SPOILT if how != "another checkpoint"),
+    ],
+)
 def test_every_command_refuses_a_run_whose_files_do_not_belong_together(run, how, capsys):
     before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*") if path.is_file()}
     path = SPOILT[how](run)

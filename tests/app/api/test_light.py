@@ -51,6 +51,7 @@ def test_importing_attest_loads_no_library():
     assert not loaded_after("import attest; dir(attest); attest.AttestError") & {*HEAVY, "torch", "numpy", "pandas", "scipy"}
 
 
+@pytest.mark.whole("an interpreter of its own")
 def test_observing_loads_nothing_of_training_tracking_data_and_drawing():
     loaded = loaded_after(OBSERVED)
     assert "torch" in loaded

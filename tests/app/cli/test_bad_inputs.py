@@ -12,6 +12,8 @@ from tests.library import SMALL_RUN
 
 TABLE = yaml.safe_load(Path(__file__).with_suffix("").with_name("bad_inputs.yaml").read_text(encoding="utf-8"))
 CASES = [(room, number, case) for room, cases in TABLE.items() for number, case in enumerate(cases)]
+EVERY = 4
+"""Of so many cases of a room, one is tried in ``make test``; each is a whole command."""
 TEST_FILE = "text,label\ngood,1\nbad,0\n"
 
 
@@ -44,7 +46,13 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(("room", "number", "case"), CASES, ids=[f"{room} {number}" for room, number, _ in CASES])
+@pytest.mark.parametrize(
+    ("room", "number", "case"),
+    [
+        pytest.param(*each, id=f"{each[0]} {each[1]}", marks=[pytest.mark.whole("a whole command")] if each[1] % EVERY else [])
+        for each in CASES
+    ],
+)
 def test_a_sentence_and_nothing_lost(room, number, case, small_run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     torch.save({"a": torch.zeros(2)}, tmp_path / "tensors.ckpt")

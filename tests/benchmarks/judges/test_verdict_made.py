@@ -24,6 +24,7 @@ def rows() -> pd.DataFrame:
     return pd.read_parquet(TEXTS)
 
 
+@pytest.mark.whole("a population of networks is trained")
 def test_a_small_population_is_tried_and_its_errors_are_written(tmp_path: Path) -> None:
     main(["verdict", "--smoke", "--results", str(tmp_path)])
     made = json.loads((tmp_path / "verdict.json").read_text())
