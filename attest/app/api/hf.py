@@ -7,6 +7,7 @@ from pytorch_lightning.utilities.seed import isolate_rng
 
 from attest.app.api.trials import Experiments, Trial, trial
 from attest.core.errors import AttestError, needing_transformers
+from attest.datamodules.notice import say
 
 with needing_transformers():
     from transformers import TrainerCallback
@@ -17,8 +18,8 @@ MOMENTS = ("epoch", "evaluation")
 class AttentionTrial(TrainerCallback):
     """A Trainer callback that tests the attention on fixed texts during training and logs the results.
 
-    It changes nothing in the training: model, gradients and random numbers are afterwards as they were before. Several
-    processes share the texts.
+    It changes nothing in the training: model, gradients and random numbers are afterwards as they were before. A trial that
+    is refused is left out and says why; the training goes on. Several processes share the texts.
 
     Args:
         texts: as ``data`` in ``attest.trial``.
@@ -89,8 +90,12 @@ class AttentionTrial(TrainerCallback):
 
     def _try(self, model: Any, control: Any) -> None:
         options: dict[str, Any] = {"progress": False, "processes": "ranks"} | self.options
-        with isolate_rng():
-            self.last = trial(model, self.texts, self.experiments, tokenizer=self.tokenizer, **options)
+        try:
+            with isolate_rng():
+                self.last = trial(model, self.texts, self.experiments, tokenizer=self.tokenizer, **options)
+        except AttestError as error:  # the training is worth more than a trial of it
+            say(f"The trial after step {self._trainer.state.global_step} is left out: {error}")
+            return
         log_next = control.should_log  # which logging sets to False
         numbers = self.last.summary.items()
         self._trainer.log({f"eval_{key}": value for key, value in numbers if key.endswith("/mean") and value is not None})

@@ -14,6 +14,7 @@ from attest.app.api.trials import on_device
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError, needing_transformers
 from attest.core.memory import in_evaluation_mode
+from attest.core.modes import as_it_is
 from attest.datamodules.notice import say
 from attest.experiments.sources import by_groups, random_sets, scored, sentences, shares, surrogate
 from attest.report.sources import Sources
@@ -89,7 +90,7 @@ def sources(
     asked, begins = _asked(prompt, text, question)
     read = tokenizer(asked, return_offsets_mapping=True, verbose=False)
     parts = _in_tokens(spans, begins, read["offset_mapping"])
-    with on_device(model, device), in_evaluation_mode(model):
+    with on_device(model, device), as_it_is(model), in_evaluation_mode(model):
         ids = torch.tensor(read["input_ids"], device=model.device)
         given = written_by(model, tokenizer, ids, new_tokens) if answer is None else _tokens_of(answer, asked, ids, tokenizer)
         if len(ids) + len(given) > longest_read(model, tokenizer):

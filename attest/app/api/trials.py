@@ -32,6 +32,7 @@ from attest.core.devices import device_named
 from attest.core.errors import AttestError
 from attest.core.labels import class_numbers, doubt, names_of
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
+from attest.core.modes import as_it_is
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.readings import READINGS
@@ -209,7 +210,7 @@ def trial(
     columns = {"text_column": text_column, "second_column": second_column, "label_column": label_column}
     read = given(data, labels, {option: column for option, column in columns.items() if column is not None})
     model, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
-    with on_device(model, device):
+    with on_device(model, device), as_it_is(model):
         told = not read.batched or read.typed
         if adapted := foreign.is_of_transformers(model):
             from attest.models.pretrained.prompted import Prompt  # imports transformers

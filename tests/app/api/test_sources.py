@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -39,6 +40,14 @@ def test_the_planted_words_are_found_in_every_text(planted):
         assert found.table["share"][[place, place + 1]].sum() > 0.5, "two of ten words"
         assert found.table["text"].tolist() == text.split()
     assert found.scores["tau"]["leave-one-out"] == pytest.approx(1)
+
+
+def test_modes_of_torch_around_the_question_change_nothing(planted):
+    text = planted.texts[0]
+    plain = asked(planted, text, answer="good", units=words(text), ablations=8)
+    with torch.autocast("cpu", torch.bfloat16), torch.inference_mode():
+        found = asked(planted, text, answer="good", units=words(text), ablations=8)
+    pd.testing.assert_frame_equal(found.table, plain.table, check_exact=True)
 
 
 def test_groups_find_the_planted_words_and_say_that_they_approximate(planted, refusal):
