@@ -138,6 +138,18 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
         )
 
 
+def require_finite_weights(model: nn.Module) -> None:
+    """Refuse a model with a parameter that is NaN or infinite, by the name of the first."""
+    for name, parameter in model.named_parameters():
+        values = parameter.detach()
+        values = values.float() if values.is_floating_point() and values.itemsize == 1 else values  # of eight bits
+        if not values.is_meta and not values.isfinite().all():
+            raise AttestError(
+                f"the weights of the model contain NaN or infinity ({name}); expected finite numbers. Load the model again "
+                "from a whole file, or train it again with a smaller learning rate."
+            )
+
+
 def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
     """Refuse logits ``(B, C)`` or ``(B, T, C)`` that are NaN or infinite at real tokens; the error names the texts."""
     finite = logits.isfinite().all(dim=-1)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from attest.app.api.batches import Batch, text_of
 from attest.core.errors import AttestError
-from attest.datamodules.instances import FIRST, LABELS, SECOND, TAGS, TEXTS, TOKENS, first_of
+from attest.datamodules.instances import FIRST, HALF_CHARACTER, LABELS, SECOND, TAGS, TEXTS, TOKENS, first_of
 from attest.datamodules.notice import say, some
 
 NO_CLASS = -1
@@ -39,6 +39,15 @@ class Given:
     labels: Any = None
     classes: tuple[str, ...] = ()
     tokenized: bool = False
+
+    def __post_init__(self) -> None:
+        for number, item in enumerate(self.items):
+            parts = (item,) if isinstance(item, str) else item if isinstance(item, tuple | list) else ()
+            if any(isinstance(part, str) and HALF_CHARACTER.search(part) for part in parts):
+                raise AttestError(
+                    f"text {number} contains half a character (a surrogate without its other half), which no tokenizer reads; "
+                    "expected whole characters. Leave the text out, or decode it again from its bytes."
+                )
 
     @property
     def batched(self) -> bool:

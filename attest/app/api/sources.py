@@ -17,6 +17,7 @@ from attest.core.memory import in_evaluation_mode
 from attest.core.modes import as_it_is
 from attest.datamodules.notice import say
 from attest.experiments.sources import by_groups, random_sets, scored, sentences, shares, surrogate
+from attest.models.contract import require_finite_weights
 from attest.report.sources import Sources
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def sources(
     asked, begins = _asked(prompt, text, question)
     read = tokenizer(asked, return_offsets_mapping=True, verbose=False)
     parts = _in_tokens(spans, begins, read["offset_mapping"])
+    require_finite_weights(model)
     with on_device(model, device), as_it_is(model), in_evaluation_mode(model):
         ids = torch.tensor(read["input_ids"], device=model.device)
         given = written_by(model, tokenizer, ids, new_tokens) if answer is None else _tokens_of(answer, asked, ids, tokenizer)

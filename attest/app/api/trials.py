@@ -38,7 +38,7 @@ from attest.experiments.erasure import Background
 from attest.experiments.readings import READINGS
 from attest.experiments.registry import EXPERIMENTS, INSIDE, chosen, runnable, suited
 from attest.experiments.verdict import needed
-from attest.models.contract import STEPS, require_itself, require_steps, shown_class
+from attest.models.contract import STEPS, require_finite_weights, require_itself, require_steps, shown_class
 from attest.models.prediction import says_number
 from attest.report.explained import ExplainedText
 from attest.report.findings import CALIBRATED
@@ -210,6 +210,8 @@ def trial(
     columns = {"text_column": text_column, "second_column": second_column, "label_column": label_column}
     read = given(data, labels, {option: column for option, column in columns.items() if column is not None})
     model, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
+    if isinstance(model, nn.Module):
+        require_finite_weights(model)
     with on_device(model, device), as_it_is(model):
         told = not read.batched or read.typed
         if adapted := foreign.is_of_transformers(model):

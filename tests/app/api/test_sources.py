@@ -1,6 +1,7 @@
 """Where a planted word decides, leaving it out says so, and the page and the command say what the function says."""
 
 import json
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,14 @@ def test_modes_of_torch_around_the_question_change_nothing(planted):
     with torch.autocast("cpu", torch.bfloat16), torch.inference_mode():
         found = asked(planted, text, answer="good", units=words(text), ablations=8)
     pd.testing.assert_frame_equal(found.table, plain.table, check_exact=True)
+
+
+def test_weights_that_are_not_finite_are_named_first(planted):
+    model = deepcopy(planted.model)
+    with torch.no_grad():
+        next(model.parameters())[0, 0] = float("nan")
+    with pytest.raises(attest.AttestError, match="contain NaN or infinity"):
+        attest.sources(model, planted.texts[0], tokenizer=planted.tokenizer, prompt=PROMPT, answer="good")
 
 
 def test_groups_find_the_planted_words_and_say_that_they_approximate(planted, refusal):

@@ -251,11 +251,23 @@ BATCH = dict(zip(("id", "token_ids", "mask"), ragged_batch([3, 5]), strict=True)
         (None, [BATCH], {"experiments": {"E14": {"erase_by": "delete"}}}),
         (None, [BATCH], {"experiments": {"E14": {"erase_by": []}}}),
         (None, [BATCH], {"experiments": {"E14": {"extras": "no"}}}),
+        (None, ["fine", "a \ud83d film"], {"encode": encode}),
+        (None, [("fine", "a \ud83d film")], {"encode": encode}),
+        (None, [["a", "\ud83d"], ["fine"]], {"encode": encode}),
     ],
 )
 def test_what_cannot_be_tried_gets_a_sentence(model, data, options, refusal):
     with refusal():
         attest.trial(model or pooling_classifier(), data, **{"experiments": ["E2"], "progress": False} | options)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_named_first(value):
+    model = pooling_classifier()
+    with torch.no_grad():
+        model.decoder.weight[0, 0] = value
+    with pytest.raises(attest.AttestError, match=r"contain NaN or infinity \(decoder\.weight\)"):
+        attest.trial(model, [BATCH], ["E2"], progress=False)
 
 
 def test_what_was_asked_is_written_down_as_it_was_asked():
