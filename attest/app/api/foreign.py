@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from attest.models.pretrained.prompted import Prompt
 
 
+TASKS = ("text-classification", "sentiment-analysis", "token-classification", "ner", "text-generation")
+"""The tasks of pipelines of transformers that return what their model returns."""
+
+
 def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
     """Return the model without wrappers such as DDP or peft, and its tokenizer. A folder or Hub id is loaded first."""
     if isinstance(model, str | Path):
@@ -28,6 +32,7 @@ def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
         model, read = load(str(model), prompted)
         return model, tokenizer or read
     if isinstance(inner := getattr(model, "model", None), nn.Module) and not isinstance(model, nn.Module):
+        _require_task(getattr(model, "task", None))
         return bare(inner, tokenizer or getattr(model, "tokenizer", None), prompted)
     if isinstance(model, nn.Module) and not all(hasattr(model, step) for step in STEPS):
         model = unwrapped(model)
@@ -36,6 +41,16 @@ def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
 
         return bare(model_inside(model), tokenizer, prompted)
     return model, tokenizer
+
+
+def _require_task(task: Any) -> None:
+    """Refuse a pipeline whose answers are no outputs of its model alone, by the name of its task."""
+    if isinstance(task, str) and task not in TASKS:
+        raise AttestError(
+            f"the pipeline is for {task}, so that its answers are not those of its model alone; expected a pipeline for one "
+            f"of: {', '.join(TASKS)}. Give the model itself, with the texts or pairs that it reads: "
+            "attest.trial(pipeline.model, …, tokenizer=pipeline.tokenizer)"
+        )
 
 
 def is_of_transformers(model: Any) -> bool:

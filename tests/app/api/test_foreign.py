@@ -256,6 +256,16 @@ def test_a_model_is_taken_from_what_it_is_wrapped_in(model, tokenizer, tmp_path)
         assert found.name == plain.name
 
 
+def test_a_pipeline_that_asks_its_model_something_else_is_refused_by_its_task(model, tokenizer, refusal):
+    from transformers import pipeline
+
+    options = {"model": model, "tokenizer": tokenizer, "device": "cpu"}
+    plain = attest.trial(pipeline("sentiment-analysis", **options), TEXTS, {"E2": {"permutations": 1}}, progress=False)
+    assert "E2" in plain.experiments
+    with refusal():
+        attest.trial(pipeline("zero-shot-classification", **options), TEXTS, ["E2"], progress=False)
+
+
 def compiled_in_place(model):
     model.compile(backend="aot_eager")
 
