@@ -121,18 +121,19 @@ class Answer:
         """Return the attention weights of the tokens at which the model predicts the answer.
 
         Raises:
-            AttestError: attention is not reached through transformers' ``AttentionInterface``.
+            AttestError: attention is not reached through transformers' ``AttentionInterface``, or a row of weights does not
+                lie over all tokens.
         """
         size, length = len(self.answer), len(self.prompt)
-        cache = DynamicCache(config=self.model.config)
-        before = self.tokens[:-size]
+        cache = DynamicCache()  # without the windows of the config, outside of which a cache forgets tokens
+        before, last = self.tokens[:-size], self.tokens[-size:]
         if len(before):
             with torch.no_grad():
                 self.model(input_ids=before.unsqueeze(0), past_key_values=cache, use_cache=True)
         look = Look()
         with torch.enable_grad():
             with attending_through(self.model, look):
-                found = self._of_last_rows(self.tokens[-size:], cache, self._embedded(self.tokens[-size:]))
+                found = self._of_last_rows(last, cache, self._embedded(last))
             self._require_seen(look, found)
             gradients = torch.autograd.grad(found, look.seen)
         weights = torch.stack([each[0] for each in look.seen]).detach()
@@ -150,6 +151,11 @@ class Answer:
             raise AttestError(
                 f"{name} does not compute attention through transformers' AttentionInterface, so the attention of its answer "
                 "cannot be read; expected a decoder such as Llama, Qwen or GPT-2."
+            )
+        if lengths := {each.shape[-1] for each in look.seen} - {len(self.tokens)}:
+            raise AttestError(
+                f"{name} attends to {min(lengths)} of {len(self.tokens)} tokens when earlier tokens are read first, so that "
+                "their places are not known; expected a decoder whose cache keeps all tokens. Give a shorter context."
             )
         apart = abs(float(found.detach()) - self.log_probability())
         if apart > max(CLOSE, rounding(look.seen[0].dtype)):
@@ -192,7 +198,9 @@ class Answer:
 
 @torch.no_grad()
 def written_by(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: Tensor, most: int) -> Tensor:
-    """Generate an answer to a prompt by greedy decoding; return its token ids, int64 ``(A,)``, without the end token.
+    """Continue a prompt by the likeliest token each time; return their ids, int64 ``(A,)``, up to the first special token.
+
+    No setting of the model's ``generation_config`` takes part.
 
     Args:
         prompt: int64 ``(T,)``.
@@ -200,14 +208,15 @@ def written_by(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, promp
     Raises:
         AttestError: the model generates nothing.
     """
-    told: dict[str, Any] = {"pad_token_id": tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0}
-    mask = torch.ones_like(prompt).unsqueeze(0)
-    found = cast(Any, model).generate(prompt.unsqueeze(0), attention_mask=mask, max_new_tokens=most, do_sample=False, **told)
-    answer = found[0, len(prompt) :]
-    special = torch.isin(answer, torch.tensor(tokenizer.all_special_ids, device=answer.device))
-    answer = answer[: int(special.byte().argmax())] if special.any() else answer
-    if not len(answer):
+    cache, read, answer = DynamicCache(config=model.config), prompt, []
+    for _ in range(most):
+        logits = model(input_ids=read.unsqueeze(0), past_key_values=cache, use_cache=True, return_dict=True).logits
+        read = logits[0, -1:].argmax(dim=-1)
+        if int(read) in tokenizer.all_special_ids:
+            break
+        answer.append(read)
+    if not answer:
         raise AttestError(
             "the model ends its answer at once; expected an answer with at least one token. Give an answer: --answer"
         )
-    return answer
+    return torch.cat(answer)

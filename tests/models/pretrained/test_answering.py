@@ -5,13 +5,15 @@ import torch
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
+from transformers.cache_utils import DynamicCache
 from transformers.models.gpt2 import modeling_gpt2
 from transformers.models.llama import modeling_llama
 
 from attest.core.attention.rollout import attention_rollout
+from attest.core.errors import AttestError
 from attest.core.memory import budget_kept, set_memory_budget
 from attest.models.pretrained import answering
-from attest.models.pretrained.answering import Answer
+from attest.models.pretrained.answering import Answer, written_by
 from tests.models.pretrained.tiny import tiny
 
 PARTS = [(0, 4), (4, 9), (9, 15), (15, 16), (16, 24)]
@@ -62,9 +64,18 @@ def test_parts_are_read_by_whole_passes_where_the_memory_gives_other_numbers(mon
     assert asked.without_each(PARTS).tolist() == pytest.approx(expected.tolist(), abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ["llama", "gpt2"])
-def test_rows_and_their_gradients_are_those_of_a_whole_pass(name):
-    asked = answer(name)
+WINDOWED = {
+    "mistral": {"sliding_window": 4},
+    "gemma2": {"sliding_window": 4},
+    "gemma3_text": {"sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]},
+    "qwen2": {"sliding_window": 4, "use_sliding_window": True, "max_window_layers": 1, "num_key_value_heads": 2},
+}
+
+
+@pytest.mark.parametrize(("name", "settings"), [("llama", {}), ("gpt2", {}), *WINDOWED.items()])
+def test_rows_and_their_gradients_are_those_of_a_whole_pass(name, settings):
+    """Also where a window is shorter than the prompt, so that the cache forgets."""
+    asked = answer(name, **settings)
     rows = asked.rows()
     asked.model.set_attn_implementation("eager")
     whole = torch.cat([asked.prompt, asked.answer[:-1]]).unsqueeze(0)
@@ -132,3 +143,31 @@ def test_rollout_is_left_out_where_not_even_queries_and_keys_fit():
 def test_a_model_whose_attention_is_not_reached_is_refused(refusal):
     with refusal():
         answer("bloom", n_layer=2, n_head=4).rows()
+
+
+class Words:
+    """A tokenizer whose special token is none of the model's."""
+
+    all_special_ids = (10_000,)
+
+
+@torch.no_grad()
+def test_an_answer_is_the_likeliest_token_each_time_whatever_the_model_would_generate_by(monkeypatch):
+    model, prompt = answer("llama").model, answer("llama").prompt
+    tokens = prompt
+    for _ in range(6):
+        tokens = torch.cat([tokens, model(input_ids=tokens.unsqueeze(0), use_cache=False).logits[0, -1:].argmax(-1)])
+    expected = tokens[len(prompt) :]
+    for settings in ({}, {"repetition_penalty": 5.0}, {"num_beams": 4}, {"suppress_tokens": expected[:1].tolist()}):
+        model.generation_config.update(**settings)
+        assert torch.equal(written_by(model, Words(), prompt, 6), expected)
+    monkeypatch.setattr(Words, "all_special_ids", (int(expected[0]),))
+    with pytest.raises(AttestError, match="ends its answer at once"):
+        written_by(model, Words(), prompt, 6)
+
+
+def test_a_row_that_does_not_lie_over_all_tokens_is_refused(monkeypatch):
+    asked = answer("mistral", sliding_window=4)
+    monkeypatch.setattr(answering, "DynamicCache", lambda: DynamicCache(config=asked.model.config))
+    with pytest.raises(AttestError, match="attends to 6 of 32 tokens when earlier tokens are read first"):
+        asked.rows()
