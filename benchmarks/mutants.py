@@ -35,6 +35,7 @@ LIBRARIES = (
     "torchmetrics",
 )
 """Loaded before forking; nothing of this project, which every fork reads anew."""
+ROOM = "benchmarks"
 PASSED, FAILED = 0, 1
 """pytest's exit codes; any other says that it could not run the tests."""
 
@@ -101,6 +102,8 @@ def outcome(tests: str, tree: Path) -> int:
 def _test(tests: list[str], tree: Path) -> None:
     os.chdir(tree)
     sys.path.insert(0, str(tree))
+    for name in [name for name in sys.modules if name.partition(".")[0] == ROOM]:
+        del sys.modules[name]  # this file's own package, which would hide the tree's
     os.environ |= {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}  # also of processes that the tests start
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         code = pytest.main(["-x", "-p", "no:cacheprovider", *tests])

@@ -70,6 +70,10 @@ LAYERS = (
     "--experiments.E3.init_args.texts=32",
     "--experiments.E8.init_args.every_n_epochs=1",
     "--experiments.E9.init_args.draws=2",
+    "--experiments.E14.init_args.texts=4",
+    "--experiments.E14.init_args.sets=5",
+    "--experiments.E15.init_args.texts=4",
+    "--experiments.E15.init_args.sets=5",
 )
 """The same with every experiment inside layers."""
 ONE_EPOCH = ("--", "--trainer.max_epochs=1")

@@ -15,7 +15,7 @@ from attest.runs.choices import config_file
 from attest.runs.folder import RunFolder
 from tests.conftest import fresh_shell
 from tests.forking import attest_command
-from tests.library import LIGHT, SMALL_RUN, TAGS, copy_of, only_folder
+from tests.library import SMALL_RUN, TAGS, copy_of, only_folder
 
 
 def side_by_side(processes: int) -> list[str]:
@@ -118,8 +118,3 @@ def test_a_tagger_scores_the_same_with_more_processes_than_sentences(tagging, tm
         copy = copy_without_evidence(expected, root)
         assert main(["fit", *tagging, f"--run.processes={processes}", f"--run.root={root}"]) == 0
         assert copy.summary.read_bytes() == expected.summary.read_bytes()
-
-
-def test_two_processes_train_and_report(tmp_path):
-    fit(*LIGHT, "--trainer.max_epochs=1", f"--run.root={tmp_path}", *side_by_side(2))
-    assert only_folder(tmp_path).complete(["instances", "E2"])

@@ -1,4 +1,7 @@
-"""A run that is stopped in mid-epoch and taken up by the same command ends as if it had never stopped, bit for bit."""
+"""A run that is stopped in mid-epoch and taken up by the same command ends as if it had never stopped, bit for bit.
+
+The two first tests are the shortest of those that kill a command and of those that train on two processes.
+"""
 
 import signal
 import subprocess
@@ -16,7 +19,7 @@ from tests.app.cli.test_kills import attest, files
 from tests.app.test_parallel import side_by_side
 from tests.conftest import fresh_shell, without_places
 from tests.forking import KILLED, attest_command
-from tests.library import EXPENSIVE, SMALL_RUN, only_folder, without
+from tests.library import EXPENSIVE, LIGHT, SMALL_RUN, only_folder, without
 from tests.waiting import wait_until
 
 SMALL_CNN = (
@@ -48,6 +51,13 @@ def test_a_run_that_was_killed_between_two_files_ends_as_one_that_was_left_alone
     assert attest(command)[0] == 0
     ours, theirs = (without_places(str(files(root))) for root in (tmp_path, library.root("light")))
     assert ours == theirs
+
+
+def test_two_processes_train_and_report(tmp_path):
+    """The shortest of such tests; tests/app/test_parallel.py compares what they find with one process."""
+    arguments = ["fit", *LIGHT, "--trainer.max_epochs=1", f"--run.root={tmp_path}", *side_by_side(2)]
+    subprocess.run([*attest_command(), *arguments], check=True, env=fresh_shell(), timeout=300)
+    assert only_folder(tmp_path).complete(["instances", "E2"])
 
 
 @pytest.fixture(scope="module")

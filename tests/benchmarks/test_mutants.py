@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.mutants import ROOT, Mutant, copied, mutants
+from benchmarks.mutants import PASSED, ROOT, Mutant, copied, mutants, outcome
 
 MINE = "tests/benchmarks/test_mutants.py::test_what_lags_behind_the_code_is_named[changed0]"
 
@@ -74,3 +74,14 @@ def test_a_copy_holds_the_rooms_to_which_the_package_links(tmp_path):
     for room in ("callbacks", "configs", "datamodules", "lightning_modules"):
         assert (tree / "attest" / room).resolve() == tree / room
         assert any((tree / room).iterdir())
+
+
+def test_tests_of_a_copy_import_its_benchmarks_and_not_those_that_run_them(tmp_path):
+    for name, content in {
+        "benchmarks/__init__.py": "",
+        "benchmarks/of_the_copy.py": "VALUE = 1",
+        "tests/test_it.py": "from benchmarks.of_the_copy import VALUE\n\n\ndef test_it():\n    assert VALUE == 1\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert outcome("tests/test_it.py", tmp_path) == PASSED

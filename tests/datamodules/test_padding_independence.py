@@ -38,7 +38,7 @@ def findings(model: PoolingClassifier, batch: dict[str, torch.Tensor]) -> dict[s
     return columns | activation_swap(observation, PROJECTIONS, batch["label"])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @pytest.mark.parametrize("name", PROJECTIONS)
 @given(texts=TEXTS, outputs=st.sampled_from([1, 3]), seed=st.integers(0, 1000))
 def test_evidence_of_a_text_is_the_same_alone_and_in_company(name, texts, outputs, seed):

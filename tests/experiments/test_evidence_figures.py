@@ -75,6 +75,7 @@ def test_the_caption_counts_the_texts_that_are_drawn():
     assert "The figure shows only the 57 of 60 texts that flip in every order." in boxes.caption
 
 
+@pytest.mark.whole("every figure is drawn twice")
 def test_equal_tables_give_equal_pictures():
     few = {name: rows for name, rows in tables().items() if name in ("E3", "E12")}  # marks, lines, bars, boxes, a legend
     first, second = ([to_svg(figure.drawing) for figure in illustrations(few)] for _ in range(2))

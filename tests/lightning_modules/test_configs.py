@@ -88,6 +88,9 @@ def thirty_two_texts(model: str) -> dict:
     return batch
 
 
+QUICK, MANY = ("softmax", "sparsemax"), pytest.mark.whole("many trainings")
+
+
 def share_right(module, batch) -> float:
     with torch.no_grad():
         logits = module.eval()(batch["token_ids"], batch.get("sentence_mask", batch["mask"]))
@@ -97,7 +100,7 @@ def share_right(module, batch) -> float:
     return ((logits[:, 0] > 0) == batch["label"]).double().mean().item()
 
 
-@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("projection", [each if each in QUICK else pytest.param(each, marks=MANY) for each in PROJECTIONS])
 @pytest.mark.parametrize("model", [model for model in MODELS if model not in STARTED_ELSEWHERE])
 def test_every_model_under_every_projection_overfits_32_texts(model, projection):
     torch.manual_seed(0)

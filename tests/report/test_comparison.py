@@ -9,6 +9,7 @@ from attest.report.collection import settings_of
 from attest.report.comparison import decisions, differences, write_comparison
 from attest.runs.folder import read_json, write_json
 from attest.runs.identity import find_runs
+from tests.cheap import draw_nothing
 from tests.report.conftest import variant
 from tests.report.test_page import Outline
 
@@ -72,7 +73,8 @@ def test_numbers_that_differ_stand_apart_from_those_that_do_not(small_run, tmp_p
     assert "τ-b of attention and gradient × input" not in kept
 
 
-def test_one_run_gets_its_own_report_alone(several, capsys):
+def test_one_run_gets_its_own_report_alone(several, capsys, monkeypatch):
+    draw_nothing(monkeypatch.setattr)
     run = several / "planted" / "c|d" / "seed0"
     (run / "report.html").unlink()
     assert main(["report", str(run)]) == 0

@@ -198,9 +198,9 @@ class Answer:
 
 @torch.no_grad()
 def written_by(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: Tensor, most: int) -> Tensor:
-    """Continue a prompt by the likeliest token each time; return their ids, int64 ``(A,)``, up to the first special token.
+    """Continue a prompt by the likeliest token each time; return their ids, int64 ``(A,)``, up to an end or special token.
 
-    No setting of the model's ``generation_config`` takes part.
+    Of the model's ``generation_config`` only the end tokens take part.
 
     Args:
         prompt: int64 ``(T,)``.
@@ -208,11 +208,13 @@ def written_by(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, promp
     Raises:
         AttestError: the model generates nothing.
     """
+    end = getattr(model.generation_config, "eos_token_id", None)  # one, several or none
+    ends = {*tokenizer.all_special_ids, *(end if isinstance(end, list) else [end])}
     cache, read, answer = DynamicCache(config=model.config), prompt, []
     for _ in range(most):
         logits = model(input_ids=read.unsqueeze(0), past_key_values=cache, use_cache=True, return_dict=True).logits
         read = logits[0, -1:].argmax(dim=-1)
-        if int(read) in tokenizer.all_special_ids:
+        if int(read) in ends:
             break
         answer.append(read)
     if not answer:

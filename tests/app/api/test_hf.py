@@ -29,7 +29,11 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.parametrize(
     ("every", "steps", "arguments"),
-    [("epoch", [2, 4], {}), (3, [3], {}), ("evaluation", [2, 4], {"eval_strategy": "epoch"})],
+    [
+        ("epoch", [2, 4], {}),
+        pytest.param(3, [3], {}, marks=pytest.mark.whole("many trainings")),
+        pytest.param("evaluation", [2, 4], {"eval_strategy": "epoch"}, marks=pytest.mark.whole("many trainings")),
+    ],
 )
 def test_evidence_is_logged_and_the_training_is_the_same(every, steps, arguments, tokenizer, tmp_path):
     plain = trained(tokenizer, tmp_path / "plain", **arguments)

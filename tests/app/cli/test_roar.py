@@ -33,6 +33,7 @@ def only(folders) -> Path:
     return folder
 
 
+@pytest.mark.whole("six trainings in a row")
 def test_each_step_erases_its_share_and_keeps_what_was_erased_before(base):
     first = only(base.path.glob("erased-attention-1of3.parquet"))
     second = only((base.path / "roar").glob("attention-1of3*/erased-attention-2of3.parquet"))
@@ -45,6 +46,7 @@ def test_each_step_erases_its_share_and_keeps_what_was_erased_before(base):
             assert (after[identity] >= gone).all()
 
 
+@pytest.mark.whole("six trainings in a row")
 def test_the_heaviest_tokens_of_the_base_go_first(base, tmp_path):
     copy = copy_of(base, tmp_path)
     main(["evidence", "--run", str(copy.path), "instances"])
@@ -54,6 +56,7 @@ def test_the_heaviest_tokens_of_the_base_go_first(base, tmp_path):
         assert weights[gone[identity]].min() >= weights[~gone[identity]].max(initial=0) - 1e-6
 
 
+@pytest.mark.whole("six trainings in a row")
 def test_curves_begin_at_the_base_and_end_without_any_token(base):
     summary = read_json(base.path / "roar" / "summary.json")
     shares = [0, 1 / 3, 2 / 3, 1]
@@ -65,6 +68,7 @@ def test_curves_begin_at_the_base_and_end_without_any_token(base):
     assert "Recursive ROAR of planted" in page
 
 
+@pytest.mark.whole("six trainings in a row")
 def test_nothing_is_trained_twice(base):
     checkpoints = {path: path.stat().st_mtime_ns for path in base.path.rglob("best.ckpt")}
     assert main(typed(ROAR, f"--run.root={base.path.parents[2]}")) == 0

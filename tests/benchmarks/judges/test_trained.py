@@ -202,6 +202,7 @@ def test_networks_are_those_of_the_house():
     assert set(PROJECTIONS) == set(yaml.safe_load(TRAINED.read_text())["projections"])
 
 
+@pytest.mark.whole("a population of networks")
 def test_the_command_writes_its_page_after_the_constructed_ones(tmp_path, monkeypatch, capsys):
     with pytest.raises(AttestError, match=r"Type first: python -m benchmarks\.judges constructed --smoke"):
         main(["trained", "--smoke", "--results", str(tmp_path)])

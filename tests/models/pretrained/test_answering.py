@@ -161,6 +161,10 @@ def test_an_answer_is_the_likeliest_token_each_time_whatever_the_model_would_gen
     for settings in ({}, {"repetition_penalty": 5.0}, {"num_beams": 4}, {"suppress_tokens": expected[:1].tolist()}):
         model.generation_config.update(**settings)
         assert torch.equal(written_by(model, Words(), prompt, 6), expected)
+    model.generation_config.update(eos_token_id=[7, int(expected[0])])
+    with pytest.raises(AttestError, match="ends its answer at once"):
+        written_by(model, Words(), prompt, 6)
+    model.generation_config.update(eos_token_id=None)
     monkeypatch.setattr(Words, "all_special_ids", (int(expected[0]),))
     with pytest.raises(AttestError, match="ends its answer at once"):
         written_by(model, Words(), prompt, 6)
