@@ -94,6 +94,7 @@ def test_processes_stop_alike(stopped, again):
     assert other.stopped_evidence() == stopped.stopped_evidence()
 
 
+@pytest.mark.whole("evidence is gathered three times")
 def test_asked_for_more_it_is_gathered_again_bit_for_bit(stopped, small_run, capsys):
     asked = ["evidence", "--run", str(stopped.path), "instances", "E1", "E2", "E3", "E14", *QUIET]
     assert main([*asked, "--until=0.3"]) == 0

@@ -24,6 +24,7 @@ def test_the_code_of_the_page_runs(small_run, tmp_path, monkeypatch):
     assert names["look_at"](small_run.path).experiments == ["E2", "instances"]
 
 
+@pytest.mark.whole("a population of networks")
 def test_the_metric_of_its_page_is_judged(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}

@@ -84,6 +84,7 @@ def test_what_could_not_be_decided_has_an_exit_code_of_its_own(run, arguments, c
 @pytest.mark.parametrize(
     ("requirement", "code"), [("tokens=in part", 0), ("tokens=yes", 1), ("test/accuracy>0.999", 2), ("tokens", 64)]
 )
+@pytest.mark.whole("commands in processes of their own")
 def test_a_process_ends_with_the_exit_code(run, requirement, code):
     ended = subprocess.run(
         [*attest_command(), "gate", str(run.path), "--require", requirement], capture_output=True, timeout=120

@@ -25,6 +25,7 @@ def root(library):
     return library.root("keys")
 
 
+@pytest.mark.whole("three trainings in a row")
 def test_the_base_in_an_attacks_checkpoint_is_the_base_bit_by_bit(root):
     base = base_of(root)
     theirs = torch.load(base.best, weights_only=True)["state_dict"]
@@ -36,6 +37,7 @@ def test_the_base_in_an_attacks_checkpoint_is_the_base_bit_by_bit(root):
         assert read_json(folder / "base.json")["sha256"] == hashlib.sha256(base.best.read_bytes()).hexdigest()
 
 
+@pytest.mark.whole("three trainings in a row")
 def test_an_attacks_table_its_scores_and_its_report_agree(root):
     for attack in ("adversarial", "opposite"):
         (path,) = (base_of(root).path / "keys").glob(f"{attack}*")
@@ -49,6 +51,7 @@ def test_an_attacks_table_its_scores_and_its_report_agree(root):
         assert "accuracy under attack" in folder.report.read_text()
 
 
+@pytest.mark.whole("three trainings in a row")
 def test_two_attacks_can_be_compared_text_by_text(root):
     """The mean over the texts is the score, so the texts are those that the score is about."""
     for attack in ("adversarial", "opposite"):
@@ -59,6 +62,7 @@ def test_two_attacks_can_be_compared_text_by_text(root):
         assert right.mean() == pytest.approx(measured(folder, accuracy))
 
 
+@pytest.mark.whole("three trainings in a row")
 def test_shuffling_is_evidence_on_the_base_and_what_is_there_is_not_done_again(root, tmp_path, capsys):
     copy = copy_of(base_of(root), tmp_path)
     assert main(typed(KEYS, "ATTACK=shuffle,opposite", f"--run.root={tmp_path}")) == 0

@@ -103,7 +103,9 @@ SHAPELESS = [
 ]
 
 
-@pytest.mark.parametrize("command", ["report", "table", "report of its twin"])
+@pytest.mark.parametrize(
+    "command", ["report", "table", pytest.param("report of its twin", marks=pytest.mark.whole("a report a spoilt file"))]
+)
 def test_a_configuration_of_another_shape_is_a_sentence(sent, capsys, command):
     run = sent("seed_everything", 0)
     asked = [command.split()[0], str(run.path)]

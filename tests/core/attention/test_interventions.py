@@ -176,6 +176,7 @@ def test_training_mode_is_left_alone():
     assert network.training
 
 
+@pytest.mark.whole("a network that is compiled")
 def test_a_compiled_network_obeys_and_does_not_recompile():
     network = pooled()
     compilations = []

@@ -219,6 +219,7 @@ def copied():
     return {uniform: trained(uniform, steps=150) for uniform in (False, True)}, planted(48, torch.Generator().manual_seed(99))
 
 
+@pytest.mark.whole("trains until cross-attention decides")
 def test_a_trial_tells_cross_attention_that_decides_from_one_that_does_not(copied):
     """Tokens of these models meet in cross-attention alone, so that it is known on what each decision hangs."""
     models, (texts, labels, places) = copied
