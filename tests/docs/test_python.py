@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import attest
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"

@@ -104,7 +104,7 @@ SHAPELESS = [
 
 
 @pytest.mark.parametrize(
-    "command", ["report", "table", pytest.param("report of its twin", marks=pytest.mark.whole("a report a spoilt file"))]
+    "command", ["report", "table", pytest.param("report of its twin", marks=pytest.mark.whole("a report of each spoilt file"))]
 )
 def test_a_configuration_of_another_shape_is_a_sentence(sent, capsys, command):
     run = sent("seed_everything", 0)
