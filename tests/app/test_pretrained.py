@@ -98,6 +98,7 @@ def dependent(run, root, *arguments):
     return main([*arguments, f"--run.root={root}", *ONE_EPOCH])
 
 
+@pytest.mark.whole("a training of its own")
 def test_keys_of_a_pretrained_model_are_attacked(run, command, tmp_path):
     assert dependent(run, tmp_path, "keys", *command[1:], "ATTACK=adversarial") == 0
     (attacked,) = (path.parent for path in tmp_path.rglob("base.json"))

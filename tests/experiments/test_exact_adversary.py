@@ -44,6 +44,7 @@ def feasible(points, margins, attention, epsilon, slack=0.0):
     return abs(expit(points @ margins) - expit(attention @ margins)) <= epsilon + slack
 
 
+@pytest.mark.whole("a fine grid")
 @given(problems)
 def test_no_point_of_a_fine_grid_is_better_and_the_optimum_is_feasible(problem):
     margins, attention, epsilon = problem

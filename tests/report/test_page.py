@@ -242,6 +242,7 @@ def test_every_text_can_be_seen_with_every_explanation(small_run, outline):
     assert data["rows"][5][place] == pytest.approx(tables["E3"].loc[5, "jsd_exact"], abs=1e-4)
 
 
+@pytest.mark.whole("every figure is drawn")
 def test_figures_lie_beside_it_as_vectors_and_pictures(run):
     write_report(run)
     (run.figures / "E99-gone.svg").write_text("<svg/>")

@@ -197,6 +197,7 @@ def test_an_experiment_that_is_new_is_gathered_for_a_finished_run_without_traini
     assert only_folder(tmp_path).path == kept.path
 
 
+@pytest.mark.whole("three commands in a row")
 def test_evidence_with_other_settings_is_gathered_again_and_is_no_other_run(kept, tmp_path, capsys):
     before, draws = modified(kept), "--experiments.E12.init_args.draws=2"
     assert fit(tmp_path, draws) == 0

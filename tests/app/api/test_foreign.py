@@ -310,7 +310,9 @@ class WithAHead(torch.nn.Module):
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
-@pytest.mark.parametrize("name", ["bert", "modernbert", "llama"])
+@pytest.mark.parametrize(
+    "name", ["bert", pytest.param("modernbert", marks=pytest.mark.whole("a third architecture")), "llama"]
+)
 def test_a_module_around_a_model_of_transformers(name, attention, tokenizer):
     inner = tiny(name, vocab_size=len(WORDS)).base_model
     inner.set_attn_implementation(attention)

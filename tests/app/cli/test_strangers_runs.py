@@ -135,6 +135,7 @@ def test_a_class_of_ones_own_is_built_where_its_module_is_trusted(sent, tmp_path
     assert type(attest.open_run(run.path, trust=["evil_module"]).model.network).__name__ == "Own"
 
 
+@pytest.mark.whole("a training of its own")
 def test_of_the_trainer_nothing_is_built_that_writes_elsewhere(sent, tmp_path):
     mine = tmp_path / "mine"
     written = {"dirpath": str(mine), "filename": "x"}
