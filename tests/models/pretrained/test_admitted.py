@@ -133,6 +133,17 @@ def test_token_types_are_those_that_the_tokenizer_gave(tokenizer):
     require_own(tiny("gpt2", vocab_size=len(WORDS)), tokenizer)
 
 
+@torch.no_grad()
+def test_what_the_tokenizer_gave_besides_is_told_to_the_model_itself():
+    model = tiny("gpt2", vocab_size=len(WORDS)).eval()
+    network, tokens, mask = PretrainedNetwork(model, 0), torch.tensor([[5, 6, 7]]), torch.ones(1, 3, dtype=torch.bool)
+    types = torch.tensor([[8, 9, 8]])
+    found = network.itself(tokens, mask, token_type_ids=types, unknown_to_the_model=types)
+    expected = model(input_ids=tokens, attention_mask=mask.long(), token_type_ids=types).logits
+    assert torch.equal(found, expected)
+    assert not torch.allclose(found, network.itself(tokens, mask))
+
+
 class Strange(PretrainedNetwork):
     """Other words in decode than in forward."""
 
