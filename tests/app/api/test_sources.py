@@ -43,6 +43,15 @@ def test_the_planted_words_are_found_in_every_text(planted):
     assert found.scores["tau"]["leave-one-out"] == pytest.approx(1)
 
 
+def test_a_source_of_several_tokens_gets_the_sum_of_what_they_get(planted):
+    text = planted.texts[0]
+    single = words(text)
+    pairs = [(first[0], second[1]) for first, second in zip(single[::2], single[1::2], strict=True)]
+    by_word, by_pair = (asked(planted, text, answer="good", units=units, ablations=0).table for units in (single, pairs))
+    for name in ("attention", "rollout", "gradient × input"):
+        np.testing.assert_allclose(by_pair[name], by_word[name].to_numpy().reshape(-1, 2).sum(axis=1), atol=1e-6)
+
+
 def test_modes_of_torch_around_the_question_change_nothing(planted):
     text = planted.texts[0]
     plain = asked(planted, text, answer="good", units=words(text), ablations=8)

@@ -7,6 +7,7 @@ from torch import nn
 from attest.experiments.erasure import Background, about_one_token, erasure
 from attest.experiments.erasure.operators import UNKNOWN, operators
 from attest.experiments.erasure.outcomes import ranks_of, sizes
+from attest.experiments.erasure.tags import tag_erasure
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.models.networks import TransformerTagger
 
@@ -44,6 +45,21 @@ def test_other_seeds_and_sentences_draw_other_tokens(asked):
     observation = asked[1]
     drawn = {tuple(about_one_token(observation, seed)[1].tolist()) for seed in range(20)}
     assert len(drawn) > 10
+
+
+def test_each_word_with_a_tag_is_drawn_and_no_other(asked, sentences):
+    network, (tokens, mask) = asked[0], sentences
+    labels = mask.long() - 1
+    labels[0, [0, 4]] = -1  # two words of the first sentence have no tag
+    with torch.no_grad():
+        observation = observe_layers(network, torch.arange(4), tokens, mask, labels)
+    drawn = torch.stack([about_one_token(observation, seed)[1] for seed in range(100)])
+    assert [each.unique().tolist() for each in drawn.T] == [[1, 2, 3, 5, 6, 7, 8], [*range(6)], [0, 1], [0]]
+
+
+def test_the_column_names_the_place_of_the_token_that_was_asked_about(asked):
+    _, observation, _, place = asked
+    assert torch.equal(tag_erasure(observation, observation.ids, SEED, sets=1)["token"], place)
 
 
 def test_with_one_layer_tokens_are_ranked_by_the_mean_over_heads(asked):

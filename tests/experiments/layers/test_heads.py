@@ -15,6 +15,7 @@ from attest.core.memory import budget_kept, set_memory_budget
 from attest.experiments.layers import head_ablation, head_means, observe_layers, passes_a_text
 from attest.experiments.layers.heads import CURVE, SPEC
 from attest.experiments.layers.switching import Heads
+from attest.experiments.layers.tampering import beside_random
 from attest.experiments.registry import suited
 from attest.models.networks import TransformerClassifier
 from attest.models.pretrained.calls import AttentionCall
@@ -109,6 +110,8 @@ def test_each_head_costs_what_a_plain_loop_with_hooks_says(name):
             away = (heads - loop.means[layer]) * heads.grad
             for head, value in enumerate(away.sum(dim=(0, 1, 3)).tolist()):
                 assert columns[f"write_layer{layer + 1}_head{head + 1}"][row] == pytest.approx(value, abs=2e-6)
+        first = int(torch.stack([columns[f"write_{place}"][row] for place in drops]).argmax())  # a tenth of 8 heads is one
+        assert columns["drop_write"][row] == pytest.approx(list(drops.values())[first], abs=2e-6)
         expected = kendalltau(list(drops.values()), [float(columns[f"look_{place}"][row]) for place in drops]).statistic
         assert columns["tau_look"][row] == pytest.approx(expected, abs=1e-6)
     assert max(float(column.abs().max()) for key, column in columns.items() if key.startswith("drop_layer")) > 1e-5
@@ -138,6 +141,24 @@ def test_a_head_looks_at_the_token_without_which_the_decision_moves_furthest(nam
             for head in range(4):
                 expected = float(weights[0, head, deciding, matters])
                 assert columns[f"look_layer{layer}_head{head + 1}"][row] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_head_that_works_against_the_decision_is_not_one_that_carries_it():
+    network, (tokens, mask) = PretrainedNetwork(tiny("bert"), 0), batch()
+    with torch.no_grad():
+        seen = observe_layers(network, IDS, tokens, mask)
+    columns = head_ablation(seen, 0, head_means(network, [(tokens, mask)]), draws=1)
+    places = [f"layer{layer}_head{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
+    write, drop = (torch.stack([columns[f"{kind}_{place}"] for place in places], dim=1) for kind in ("write", "drop"))
+    most, furthest = write.argmax(dim=1), write.abs().argmax(dim=1)
+    assert (most != furthest).any(), "in some text the head that writes most writes against the decision"
+    torch.testing.assert_close(columns["drop_write"], drop.gather(1, most[:, None])[:, 0])
+
+
+def test_the_mean_of_random_sets_leaves_the_chosen_set_out():
+    drop, flipped = torch.tensor([[9.0, 1.0, 3.0]]), torch.tensor([[1.0, 0.0, 1.0]])
+    found = {name: column.item() for name, column in beside_random(drop, flipped, 0.0).items()}
+    assert found == {"drop": 9, "flipped": 1, "drop_random": 2, "flipped_random": 0.5, "won": 1}
 
 
 def test_of_a_tagger_flips_are_shares_of_tags():
