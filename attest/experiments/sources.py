@@ -120,14 +120,15 @@ def scored(readings: Mapping[str, np.ndarray], drops: np.ndarray, truth: Collect
         truth: the n sources that the answer is known to come from, counted from 0.
     Returns:
         One row per explanation: ``tau``, Kendall's τ-b with ``drops``; ``same``, whether its first source is also the first in
-        ``drops``; ``drop``, the fall without its first source; and if ``truth`` is given ``precision``, the share of its first
-        n sources that are in ``truth``.
+        ``drops``, NaN if ``drops`` has no fall; ``drop``, the fall without its first source; and if ``truth`` is given
+        ``precision``, the share of its first n sources that are in ``truth``.
     """
     rows = {}
     for name, reading in {"leave-one-out": drops, **readings}.items():
         order = np.argsort(-reading, kind="stable")
         tau = float(kendalltau(reading, drops).statistic)
-        rows[name] = {"tau": tau, "same": float(order[0] == drops.argmax()), "drop": float(drops[order[0]])}
+        same = float(order[0] == drops.argmax()) if drops.max() > 0 else np.nan
+        rows[name] = {"tau": tau, "same": same, "drop": float(drops[order[0]])}
         if truth:
             rows[name]["precision"] = float(np.isin(order[: len(truth)], list(truth)).mean())
     return pd.DataFrame.from_dict(rows, orient="index")

@@ -20,6 +20,7 @@ from matplotlib.patches import Rectangle
 
 from attest.core.measures import critical_tau
 from attest.core.measures.numbers import number, percent
+from attest.core.measures.summary import by_text
 from attest.experiments.erasure.four_operators import KINDS, OPERATORS
 from attest.experiments.layers.heads import CURVE, by_head
 from attest.experiments.readings import READINGS
@@ -375,6 +376,7 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     The columns are ``drop`` (attention to the most attended tokens is cut), ``drop_random`` (to random tokens) and
     ``drop_sink`` (to the first token), for all layers, or for a window of layers with the ending ``_layers<a>to<b>``.
     """
+    rows = by_text(rows)
     suffixes = [name.removeprefix("drop") for name in rows.columns if re.fullmatch(r"drop(_layers\w+)?", name)]
     windows = [*suffixes[1:], suffixes[0]]
     figure, axes = _one_panel(8, 3, ylabel="fall of the logit difference")
@@ -491,6 +493,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
     The columns are ``<kind>_<operator>`` and ``random_<kind>_<operator>``, of both kinds: ``comprehensiveness``,
     ``sufficiency``.
     """
+    rows = by_text(rows)
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     for axes, kind in zip(figure.subplots(1, 2, sharey=True), KINDS, strict=True):
         shown = [name for name in OPERATORS if f"{kind}_{name}" in rows]

@@ -20,6 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 from attest.core.measures import signed_rank, top_k_overlap
 from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import number, p_value, percent
+from attest.core.measures.summary import by_text
 from attest.core.memory import by_rows
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.experiments.readings.kinds import BASES
@@ -268,7 +269,7 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
     if base is None:
         return None
     best, others = str(scores.mean().idxmax()), len(scores.columns) - 1
-    said = f"On {len(scores)} of {len(rows)} texts, {len(scores.columns)} readings were compared."
+    said = f"On {len(scores)} of {len(by_text(rows))} texts, {len(scores.columns)} readings were compared."
     beaten = {str(reading): percent(scores[reading].mean()) for reading in scores}
     if best == base:
         runner = str(scores.drop(columns=base).mean().idxmax())
@@ -327,6 +328,7 @@ def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
     first, second = SURVIVAL
     names = [name.removeprefix(f"{first}_") for name in rows if name.startswith(f"{first}_")]
     kept = [name for name in names if name not in APART and rows[f"{first}_{name}"].count() == rows[f"{first}_random"].count()]
+    rows = by_text(rows)
     scores = pd.DataFrame({name: (rows[f"{first}_{name}"] + rows[f"{second}_{name}"]) / 2 for name in kept}).dropna()
     base = next((name for name in map(column_of, BASES) if name in scores), None)
     return scores, base if len(scores.columns) > 1 and len(scores) else None

@@ -23,6 +23,7 @@ MEANINGS = {
     "random sets": "a linear model of the log-probability without random sets of sources",
     "learned heads": "attention by head, with weights that were fitted to the sources of other answers",
 }
+SAME = {1.0: "yes", 0.0: "no"}
 LIMITS = (
     "What the answer loses without one source is what this source gives while all others stay: of two sources that say the "
     "same each seems to give little. The numbers are of this answer to this prompt alone."
@@ -79,6 +80,8 @@ class Sources:
     def sentence(self) -> str:
         """Return a sentence that says which source (part of the context) the answer needs most."""
         first = self.table["drop"].idxmax()
+        if not self.table["drop"][first] > 0:
+            return "No source stands out: without any one of them, the answer's log-probability does not fall."
         same = "also names it" if self.scores.loc["attention", "same"] else "names another one"
         how = "By groups of sources, an approximation for readings too: without" if self.by_groups else "Without"
         fall = number(self.table["drop"][first])
@@ -105,7 +108,7 @@ class Sources:
         ]
         known = "precision" in self.scores
         scores = [
-            [name, MEANINGS[name], number(row["tau"]), "yes" if row["same"] else "no", number(row["drop"])]
+            [name, MEANINGS[name], number(row["tau"]), SAME.get(row["same"], "undefined"), number(row["drop"])]
             + ([number(row["precision"])] if known else [])
             + [f"{row['seconds']:.1f}"]
             for name, row in self.scores.iterrows()

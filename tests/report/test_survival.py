@@ -33,6 +33,13 @@ def test_a_clear_winner_is_named_with_its_lead_and_its_p_value():
     assert "the choice among 2 readings" in said
 
 
+def test_labels_of_one_text_are_no_texts_of_their_own():
+    once = table(0.02)
+    once["text"] = range(len(once))
+    asked = pd.concat([once.assign(asked=label) for label in ("joy", "anger", "fear", "love")])
+    assert survival_sentence(asked) == survival_sentence(once)
+
+
 def test_a_small_lead_may_be_chance():
     assert "That may be chance" in survival_sentence(table(0.01))
 

@@ -13,7 +13,8 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
     """Compute statistics, such as mean and interval, of each numeric column of a table with one row per instance.
 
     Args:
-        rows: columns of numbers or booleans; NaN means undefined. Identity columns and lists are left out.
+        rows: columns of numbers or booleans; NaN means undefined. Identity columns and lists are left out. If the table has
+            the columns ``asked`` and ``text``, several rows are about one text: intervals are then over texts.
         by: a column; for each of its values, means of all columns are added (``<column>/mean/predicted_0``). If the table has
             a column ``asked``, because each instance is about one of several labels, ``asked`` replaces it. None for no such
             means.
@@ -23,6 +24,7 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
         the means by group.
     """
     summary: dict[str, float] = {}
+    several = {"asked", "text"} <= {*rows.columns}
     by = "asked" if "asked" in rows and by is not None else by
     for name in rows.columns:
         if name in IDENTITY or not pd.api.types.is_numeric_dtype(rows[name]):
@@ -30,8 +32,9 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
         column = rows[name].astype(float)
         named = SHARES.fullmatch(str(name)) is not None and column.dropna().between(0, 1).all()
         interval = share_interval if pd.api.types.is_bool_dtype(rows[name]) or named else _mean_interval
-        values = column.dropna().to_numpy()
-        summary |= {f"{name}/{key}": value for key, value in _describe(values, interval).items()}
+        values = column.dropna()
+        texts = rows["text"][values.index].to_numpy() if several else None
+        summary |= {f"{name}/{key}": value for key, value in _describe(values.to_numpy(), texts, interval).items()}
         summary[f"{name}/nan"] = float(column.isna().sum())
         if by in rows:
             means = column.groupby(rows[by]).mean()
@@ -48,36 +51,56 @@ SHARES = re.compile(
 """Columns in [0, 1] that say of each instance whether something holds, or in what share of draws, tokens or pairs."""
 
 
-Interval = Callable[[np.ndarray], tuple[float, float]]
+def by_text(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with one row for each text: the means over the labels that were asked about, if there are several."""
+    return rows.groupby("text").mean(numeric_only=True) if {"asked", "text"} <= {*rows.columns} else rows
 
 
-def _describe(values: np.ndarray, interval: Interval) -> dict[str, float]:
+Interval = Callable[[np.ndarray, np.ndarray | None], tuple[float, float]]
+
+
+def _describe(values: np.ndarray, texts: np.ndarray | None, interval: Interval) -> dict[str, float]:
     if len(values) == 0:
         return dict.fromkeys(("mean", "std", "ci_low", "ci_high", "median"), math.nan)
-    low, high = interval(values)
+    low, high = interval(values, texts)
     std = values.std(ddof=1) if len(values) > 1 else math.nan
     described = {"mean": values.mean(), "std": std, "ci_low": low, "ci_high": high, "median": np.median(values)}
     return {key: float(value) for key, value in described.items()}
 
 
-def _mean_interval(values: np.ndarray) -> tuple[float, float]:
-    mean, n = values.mean(), len(values)
-    margin = special.stdtrit(n - 1, 0.975) * values.std(ddof=1) / math.sqrt(n) if n > 1 else math.nan
+def _spread(values: np.ndarray, texts: np.ndarray | None) -> tuple[int, float]:
+    """Return the number n of texts, and the variance of the mean of their values but for the factor n / (n - 1).
+
+    The values of one text may be alike, so that they count together (Liang & Zeger 1986).
+    """
+    away = values - values.mean()
+    if texts is not None:
+        away = np.bincount(np.unique(texts, return_inverse=True)[1], away)
+    return len(away), float((away**2).sum()) / len(values) ** 2
+
+
+def _mean_interval(values: np.ndarray, texts: np.ndarray | None = None) -> tuple[float, float]:
+    mean, (n, variance) = values.mean(), _spread(values, texts)
+    margin = special.stdtrit(n - 1, 0.975) * math.sqrt(variance * n / (n - 1)) if n > 1 else math.nan
     return mean - margin, mean + margin
 
 
-def share_interval(values: np.ndarray) -> tuple[float, float]:
+def share_interval(values: np.ndarray, texts: np.ndarray | None = None) -> tuple[float, float]:
     """Compute the 95 % interval, within [0, 1], of the mean of shares ``(N,)``.
 
     It is Clopper & Pearson's interval (1934). Its sample size is the number of zeros and ones that would carry as much
     information as the values (the effective sample size; Korn & Graubard 1998).
+
+    Args:
+        texts: ``(N,)``, the text of each share, if several shares are of one text; the interval is then over texts.
     """
-    n, mean, variance = float(len(values)), float(values.mean()), float(values.var())
+    mean, (texts_read, variance) = float(values.mean()), _spread(values, texts)
+    n = float(texts_read)
     if 0 < mean < 1:
-        if variance < 1e-12:
-            return (mean, mean) if n > 1 else (math.nan, math.nan)
-        n = n * mean * (1 - mean) / variance
-        n *= (special.stdtrit(n - 1, 0.975) / special.stdtrit(len(values) - 1, 0.975)) ** 2
+        if variance * len(values) < 1e-12:
+            return (mean, mean) if texts_read > 1 else (math.nan, math.nan)
+        n = mean * (1 - mean) / variance
+        n *= (special.stdtrit(n - 1, 0.975) / special.stdtrit(texts_read - 1, 0.975)) ** 2
     ones, zeros = n * mean, n * (1 - mean)
     low = float(special.betaincinv(ones, zeros + 1, 0.025)) if ones else 0.0
     high = float(special.betaincinv(ones + 1, zeros, 0.975)) if zeros else 1.0

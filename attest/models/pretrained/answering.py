@@ -73,6 +73,11 @@ class Answer:
         prompt = self.prompt if kept is None else self.prompt[kept]
         return float(self._of_last_rows(torch.cat([prompt, self.answer[:-1]])))
 
+    @property
+    def within(self) -> float:
+        """Return the largest difference between two log-probabilities of the answer that rounding and reuse can make."""
+        return max(CLOSE, rounding(self.model.dtype))
+
     def without_each(self, parts: Sequence[Span]) -> Tensor:
         """Return, for each part of the prompt, the answer's log-probability without this part, float64 ``(U,)``.
 
@@ -158,7 +163,7 @@ class Answer:
                 "their places are not known; expected a decoder whose cache keeps all tokens. Give a shorter context."
             )
         apart = abs(float(found.detach()) - self.log_probability())
-        if apart > max(CLOSE, rounding(look.seen[0].dtype)):
+        if apart > self.within:
             raise AttestError(
                 f"{name} gives the answer a log-probability that differs by {apart:.2g} when earlier tokens are read first; "
                 "expected a decoder, in which no token attends to a later token."

@@ -52,6 +52,21 @@ def test_a_source_of_several_tokens_gets_the_sum_of_what_they_get(planted):
         np.testing.assert_allclose(by_pair[name], by_word[name].to_numpy().reshape(-1, 2).sum(axis=1), atol=1e-6)
 
 
+def test_where_nothing_matters_no_source_is_named(planted, tmp_path):
+    model = deepcopy(planted.model)
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()  # no token hears of another
+            layer.self_attn.o_proj.weight[0, 0] = 1e-7
+    text = planted.texts[0]
+    found = attest.sources(model, text, tokenizer=planted.tokenizer, prompt=PROMPT, answer="good", units=words(text))
+    assert found.sentence == "No source stands out: without any one of them, the answer's log-probability does not fall."
+    assert found.table[["share", "drop"]].eq(0).all(axis=None)
+    assert found.scores["same"].isna().all()
+    found.write_page(tmp_path / "page.html")
+    assert "<td>undefined</td><td>undefined</td>" in (tmp_path / "page.html").read_text()
+
+
 def test_modes_of_torch_around_the_question_change_nothing(planted):
     text = planted.texts[0]
     plain = asked(planted, text, answer="good", units=words(text), ablations=8)

@@ -33,6 +33,28 @@ def test_a_share_of_none_or_all_has_an_interval_too(values, kind):
     np.testing.assert_allclose((1 - abs(ends[1] - ends[0])) ** 400, 0.025)
 
 
+@pytest.mark.parametrize("alike", [0.0, 0.6, 0.9])
+def test_intervals_are_over_texts_where_several_rows_are_about_one_text(alike):
+    """40 texts with up to six labels each; rows of a text that share its luck were taken for independent."""
+    draw, held = np.random.default_rng(0), {"tvd_median": 0, "flipped": 0}
+    texts = np.repeat(np.arange(40), draw.integers(1, 7, 40))
+    for _ in range(300):
+        shared, own = draw.uniform(size=40)[texts], draw.uniform(size=len(texts))
+        luck = np.where(draw.uniform(size=len(texts)) < alike, shared, own)
+        rows = pd.DataFrame({"text": texts, "asked": "joy", "tvd_median": luck, "flipped": luck < 0.3})
+        summary = summarise(rows)
+        for name, truth in (("tvd_median", 0.5), ("flipped", 0.3)):
+            held[name] += summary[f"{name}/ci_low"] <= truth <= summary[f"{name}/ci_high"]
+    assert all(0.92 <= count / 300 <= 0.985 for count in held.values()), held
+
+
+def test_a_row_for_each_text_has_the_interval_that_it_had():
+    rows = pd.DataFrame({"tvd_median": [0.1, 0.7, 0.2, 0.4], "won": [0.0, 1.0, 1.0, 0.5]})
+    asked = rows.assign(text=[3, 1, 2, 0], asked="joy")
+    plain = summarise(rows)
+    assert plain == {key: value for key, value in summarise(asked).items() if "asked" not in key}
+
+
 def test_a_table_of_an_older_version_keeps_undefined_instances_out_of_the_share():
     summary = summarise(pd.DataFrame({"only_top_support": [0.0, np.nan, 0.0, 0.0]}), by=None)
     np.testing.assert_allclose(summary["only_top_support/ci_high"], 1 - 0.025 ** (1 / 3))
