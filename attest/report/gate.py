@@ -3,8 +3,8 @@
 A requirement is an answer of the verdict, ``tokens=yes``, or a bound on the mean of a measure, ``E2/tvd_median>0.1``. The
 texts of the folder are treated as a sample from all similar texts. A bound on the mean over all similar texts is decided by a
 betting confidence sequence (``attest.core.measures.betting``), which takes the texts in the order in which evidence reads
-them. So the probability of a wrong pass is at most ``ERROR``, and so is that of a wrong fail. Both also hold if evidence
-stopped early because of its results.
+them. Copies of a text tell nothing new, so a text counts once. So the probability of a wrong pass is at most ``ERROR``, and
+so is that of a wrong fail. Both also hold if evidence stopped early because of its results.
 """
 
 import math
@@ -30,7 +30,7 @@ from attest.runs.folder import INSTANCES, TAGGED, RunFolder, columns_in, read_ta
 
 PassOrFail = Literal["pass", "fail", "undecided"]
 EXIT_CODES: dict[PassOrFail, int] = {"pass": 0, "fail": 1, "undecided": 2}
-VERSION = 1
+VERSION = 2
 """Of the JSON line; ``configs/schemas/gate.schema.json`` describes it."""
 VERDICT = "verdict"
 """The entry of ``summary.json`` with the answers about tokens and about states."""
@@ -174,7 +174,10 @@ def _by_interval(folder: RunFolder, required: Bounded) -> Ruling:
         f"The mean over {known:,} of {sample.texts:,} texts is {number(mean)}; over all texts like these it is "
         f"{number(low)} to {number(high)}."
     )
+    if sample.copies:
+        said += f" {sample.copies:,} copies of these texts do not count."
     facts = {"mean": mean, "low": low, "high": high, "error": ERROR, "texts": known, "of": sample.texts}
+    facts |= {"copies": sample.copies}
     return Ruling(required.typed, outcome, said, facts)
 
 
@@ -183,7 +186,10 @@ class Sample:
     """The values of a measure on the texts read so far, in the order in which the texts were read.
 
     Args:
-        values: float ``(n,)``, without texts for which the measure is undefined.
+        values: float ``(n,)``, without texts for which the measure is undefined, and without copies.
+        planned: the number of texts for which the interval is to be narrowest.
+        texts: the number of all texts, without copies.
+        copies: the number of copies.
     """
 
     values: np.ndarray
@@ -191,6 +197,7 @@ class Sample:
     high: float
     planned: int
     texts: int
+    copies: int = 0
 
     def interval(self) -> tuple[float, float]:
         """Return an interval for the population mean; each bound is wrong with probability at most ``ERROR``."""
@@ -203,7 +210,19 @@ class Sample:
         return least, greatest
 
 
-def _in_order(folder: RunFolder, rows: pd.DataFrame) -> pd.DataFrame:
+def _copies(folder: RunFolder) -> set[int]:
+    """Return the ids of texts that equal an earlier text, token by token, in the folder's table of texts."""
+    path = next((each for each in map(folder.evidence, (INSTANCES, TAGGED)) if each.is_file()), None)
+    shown = [] if path is None else [name for name in ("tokens", "question") if name in columns_in(path)]
+    if path is None or "tokens" not in shown:
+        return set()
+    rows = read_table(path, ["id", *shown])
+    texts = rows[shown].map(lambda words: words if isinstance(words, str) else "\x1f".join(words))
+    return {*rows["id"][texts.duplicated()].tolist()}
+
+
+def _in_order(folder: RunFolder, rows: pd.DataFrame, copies: set[int]) -> pd.DataFrame:
+    rows = rows[~rows["id"].isin(copies)]
     order = reading_order(torch.tensor(rows["id"].to_numpy()), Findings(folder).settings["seed_everything"])
     return rows.set_index("id").loc[order.tolist()]
 
@@ -216,9 +235,10 @@ def _accuracy(folder: RunFolder) -> Sample:
             f"the tables in {folder.path} do not show for which texts the model was right; expected texts with labels, and a "
             "model that chooses one class for each text. Leave test/accuracy out."
         )
-    rows = _in_order(folder, read_table(path, ["id", "label", "predicted"]))
+    copies = _copies(folder)
+    rows = _in_order(folder, read_table(path, ["id", "label", "predicted"]), copies)
     right = (rows["label"] == rows["predicted"]).to_numpy(float)
-    return Sample(right, 0.0, 1.0, len(right), len(right))
+    return Sample(right, 0.0, 1.0, len(right), len(right), len(copies))
 
 
 def _measured(folder: RunFolder, key: str) -> Sample:
@@ -250,7 +270,8 @@ def _measured(folder: RunFolder, key: str) -> Sample:
             f"{path} has several rows for each text, one for each label, so no confidence interval can be computed; expected "
             f"one row for each text. Leave {key} out."
         )
-    rows = _in_order(folder, read_table(path, ["id", name]))
+    copies = _copies(folder)
+    rows = _in_order(folder, read_table(path, ["id", name]), copies)
     low, high = _range(key, rows[name])
     values = rows[name].dropna().to_numpy(float)
     slack = 1e-6 * (high - low)  # rounding
@@ -262,7 +283,8 @@ def _measured(folder: RunFolder, key: str) -> Sample:
         )
     stopped = folder.stopped_evidence().get(experiment)
     texts = len(rows) if stopped is None else int(stopped.summary[f"{experiment}/{ALL}"])
-    return Sample(values.clip(low, high), low, high, len(values) if _is_sample(folder, experiment) else texts, texts)
+    planned = len(values) if _is_sample(folder, experiment) else texts
+    return Sample(values.clip(low, high), low, high, planned, texts, len(copies))
 
 
 def _range(key: str, values: pd.Series) -> tuple[float, float]:

@@ -158,6 +158,21 @@ def test_several_rows_a_text_have_no_interval(run, refusal):
         ruled(run, "E2/tvd_median>0.1")
 
 
+def test_copies_of_a_text_count_once(run):
+    once = ruled(run, "E2/tvd_median>0.2")
+    five = np.repeat(np.arange(TEXTS), 5)
+    for name in ("instances", "E2"):
+        rows = pd.read_parquet(run.evidence(name)).iloc[five].assign(id=np.arange(5 * TEXTS))
+        if name == "instances":
+            rows["tokens"] = [["the", "plot", str(text)] for text in five]
+        write_table(run.evidence(name), rows)
+    found = ruled(run, "E2/tvd_median>0.2")
+    assert (found.found["texts"], found.found["copies"], once.found["copies"]) == (TEXTS, 4 * TEXTS, 0)
+    assert found.found["mean"] == pytest.approx(once.found["mean"])
+    assert found.said.endswith("1,200 copies of these texts do not count.")
+    assert ruled(run, "test/accuracy>0.8").found["texts"] == TEXTS
+
+
 def test_texts_without_labels_have_no_accuracy(run, refusal):
     write_table(run.evidence("instances"), pd.read_parquet(run.evidence("instances")).drop(columns="label"))
     with refusal():
