@@ -247,7 +247,7 @@ IN_PROBABILITY = (
     Column("deleted_<either>_<reading>", FALL, "comprehensiveness or sufficiency if tokens are deleted from the text"),
     Column.at_least_0("gap_integrated_gradients", "error of the sum of integrated gradients; above 0.01 they are undefined"),
     Column.at_least_0(
-        "gap_lrp", "Transformers only: error of LRP's relevance sum (biases, position vectors, gated layers)", unit="logits"
+        "gap_lrp", "Transformers only: error of LRP's relevance sum (biases, position vectors, activations)", unit="logits"
     ),
 )
 

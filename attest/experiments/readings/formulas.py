@@ -6,6 +6,8 @@ layers of Transformers is followed down to the tokens.
 Legend: B batch, N heads, T tokens, E embedding, H hidden, C classes.
 """
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import cast
 
 import numpy as np
@@ -164,7 +166,8 @@ def relevance_propagation(observation: Observation) -> Tensor:
     """Compute layer-wise relevance propagation, with attention and the denominators of norms held fixed, ``(B, T)``, signed.
 
     Source: Ali et al. 2022. A layer norm keeps its standard deviation, an RMSNorm its root mean square (the identity rule of
-    Achtibat et al. 2024). Gates and activations keep their gradient.
+    Achtibat et al. 2024). The activation of a gated layer is held fixed, so that the product passes all its relevance to the
+    other factor (Arras et al. 2017, who call it signal-take-all). Other activations keep their gradient.
 
     It explains the margin, which is the predicted class's logit minus the mean of the others: gradient × input of the
     linearised network. The parts of biases and positions belong to no token, so the tokens sum to the margin only in a network
@@ -175,7 +178,13 @@ def relevance_propagation(observation: Observation) -> Tensor:
     norms = [part for part in network.modules() if isinstance(part, nn.LayerNorm)]
     scales = [part for part in network.modules() if is_rms_norm(part)]
     constant = Intervention("weights", lambda weights, mask: weights.detach())
-    with torch.enable_grad(), intervene(network, constant), hooked(norms, _with_constant_deviation), hooked(scales, _scaled):
+    with (
+        torch.enable_grad(),
+        intervene(network, constant),
+        hooked(norms, _with_constant_deviation),
+        hooked(scales, _scaled),
+        gates_held(network),
+    ):
         logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
         margins = _over_others(observation, logits_of_classes(observation.network, logits))
         (gradient,) = torch.autograd.grad(margins.sum(), embedded)
@@ -218,6 +227,37 @@ def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
 def is_rms_norm(part: nn.Module) -> bool:
     """Return whether a module is an RMS norm, by the name of its class."""
     return type(part).__name__.endswith("RMSNorm")
+
+
+OF_ACTIVATIONS = ("torch.nn.modules.activation", "transformers.activations")
+"""The Python modules that contain activation functions."""
+
+
+@contextmanager
+def gates_held(network: nn.Module) -> Iterator[None]:
+    """Hold the activations of gated feed-forward layers (SwiGLU, GEGLU) fixed while the ``with`` block runs.
+
+    A layer is gated if, beside the linear layer that its activation reads and the one that reads its activation, it has a
+    third of the same width, or computes both factors by one linear layer of twice the width.
+    """
+
+    def hold(linear: Sequence[nn.Linear]) -> Callable[..., Tensor | None]:
+        def hook(_activation: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
+            width = inputs[0].shape[-1]
+            three = sum(width in (part.in_features, part.out_features) for part in linear) > 2
+            twice = any(part.out_features == 2 * width and part.in_features != width for part in linear)
+            return output.detach() if three or twice else None
+
+        return hook
+
+    with ExitStack() as held:
+        for parent in network.modules():
+            parts = [*parent.children()]
+            linear = [part for part in parts if isinstance(part, nn.Linear)]
+            activations = [part for part in parts if type(part).__module__ in OF_ACTIVATIONS]
+            if len(linear) > 1:
+                held.enter_context(hooked(activations, hold(linear)))
+        yield
 
 
 def _scaled(norm: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
