@@ -19,7 +19,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrai
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
 
 import attest
-from attest.core.errors import AttestError, said_by
+from attest.core.errors import AttestError, DisagreementError, said_by
 from attest.models.contract import CLOSE
 from attest.models.pretrained.loading import quieten_transformers
 
@@ -131,8 +131,10 @@ def outcome(name: str) -> tuple[str, str]:
         tried = attest.trial(model, TEXTS, {"E2": {"permutations": 1}}, tokenizer=reads, progress=False)
         with torch.no_grad():
             own = [model(**reads(text, return_tensors="pt")).logits[0].softmax(dim=-1) for text in TEXTS]
+    except DisagreementError as error:
+        return "refused by comparison", str(error)
     except AttestError as error:
-        return ("refused by comparison" if "decides otherwise" in str(error) else "refused by name"), str(error)
+        return "refused by name", str(error)
     except Exception as error:
         return "traceback", f"{type(error).__name__}: {said_by(error)}"
     found = torch.tensor(tried.table().filter(like="probability_").to_numpy())

@@ -23,6 +23,10 @@ class AttestError(Exception):
     """A mistake that the user can correct; its message is a readable sentence, shown without a traceback."""
 
 
+class DisagreementError(AttestError):
+    """A model whose predictions differ from those that Attest computes from its parts."""
+
+
 def as_user_error(error: BaseException | None) -> AttestError | None:
     """Return an ``AttestError`` if a mistake of the user caused an exception; None if the exception is a bug."""
     return next((found for each in chain(error) if (found := _as_mistake(each)) is not None), None)

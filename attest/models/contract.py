@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from attest.core.errors import AttestError
+from attest.core.errors import AttestError, DisagreementError
 from attest.models.prediction import predictions_of
 
 STEPS = {
@@ -298,7 +298,7 @@ def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str)
     apart = (own - other).abs().masked_fill(own.isnan() & other.isnan(), 0).nan_to_num(nan=torch.inf).flatten(1).amax(dim=-1)
     if (apart > close).any():
         kind = "numbers" if own.shape[-1] == 1 else "probabilities"
-        raise AttestError(
+        raise DisagreementError(
             f"{what}: {kind} differ by up to {apart.max():.2g} for the texts with the ids "
             f"{ids[apart > close][:ROWS_SHOWN].tolist()}; expected a difference of at most {close:g}. {why}"
         )

@@ -115,7 +115,10 @@ def in_words_of_trained(
         tokens = told_apart[(told_apart["of"] == "tokens") & ~told_apart.test.isin(CALIBRATIONS)]
         ranked = tokens.groupby("test", sort=False).auroc.mean().sort_values(ascending=False)
         best, worst = (f"({ranked.iloc[place]:.2f})" for place in (0, -1))
-        sentences.append(f"{ranked.index[0]} tells pairs apart best {best}, {ranked.index[-1]} worst {worst}.")
+        sentences.append(
+            f"About tokens, and with all pairs counted alike, {ranked.index[0]} tells pairs apart best {best}, "
+            f"{ranked.index[-1]} worst {worst}."
+        )
         misled = [test for test in ranked.index if ranked[test] < 0.5]
         sentences.append(
             f"Misled by pairs in the mean: {listed(misled)}." if misled else "No test is misled by pairs in the mean."
