@@ -4,6 +4,7 @@ Start at ``section``; ``put_into`` puts it into a card, whose other lines stay a
 """
 
 import shlex
+from collections.abc import Sequence
 
 from attest.core.errors import AttestError
 from attest.core.measures.numbers import interval
@@ -79,13 +80,19 @@ def _again(found: Findings) -> str:
     settings = found.settings
     if TRIAL in settings:
         tried = settings[TRIAL]
-        given = tried["experiments"] if any(tried["experiments"].values()) else tuple(tried["experiments"])
-        options = {"experiments": given, "seed": settings["seed_everything"]}
-        options |= {name: tried[name] for name in ("max_tokens", "until") if name in tried}
-        call = ", ".join(["model", "texts", *(f"{name}={value!r}" for name, value in options.items())])
-        return f"{INSTALL} and call, with the same model and texts:\n\n```python\nattest.trial({call})\n```"
+        experiments = tried["experiments"] if any(tried["experiments"].values()) else tuple(tried["experiments"])
+        options = {"experiments": experiments, "seed": settings["seed_everything"]}
+        options |= {name: tried[name] for name in ("max_tokens", "until") if name in tried} | tried.get("asked", {})
+        same = ["model", "texts", *tried.get("given", [])]
+        told = [f"{name}={name}" for name in same[2:]] + [f"{name}={value!r}" for name, value in options.items()]
+        call = ", ".join([*same[:2], *told])
+        return f"{INSTALL} and call, with the same {_listed(same)}:\n\n```python\nattest.trial({call})\n```"
     typed = typed_of(found.folder)
     if typed is None or not are_plain(typed) or identity_of(found.folder).kind:
         return "The file `config.yaml` of the run has all its settings."
     words = shlex.join(word for word in typed if not word.startswith("FORCE="))
     return f"{INSTALL} and type:\n\n```bash\nattest fit {words}\n```"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}".replace("_", " ")

@@ -16,6 +16,7 @@ from torch import nn
 
 from attest.app.api import answers as spans
 from attest.app.api import foreign
+from attest.app.api.asked import written
 from attest.app.api.batches import Batch, Encode, Words, attended, batches_of, in_batches
 from attest.app.api.choices import made_choices, numbered
 from attest.app.api.explanations import TEXTS_COMPARED, Explanations, require_one_decision, signs_of, with_explanations
@@ -200,6 +201,7 @@ def trial(
     Raises:
         AttestError: the model, the data, an experiment or an explanation is not valid.
     """
+    noted = written(trial, locals())
     label_names = names_of(label_names)
     counted = None if processes == "ranks" else processes
     require_bounds({"seed": seed, "batch_size": batch_size, "processes": counted, "until": until})
@@ -300,7 +302,7 @@ def trial(
                 cast(Any, network).number = scale_of(network, batches)
             measuring.all_of(batches, progress, processes, until, batch_size)
         result = Trial(shown_class(network).__name__)
-        limits |= {"remarks": remarks or None, "name": name, "until": until, "explanations": given_numbers or None}
+        limits |= {"remarks": remarks or None, "name": name, "until": until, "explanations": given_numbers or None} | noted
         measuring.write(result.folder, {key: value for key, value in limits.items() if value is not None})
     return result
 

@@ -1,0 +1,53 @@
+"""What was asked of ``attest.trial``, as it is written into ``config.yaml``, so that the same can be asked again."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+NOT_KEPT = ("experiments", "seed", "progress", "processes", "device")
+"""Options that stand elsewhere in ``config.yaml``, or that change no number."""
+OF_TEXTS = ("labels", "background", "explanations", "rationales")
+"""Options that are as long as the texts, and like these are not written down."""
+
+
+def written(asked: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a call that are not its defaults, as YAML can hold them.
+
+    Args:
+        asked: the function that was called.
+        options: the value of each of its arguments.
+    Returns:
+        ``asked``, options by name, if YAML can hold them; ``given``, the names of those that it cannot hold, such as labels
+        and functions; ``model_from`` and ``tokenizer_from``, their folder or Hub id, where they tell it. What is empty is
+        left out.
+    """
+    defaults = {name: option.default for name, option in inspect.signature(asked).parameters.items()}
+    plain, given = {}, []
+    for name, default in defaults.items():
+        value = options[name]
+        if default is inspect.Parameter.empty or name in NOT_KEPT or value is None:
+            continue
+        if name in OF_TEXTS or not _is_plain(value):
+            given.append(name)
+        elif value != default:
+            plain[name] = [*value] if isinstance(value, tuple) else value
+    addresses = {f"{name}_from": _address(options[name]) for name in ("model", "tokenizer")}
+    found = {"asked": plain, "given": given} | addresses
+    return {name: value for name, value in found.items() if value}
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(name, str) and _is_plain(each) for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _address(given: Any) -> str | None:
+    """Return where a model or a tokenizer of transformers comes from, or the folder or id itself."""
+    if isinstance(given, str):
+        return given
+    config = getattr(given, "config", None)
+    address = getattr(config, "_name_or_path", None) or getattr(given, "name_or_path", None)
+    return address if isinstance(address, str) and address else None

@@ -1,0 +1,61 @@
+"""All that was asked of a trial is written down, and the card's call makes the same trial again."""
+
+import re
+
+import pandas as pd
+import pytest
+import yaml
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+import attest
+from attest.app.api.asked import written
+from attest.report.card import section
+from attest.runs.folder import TRIAL
+from tests.models.pretrained.test_prompted import ANSWERS, TEMPLATE, speaking_tokenizer
+from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
+
+CALL = re.compile(r"```python\n(.+)\n```")
+QUICK = {"E1": {}, "E14": {"texts": 20, "sets": 2, "erase_by": ["delete"], "extras": False}}
+
+
+def windowed(tokenizer):
+    asked = {"window": 6, "stride": 1, "pooled": "max", "label_names": ["bad", "good", "odd"]}
+    return tiny("bert", vocab_size=len(WORDS)), {"tokenizer": tokenizer, "labels": [0, 1, 2, 0, 1], **asked}
+
+
+def prompted(_tokenizer):
+    asked = {"prompt": TEMPLATE, "answers": ANSWERS, "max_tokens": 40, "seed": 3}
+    return tiny("llama", speaks=True), {"tokenizer": speaking_tokenizer(), "labels": [0, 1, 1, 0, 1], **asked}
+
+
+@pytest.mark.parametrize("made", [windowed, prompted])
+def test_the_call_of_the_card_is_the_same_trial(made, tokenizer):
+    model, options = made(tokenizer)
+    tried = attest.trial(model, TEXTS, QUICK, progress=False, **options)
+    (call,) = CALL.findall(section(tried.folder))
+    known = {"attest": attest, "model": model, "texts": TEXTS, "tokenizer": options["tokenizer"], "labels": options["labels"]}
+    again = eval(call, known)
+    assert again.folder.config.read_text() == tried.folder.config.read_text()
+    for name in QUICK:
+        pd.testing.assert_frame_equal(again.table(name), tried.table(name), check_exact=True)
+    about = yaml.safe_load(tried.folder.config.read_text())[TRIAL]
+    assert about["asked"] == {name: options[name] for name in options if name not in ("tokenizer", "labels", "seed")}
+    assert about["given"] == ["tokenizer", "labels"]
+
+
+def test_where_model_and_tokenizer_come_from_is_written(tmp_path, tokenizer):
+    tokenizer.save_pretrained(tmp_path)
+    tiny("bert", vocab_size=len(WORDS)).save_pretrained(tmp_path)
+    tried = attest.trial(str(tmp_path), TEXTS, {"E2": {"permutations": 2}}, second_column=None, progress=False)
+    about = yaml.safe_load(tried.folder.config.read_text())[TRIAL]
+    assert about["model_from"] == str(tmp_path)
+    assert not {"asked", "given"} & {*about}
+
+
+def test_what_yaml_cannot_hold_is_named():
+    def asked(model, tokenizer=None, encode=None, labels=None, answers=None, window=4, seed=0):
+        pass
+
+    options = {"model": None, "tokenizer": None, "encode": len, "labels": [0], "answers": {"a": 1j}, "window": 5, "seed": 3}
+    assert written(asked, options) == {"asked": {"window": 5}, "given": ["encode", "labels", "answers"]}
