@@ -1,0 +1,122 @@
+"""The value of a set of words: what the model says of a text in which random neutral words stand for all other words.
+
+Legend: B texts, T tokens, W words of the longest text, N sets of words, R fillings.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from attest.core.memory import by_rows
+from attest.core.randomness import random_bits, stream
+
+Read = Callable[[Tensor, Tensor], Tensor]
+"""Takes the rows of N texts, int64 ``(N,)``, and their tokens with some replaced, ``(N, T)``; returns the probability of each
+text's own decision, ``(N,)``."""
+FEW, MORE = 4, 12
+"""Fillings of each set, and further ones where the first leave open whether the set decides."""
+OPEN = 0.15
+"""A value is this close to the bound, as a share of the way from no words to all words, if more fillings are read."""
+DECIDES = 0.8
+"""The share of the way from no words to all words that a set which decides goes."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts, and how their model reads variants of them."""
+
+    read: Read
+    ids: Tensor
+    """int64 ``(B,)``."""
+    tokens: Tensor
+    """int64 ``(B, T)``."""
+    words: Tensor
+    """int64 ``(B, T)``, the word of each token, from 0; below 0 for tokens that are never replaced."""
+
+    @cached_property
+    def there(self) -> Tensor:
+        """Return which words each text has, bool ``(B, W)``."""
+        found = torch.zeros(len(self.words), max(1, int(self.words.max()) + 1), dtype=torch.bool, device=self.words.device)
+        return found.scatter_reduce(1, self.words.clamp(min=0), self.words >= 0, "amax")
+
+    @cached_property
+    def whole(self) -> Tensor:
+        """Return the probability of each text's decision, float64 ``(B,)``."""
+        rows = torch.arange(len(self.tokens), device=self.tokens.device)
+        return self.read(rows, self.tokens).double()
+
+    def of_words(self, values: Tensor) -> Tensor:
+        """Sum the values ``(B, T)`` of tokens over the tokens of each word, ``(B, W)``; 0 for words that are not there."""
+        kept = values.masked_fill(self.words < 0, 0)
+        return kept.new_zeros(self.there.shape).scatter_add(1, self.words.clamp(min=0), kept)
+
+
+class Game:
+    """The value v(S) of each set S of words: the mean probability of the decision over fillings of all other words.
+
+    Args:
+        pool: int64 ``(P,)``, the tokens that fillings are drawn from.
+        seed: with the id of a text it fixes the fillings of this text, which all its sets share.
+    """
+
+    def __init__(self, texts: Texts, pool: Tensor, seed: int) -> None:
+        self.texts, self.pool, self.seed = texts, pool, seed
+        self.passes = 0
+        """The number of texts that the model has read."""
+        everyone = torch.arange(len(texts.tokens), device=texts.tokens.device)
+        self.nothing = self.value(everyone, torch.zeros_like(texts.there), FEW + MORE)
+        """v of no word, ``(B,)``."""
+
+    @property
+    def way(self) -> Tensor:
+        """Return how far the model goes from no words to all words, ``(B,)``."""
+        return self.texts.whole - self.nothing
+
+    def value(self, rows: Tensor, kept: Tensor, fillings: int = FEW, after: int = 0) -> Tensor:
+        """Return v of N sets, float64 ``(N,)``: the mean of ``outcomes``."""
+        return self.outcomes(rows, kept, fillings, after).mean(dim=1)
+
+    def outcomes(self, rows: Tensor, kept: Tensor, fillings: int = FEW, after: int = 0) -> Tensor:
+        """Return the probability of the decision under each filling of N sets, float64 ``(N, R)``.
+
+        Args:
+            rows: int64 ``(N,)``, the text of each set.
+            kept: bool ``(N, W)``, the words of each set.
+            fillings, after: how many fillings are read, and how many come before them.
+        """
+        texts, size = self.texts, self.texts.tokens.shape[1]
+        draws = torch.arange(after, after + fillings, device=rows.device)
+        places = torch.arange(size, device=rows.device)
+
+        def of_sets(rows: Tensor, kept: Tensor) -> Tensor:
+            words = texts.words[rows]
+            stays = kept.gather(1, words.clamp(min=0)) | (words < 0)
+            drawn = random_bits(stream(self.seed, "fillings"), texts.ids[rows, None, None], draws[:, None], places)
+            filled = torch.where(stays[:, None], texts.tokens[rows, None], self.pool[drawn.remainder(len(self.pool))])
+            read = texts.read(rows.repeat_interleave(fillings), filled.flatten(0, 1))
+            return read.double().unflatten(0, (len(rows), fillings))
+
+        self.passes += len(rows) * fillings
+        if not len(rows):
+            return torch.empty(0, fillings, dtype=torch.float64, device=rows.device)
+        return by_rows(of_sets, 4 * fillings * places.nbytes, rows, kept)
+
+    def decides(self, rows: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
+        """Return whether each of N sets decides, bool ``(N,)``, and its v, ``(N,)``.
+
+        Sets close to the bound are read under further fillings, because four can be lucky.
+        """
+        bound = self.nothing[rows] + DECIDES * self.way[rows]
+        found = self.value(rows, kept)
+        near = ((found - bound).abs() < OPEN * self.way[rows]).nonzero().squeeze(-1)
+        more = self.value(rows[near], kept[near], MORE, after=FEW)
+        found[near] = (FEW * found[near] + MORE * more) / (FEW + MORE)
+        return found >= bound, found
+
+
+def alone(words: Tensor, size: int) -> Tensor:
+    """Return N sets of one word each, bool ``(N, size)``, for word numbers int64 ``(N,)``."""
+    return torch.nn.functional.one_hot(words, size).bool()

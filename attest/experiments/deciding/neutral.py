@@ -1,0 +1,72 @@
+"""Neutral words of a corpus: those that move the model least, from which fillings are drawn.
+
+Legend: B texts, T tokens, W words of the longest text, P neutral tokens.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from attest.experiments.deciding.filling import Game, Texts, alone
+
+ROUGH = 2
+"""Fillings from all words, which tell words that move the model from words that do not."""
+SUREST = 1e-6
+SHARE = 0.25
+"""The share of all tokens that count as neutral."""
+LEAST_WAY = 0.1
+"""A text needs words if the model goes at least this far from no words to all words, as a share of its own range."""
+
+
+class Neutral(NamedTuple):
+    """What is known of a model on a corpus before its texts are asked."""
+
+    pool: Tensor
+    """int64 ``(P,)``, neutral tokens, as often as they occur."""
+    least_way: float
+    """The smallest way from no words to all words of a text that needs words."""
+
+
+def single_effects(game: Game, fillings: int) -> tuple[Tensor, Tensor]:
+    """Return how far the decision's log-odds fall without each single word, and rise by it alone, ``(B, W)``; 0 for no word.
+
+    Log-odds, because the probability of a sure model hardly moves, whichever word is exchanged.
+    """
+    there = game.texts.there
+    rows, words = there.nonzero(as_tuple=True)
+    one, everyone = alone(words, there.shape[1]), torch.arange(len(there), device=there.device)
+    falls, rises = (torch.zeros_like(there, dtype=torch.float64) for _ in range(2))
+    nothing = log_odds(game.outcomes(everyone, torch.zeros_like(there), fillings))
+    falls[rows, words] = log_odds(game.texts.whole[rows]) - log_odds(game.outcomes(rows, there[rows] & ~one, fillings)).mean(1)
+    rises[rows, words] = (log_odds(game.outcomes(rows, one, fillings)) - nothing[rows]).mean(dim=1)
+    return falls, rises
+
+
+def log_odds(probabilities: Tensor) -> Tensor:
+    """Return log-odds of probabilities, which count as at least 1e-6 and at most 1 - 1e-6."""
+    return probabilities.clamp(SUREST, 1 - SUREST).logit()
+
+
+def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutral, Tensor, Tensor]:
+    """Find the words of a corpus that move its model least.
+
+    A token is neutral if its occurrence moves the prediction little, and so do the occurrences of the same token in the mean.
+    The quarter of all tokens that move it least is the pool.
+
+    Args:
+        texts: a sample of the corpus.
+        probabilities: ``(B, K)`` of these texts, which tell the range of the model.
+    Returns:
+        The neutral words, and the single effects that told them, ``(B, W)`` each, which rank the words for the search.
+    """
+    replaced = texts.words >= 0
+    every = texts.tokens[replaced]
+    falls, rises = single_effects(Game(texts, every, seed), ROUGH)
+    moved = torch.maximum(falls.abs(), rises.abs()).gather(1, texts.words.clamp(min=0))[replaced]
+    kinds, kind = every.unique(return_inverse=True)
+    of_kind = moved.new_zeros(len(kinds)).scatter_reduce(0, kind, moved, "mean", include_self=False)
+    order = torch.maximum(moved, of_kind[kind]).argsort(stable=True)
+    pool = every[order[: max(1, int(SHARE * len(order)))]]
+    ends = probabilities.double().quantile(torch.tensor([0.05, 0.95], dtype=torch.float64, device=probabilities.device), dim=0)
+    return Neutral(pool, LEAST_WAY * min(1.0, float((ends[1] - ends[0]).max()))), falls, rises

@@ -1,0 +1,135 @@
+"""Does an explanation point at the words that decide? Its own first words are asked.
+
+Legend: B texts, W words of the longest text.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from attest.experiments.deciding.filling import DECIDES, Game, alone
+from attest.experiments.deciding.search import NONE, eliminated, places_in, shortest_prefix
+
+FACTOR = 3
+"""An explanation may need this many times as many words as the smallest set that was found."""
+TIE = 1.1
+"""Weights that differ by less than this factor count as equal."""
+MATTERS = 0.2
+"""A word matters if it moves v by this share of the way from no words to all words."""
+MOST = 0.75
+"""The share of the first words that must matter."""
+EXCHANGES = 6
+"""The words of the smallest set for which another word is tried as a stand-in."""
+PEELS = 4
+"""How often what is left of the first words is asked whether it decides by itself."""
+
+
+class Pointing(NamedTuple):
+    """What an explanation's first words are worth, ``(B,)`` and ``(B, W)``."""
+
+    right: Tensor
+    """bool ``(B,)``: the first words decide, and most of them matter."""
+    first: Tensor
+    """bool ``(B, W)``: the shortest prefix that decides, with the words that tie with its last; empty where none decides."""
+    matter: Tensor
+    """bool ``(B, W)``: the words of ``first`` that matter."""
+
+
+def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointing:
+    """Ask whether the first words of an explanation decide, and whether each of them matters.
+
+    The first words are the shortest prefix that decides, of at most three times as many words as the smallest set that was
+    found, and all words with nearly the weight of its last. A word matters if it is needed in this prefix or in the smallest
+    set; if it moves v by a fifth of the way when it is taken out of the text, put alone into neutral words, or put beside the
+    smallest set; if it can stand in for a word of the smallest set; or if it is in the smallest set that decides of all first
+    words that would not matter otherwise. Three quarters of the first words must matter, one of the very first, and the
+    weight on words that speak for the decision must be at least the weight on words that speak against it.
+
+    Args:
+        best: bool ``(B, W)``, a small set that decides, as ``deciding_words`` returns it.
+        weights: ``(B, W)``, larger for words that the explanation puts first; words without weight are never pointed at.
+        asked: bool ``(B,)``, the texts that need words.
+    """
+    there, everyone = game.texts.there, torch.arange(len(best), device=best.device)
+    weights = weights.double().masked_fill(~there, -torch.inf)
+    places, fewest = places_in(game, weights), best.sum(dim=1)
+    most = torch.minimum(FACTOR * fewest, there.sum(dim=1))
+    size = shortest_prefix(game, places, range(1, int(most.max()) + 1), most, asked)
+    tied = there & (weights > weights.amax(dim=1, keepdim=True) / TIE)  # with the first
+    size = _as_a_block(game, tied, size, asked)
+    last = weights.masked_fill(places != size.unsqueeze(1) - 1, -torch.inf).amax(dim=1, keepdim=True)
+    found = asked & (size < NONE) & (last.squeeze(1) > 0)
+    prefix = there & (places < size.unsqueeze(1)) & found.unsqueeze(1)
+    first = (prefix | (there & (weights > last / TIE))) & found.unsqueeze(1)
+    of_best = game.value(everyone, best)
+    needed, left = _needed(game, best & found.unsqueeze(1), of_best)
+    supports = needed | _needed(game, prefix, game.value(everyone, prefix))[0]
+    moved = _moved(game, first, best, of_best)
+    bound = MATTERS * game.way.unsqueeze(1)
+    supports |= (moved >= bound).any(dim=0)
+    matter = supports | (moved <= -bound).any(dim=0)
+    stands_in = _stand_ins(game, first & ~matter & ~best, best, left)
+    supports, matter = (each | stands_in for each in (supports, matter))
+    for _ in range(PEELS):
+        rest = first & ~matter
+        rows = rest.any(dim=1).nonzero().squeeze(-1)
+        again = torch.zeros_like(found)
+        again[rows] = game.decides(rows, rest[rows])[0]
+        if not again.any():
+            break
+        own = eliminated(game, rest, again) & again.unsqueeze(1)
+        supports, matter = supports | own, matter | own
+    matter &= first
+    mass = weights.masked_fill(~there, 0)
+    speaks_for = (mass * (first & supports)).sum(dim=1) >= (mass * (matter & ~supports)).sum(dim=1)
+    enough = matter.sum(dim=1) >= MOST * first.sum(dim=1)
+    return Pointing(found & enough & (tied & matter).any(dim=1) & speaks_for, first, matter)
+
+
+def _as_a_block(game: Game, tied: Tensor, size: Tensor, asked: Tensor) -> Tensor:
+    """Let all words that tie with the first be read together, where no prefix decides."""
+    rows = (asked & (size == NONE) & (tied.sum(dim=1) > 1)).nonzero().squeeze(-1)
+    decides, _ = game.decides(rows, tied[rows])
+    return size.index_put((rows[decides],), tied.sum(dim=1)[rows[decides]])
+
+
+def _needed(game: Game, sets: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """Return which words sets that decide need, bool ``(B, W)``, and v of the set without each, ``(B, W)``, NaN elsewhere.
+
+    A word is needed if the others do not decide, and its loss costs at least half of what an even share of all would.
+    """
+    rows, words = sets.nonzero(as_tuple=True)
+    decides, without = game.decides(rows, sets[rows] & ~alone(words, sets.shape[1]))
+    share = 0.5 * DECIDES * game.way[rows] / sets.sum(dim=1)[rows].clamp(min=2)
+    needed, left = torch.zeros_like(sets), torch.full(sets.shape, torch.nan, dtype=torch.float64)
+    needed[rows, words] = ~decides & (values[rows] - without >= share)
+    left[rows, words] = without
+    return needed, left
+
+
+def _moved(game: Game, asked: Tensor, best: Tensor, of_best: Tensor) -> Tensor:
+    """Return how far each asked word moves v beside the best set, alone, and by leaving the text, ``(3, B, W)``; else 0."""
+    rows, words = asked.nonzero(as_tuple=True)
+    one, there = alone(words, asked.shape[1]), game.texts.there
+    moved = torch.zeros(3, *asked.shape, dtype=torch.float64)
+    moved[0, rows, words] = game.value(rows, best[rows] | one) - of_best[rows]
+    moved[1, rows, words] = game.value(rows, one) - game.nothing[rows]
+    moved[2, rows, words] = game.texts.whole[rows] - game.value(rows, there[rows] & ~one)
+    return moved
+
+
+def _stand_ins(game: Game, asked: Tensor, best: Tensor, left: Tensor) -> Tensor:
+    """Return which asked words can stand in for one of the first words of the best set, bool ``(B, W)``.
+
+    Args:
+        left: ``(B, W)``, v of the best set without each of its words.
+    """
+    several = (best.sum(dim=1) > 1).unsqueeze(1)
+    replaced = best & (best.cumsum(dim=1) <= EXCHANGES) & several
+    rows, words, others = (asked.unsqueeze(2) & replaced.unsqueeze(1)).nonzero(as_tuple=True)
+    sets = (best[rows] & ~alone(others, best.shape[1])) | alone(words, best.shape[1])
+    helps = game.value(rows, sets) - left[rows, others] >= MATTERS * game.way[rows]
+    found = torch.zeros_like(asked)
+    found[rows[helps], words[helps]] = True
+    return found
