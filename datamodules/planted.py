@@ -76,21 +76,25 @@ class PlantedDataModule(TextDataModule):
         return Corpus(**splits, vocabulary=vocabulary, label_names=("blame", "praise"))
 
 
-def planted_texts(rule: Rule, seed: int) -> Iterator[tuple[Clause, int]]:
-    """Yield an endless stream of different texts whose labels alternate; equal seeds give equal streams."""
+def planted_texts(rule: Rule, seed: int, lengths: tuple[int, int] = LENGTHS) -> Iterator[tuple[Clause, int]]:
+    """Yield an endless stream of different texts whose labels alternate; equal seeds give equal streams.
+
+    Args:
+        lengths: the smallest and the largest number of words, which the clauses of the rule may exceed.
+    """
     draw = random.Random(f"planted {rule} {seed}")
     seen: set[tuple[str, ...]] = set()
     while True:
         label = len(seen) % 2
-        text = _text(draw, RULES[rule](draw, label))
+        text = _text(draw, RULES[rule](draw, label), lengths)
         words = tuple(word for word, _ in text)
         if words not in seen:
             seen.add(words)
             yield text, label
 
 
-def _text(draw: random.Random, deciding: list[Clause]) -> Clause:
-    shortest, longest = LENGTHS
+def _text(draw: random.Random, deciding: list[Clause], lengths: tuple[int, int]) -> Clause:
+    shortest, longest = lengths
     target = draw.randint(shortest, longest)
     fillers: list[Clause] = []
     length = sum(map(len, deciding))

@@ -1,7 +1,7 @@
 """Hold the measure of what decides against mechanisms whose deciding words are known.
 
-    python -m benchmarks.deciding                # the mechanisms that may be looked at
-    python -m benchmarks.deciding --held-out     # the others, after the definition is frozen
+python -m benchmarks.deciding                # the mechanisms that may be looked at
+python -m benchmarks.deciding --held-out     # the others, after the definition is frozen
 """
 
 import argparse
@@ -11,9 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.core.measures.summary import share_interval
 from attest.experiments.deciding import Game, Texts, deciding_words, neutral_words, pointing
-from attest.report.run_tables import markdown_table
 from benchmarks.deciding.mechanisms import Case, made
 
 
@@ -38,7 +36,7 @@ def held_against(case: Case, seed: int) -> pd.DataFrame:
     game = Game(texts, neutral.pool, seed)
     needs = game.way >= neutral.least_way
     best = deciding_words(game, [falls + rises, falls], needs)
-    rows = []
+    rows: list[dict[str, object]] = []
     for name, (weights, truth) in case.readings.items():
         passes = game.passes
         found = pointing(game, best, weights, needs).right

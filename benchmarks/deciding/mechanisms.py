@@ -59,6 +59,7 @@ class Draw:
         self.generator = torch.Generator().manual_seed(seed)
         self.count = texts
         lengths = torch.randint(SHORTEST, LONGEST + 1, (texts,), generator=self.generator)
+        lengths[0] = LONGEST
         self.mask = torch.arange(LONGEST) < lengths.unsqueeze(1)
         zipf = 1 / (torch.arange(FILLERS) + 2.0)
         drawn = torch.multinomial(zipf, texts * LONGEST, replacement=True, generator=self.generator).view(texts, LONGEST)
@@ -178,7 +179,8 @@ def additive(draw: Draw) -> Case:
 def conjunction(draw: Draw) -> Case:
     """Two words decide together; without both the other class is the default."""
     places, both = draw.places(2), draw.coin(0.7)
-    words = torch.stack([torch.full_like(both, LEFT, dtype=torch.int64), torch.where(both, RIGHT, UP)], dim=1)
+    first, second = draw.tokens.gather(1, places).unbind(dim=1)
+    words = torch.stack([torch.full_like(first, LEFT), torch.where(both, RIGHT, second)], dim=1)
     chosen = draw.write(places, words)
 
     def logits(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -246,7 +248,7 @@ def majority(draw: Draw) -> Case:
 
 @mechanism
 def negated(draw: Draw) -> Case:
-    """"Not" just before the word turns it around; elsewhere it does nothing."""
+    """ "Not" just before the word turns it around; elsewhere it does nothing."""
     places, turned = draw.places(3), draw.coin()
     words = torch.where(draw.coin(), GOOD, BAD)
     word = draw.write(places[:, 1:2], words.unsqueeze(1))
@@ -269,7 +271,9 @@ def negated(draw: Draw) -> Case:
 @mechanism
 def order(draw: Draw) -> Case:
     """Two words are in every text; the one that comes first decides."""
-    chosen = draw.write(draw.places(2), torch.where(draw.coin().unsqueeze(1), torch.tensor([LEFT, RIGHT]), torch.tensor([RIGHT, LEFT])))
+    chosen = draw.write(
+        draw.places(2), torch.where(draw.coin().unsqueeze(1), torch.tensor([LEFT, RIGHT]), torch.tensor([RIGHT, LEFT]))
+    )
 
     def logits(tokens: Tensor, mask: Tensor) -> Tensor:
         there = torch.stack([tokens == LEFT, tokens == RIGHT])
@@ -409,7 +413,9 @@ def length(draw: Draw) -> Case:
     def logits(tokens: Tensor, mask: Tensor) -> Tensor:
         return two(mask.sum(dim=1).double() - 30 + noise(tokens))
 
-    return Case(logits, draw.tokens, draw.mask, everywhere(draw, False), {"evenly": (draw.on(draw.mask), everywhere(draw, False))})
+    return Case(
+        logits, draw.tokens, draw.mask, everywhere(draw, False), {"evenly": (draw.on(draw.mask), everywhere(draw, False))}
+    )
 
 
 @mechanism

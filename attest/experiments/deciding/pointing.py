@@ -63,13 +63,12 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
     prefix = there & (places < size.unsqueeze(1)) & found.unsqueeze(1)
     first = (prefix | (there & (weights > last / TIE))) & found.unsqueeze(1)
     of_best = game.value(everyone, best)
-    needed, left = _needed(game, best & found.unsqueeze(1), of_best)
-    supports = needed | _needed(game, prefix, game.value(everyone, prefix))[0]
-    moved = _moved(game, first, best, of_best)
-    bound = MATTERS * game.way.unsqueeze(1)
-    supports |= (moved >= bound).any(dim=0)
-    matter = supports | (moved <= -bound).any(dim=0)
-    stands_in = _stand_ins(game, first & ~matter & ~best, best, left)
+    needed, left = _needed(game, best & found.unsqueeze(1), of_best, fewest)
+    supports = needed | _needed(game, prefix, game.value(everyone, prefix), fewest)[0]
+    up, down = _moved(game, first & ~supports, best, of_best)
+    supports |= up
+    matter = supports | down
+    stands_in = _stand_ins(game, first & ~matter & ~best, best, of_best, left)
     supports, matter = (each | stands_in for each in (supports, matter))
     for _ in range(PEELS):
         rest = first & ~matter
@@ -94,42 +93,57 @@ def _as_a_block(game: Game, tied: Tensor, size: Tensor, asked: Tensor) -> Tensor
     return size.index_put((rows[decides],), tied.sum(dim=1)[rows[decides]])
 
 
-def _needed(game: Game, sets: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+def _needed(game: Game, sets: Tensor, values: Tensor, fewest: Tensor) -> tuple[Tensor, Tensor]:
     """Return which words sets that decide need, bool ``(B, W)``, and v of the set without each, ``(B, W)``, NaN elsewhere.
 
-    A word is needed if the others do not decide, and its loss costs at least half of what an even share of all would.
+    A word is needed if the others do not decide, and its loss costs half an even share of what the smallest set gives.
     """
     rows, words = sets.nonzero(as_tuple=True)
     decides, without = game.decides(rows, sets[rows] & ~alone(words, sets.shape[1]))
-    share = 0.5 * DECIDES * game.way[rows] / sets.sum(dim=1)[rows].clamp(min=2)
+    share = 0.5 * DECIDES * game.way[rows] / fewest[rows].clamp(min=2)
     needed, left = torch.zeros_like(sets), torch.full(sets.shape, torch.nan, dtype=torch.float64)
     needed[rows, words] = ~decides & (values[rows] - without >= share)
     left[rows, words] = without
     return needed, left
 
 
-def _moved(game: Game, asked: Tensor, best: Tensor, of_best: Tensor) -> Tensor:
-    """Return how far each asked word moves v beside the best set, alone, and by leaving the text, ``(3, B, W)``; else 0."""
-    rows, words = asked.nonzero(as_tuple=True)
-    one, there = alone(words, asked.shape[1]), game.texts.there
-    moved = torch.zeros(3, *asked.shape, dtype=torch.float64)
-    moved[0, rows, words] = game.value(rows, best[rows] | one) - of_best[rows]
-    moved[1, rows, words] = game.value(rows, one) - game.nothing[rows]
-    moved[2, rows, words] = game.texts.whole[rows] - game.value(rows, there[rows] & ~one)
-    return moved
+def _moved(game: Game, asked: Tensor, best: Tensor, of_best: Tensor) -> tuple[Tensor, Tensor]:
+    """Return which asked words move v up, and which down: beside the best set, alone, or by leaving the text.
+
+    Words that move v up are asked no further.
+    """
+    there, whole = game.texts.there, game.texts.whole
+    up, down = torch.zeros_like(asked), torch.zeros_like(asked)
+    for how in ("beside", "alone", "without"):
+        rows, words = (asked & ~up).nonzero(as_tuple=True)
+        one = alone(words, asked.shape[1])
+        if how == "beside":
+            moved = game.value(rows, best[rows] | one) - of_best[rows]
+        elif how == "alone":
+            moved = game.value(rows, one) - game.nothing[rows]
+        else:
+            moved = whole[rows] - game.value(rows, there[rows] & ~one)
+        bound = MATTERS * game.way[rows]
+        up[rows, words] = moved >= bound
+        down[rows, words] |= moved <= -bound
+    return up, down
 
 
-def _stand_ins(game: Game, asked: Tensor, best: Tensor, left: Tensor) -> Tensor:
+def _stand_ins(game: Game, asked: Tensor, best: Tensor, of_best: Tensor, left: Tensor) -> Tensor:
     """Return which asked words can stand in for one of the first words of the best set, bool ``(B, W)``.
 
+    A word stands in for another if it makes good at least half of what the loss of the other costs.
+
     Args:
+        of_best: ``(B,)``, v of the best set.
         left: ``(B, W)``, v of the best set without each of its words.
     """
     several = (best.sum(dim=1) > 1).unsqueeze(1)
     replaced = best & (best.cumsum(dim=1) <= EXCHANGES) & several
     rows, words, others = (asked.unsqueeze(2) & replaced.unsqueeze(1)).nonzero(as_tuple=True)
     sets = (best[rows] & ~alone(others, best.shape[1])) | alone(words, best.shape[1])
-    helps = game.value(rows, sets) - left[rows, others] >= MATTERS * game.way[rows]
+    lost = of_best[rows] - left[rows, others]
+    helps = (game.value(rows, sets) - left[rows, others] >= lost / 2) & (lost >= MATTERS * game.way[rows])
     found = torch.zeros_like(asked)
     found[rows[helps], words[helps]] = True
     return found

@@ -1,0 +1,117 @@
+"""On mechanisms in code, what is measured to decide decides, and explanations are right where the rule says so."""
+
+import pytest
+import torch
+
+from attest.experiments.deciding import Game, deciding_words, neutral_words, pointing
+from attest.experiments.deciding.neutral import LEAST_WAY
+from attest.experiments.deciding.pointing import TIE
+from benchmarks.deciding.__main__ import texts_of
+from benchmarks.deciding.mechanisms import FIRST_FILLER, MECHANISMS, Draw
+
+SEED = 3
+SURE = [name for name in MECHANISMS if name not in ("dense", "very_dense", "length")]
+"""Mechanisms whose deciding words are clear in each text."""
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """Each mechanism with its game, the texts that need words, and a small set that decides."""
+    known = {}
+
+    def of(name):
+        if name not in known:
+            case = MECHANISMS[name](Draw(SEED, 24))
+            texts, said = texts_of(case)
+            neutral, falls, rises = neutral_words(texts, said, SEED)
+            game = Game(texts, neutral.pool, SEED)
+            needs = game.way >= neutral.least_way
+            known[name] = case, game, needs, deciding_words(game, [falls + rises, falls], needs)
+        return known[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", SURE)
+def test_explanations_are_right_where_the_rule_says_so(asked, name):
+    case, game, needs, best = asked(name)
+    assert torch.equal(needs, case.needs)
+    for explanation, (weights, truth) in case.readings.items():
+        found = pointing(game, best, weights, needs).right
+        assert torch.equal(found[needs], truth[needs]), explanation
+        assert not found[~needs].any()
+
+
+@pytest.mark.parametrize("name", ["token", "conjunction", "negated", "order", "several_classes", "unsure"])
+def test_the_set_that_is_found_is_that_of_the_rule(asked, name):
+    case, _, needs, best = asked(name)
+    weights, _ = case.readings["all"]
+    assert torch.equal(best[needs], weights[needs] > 0.2)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_words_of_the_rule_never_stand_in_fillings(asked, name):
+    _, game, _, _ = asked(name)
+    if name != "place":  # where every word is harmless at all places but one
+        assert (game.pool >= FIRST_FILLER).all()
+
+
+def test_where_no_word_decides_no_text_needs_words(asked):
+    _, game, needs, best = asked("length")
+    assert not needs.any()
+    assert not best.any()
+    assert (game.way.abs() < LEAST_WAY).all()
+
+
+def test_a_set_that_is_found_decides_and_no_word_of_it_can_go(asked):
+    _, game, needs, best = asked("three_of_five")
+    rows = needs.nonzero().squeeze(-1)
+    assert game.decides(rows, best[rows])[0].all()
+    at, words = best.nonzero(as_tuple=True)
+    less = best[at] & ~torch.nn.functional.one_hot(words, best.shape[1]).bool()
+    assert not game.decides(at, less)[0].any()
+
+
+def test_the_weight_on_a_word_against_the_decision_is_told(asked):
+    """Second, it may matter; first, or alone, it makes an explanation wrong."""
+    case, game, needs, best = asked("against_first")
+    found = {name: pointing(game, best, weights, needs) for name, (weights, _) in case.readings.items()}
+    assert found["against second"].right.all()
+    assert not found["against first"].right.any()
+    assert found["against first"].matter.sum(dim=1).eq(2).all(), "the word against the decision matters, and is still wrong"
+
+
+def test_equal_weights_are_read_together(asked):
+    """Four words that each decide, with equal weight: whichever comes first, all four matter."""
+    case, game, needs, best = asked("redundant")
+    weights, _ = case.readings["all"]
+    even = torch.where(weights > 0.1, 0.2, 0.0)
+    found = pointing(game, best, even, needs)
+    assert found.right.all()
+    assert torch.equal(found.first, weights > 0.1)
+    assert torch.equal(found.matter, weights > 0.1)
+    apart = torch.where(weights > 0.1, weights * TIE ** torch.arange(weights.shape[1]), 0)
+    assert pointing(game, best, apart, needs).first.sum(dim=1).eq(1).all()
+
+
+def test_weights_that_are_flat_point_at_nothing(asked):
+    case, game, needs, best = asked("token")
+    assert not pointing(game, best, case.mask.double(), needs).right.any()
+    assert not pointing(game, best, torch.zeros_like(case.mask, dtype=torch.float64), needs).first.any()
+
+
+def test_a_text_depends_on_no_other(asked):
+    case, game, needs, best = asked("conjunction")
+    texts, _ = texts_of(case)
+    row = int(needs.nonzero()[2])
+    part = type(texts)(
+        lambda rows, tokens: texts.read(rows + row, tokens), texts.ids[[row]], texts.tokens[[row]], texts.words[[row]]
+    )
+    alone = Game(part, game.pool, SEED)
+    size = part.there.shape[1]
+    for name, (weights, _) in case.readings.items():
+        found = pointing(game, best, weights, needs)
+        single = pointing(alone, best[[row], :size], weights[[row], :size], needs[[row]])
+        assert torch.equal(found.first[row, :size], single.first[0]), name
+        assert found.right[row] == single.right[0]
+    torch.testing.assert_close(alone.nothing[0], game.nothing[row])
