@@ -1,18 +1,19 @@
 """Hold the measure of what decides against mechanisms whose deciding words are known.
 
-python -m benchmarks.deciding                # the mechanisms that may be looked at
-python -m benchmarks.deciding --held-out     # the others, after the definition is frozen
+    python -m benchmarks.deciding
+
+It writes docs/results/deciding.md, for which ``trained`` and ``planted`` beside this file measure the rest.
 """
 
 import argparse
-import time
 
 import pandas as pd
 import torch
 from torch import Tensor
 
 from attest.experiments.deciding import Game, Texts, deciding_words, neutral_words, pointing
-from benchmarks.deciding.mechanisms import Case, made
+from benchmarks.deciding.mechanisms import MECHANISMS, Case, Draw, is_looked_at
+from benchmarks.deciding.page import kept
 
 
 def texts_of(case: Case) -> tuple[Texts, Tensor]:
@@ -59,24 +60,19 @@ def held_against(case: Case, seed: int) -> pd.DataFrame:
 
 
 def main() -> None:
-    """Print a table of all mechanisms of one side."""
+    """Try all mechanisms, print a table, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--held-out", action="store_true", help="the mechanisms that were not looked at")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--texts", type=int, default=64)
     typed = parser.parse_args()
     torch.set_num_threads(1)
-    found = []
-    for name, case in made(typed.seed, typed.texts, not typed.held_out):
-        started = time.process_time()
-        rows = held_against(case, typed.seed)
-        found.append(rows.assign(mechanism=name, seconds=time.process_time() - started))
-        print(name, flush=True)
-    table = pd.concat(found, ignore_index=True)
-    pd.set_option("display.width", 200, "display.max_rows", 200, "display.max_columns", 20)
+    parts = [
+        held_against(make(Draw(typed.seed, typed.texts)), typed.seed).assign(mechanism=name, looked_at=is_looked_at(name))
+        for name, make in MECHANISMS.items()
+    ]
+    table = pd.concat(parts, ignore_index=True)
     print(table.set_index(["mechanism", "explanation"]).round(2).to_string())
-    counted = table.dropna(subset="agree")
-    print("agree", (counted.agree * counted.texts).sum() / counted.texts.sum())
+    kept("mechanisms", table)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ Legend: B texts, T words.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -449,10 +449,3 @@ def frequent(draw: Draw) -> Case:
         return two(SURE * (count_of(tokens, GOOD) - count_of(tokens, BAD)) + noise(tokens))
 
     return Case(logits, draw.tokens, draw.mask, everywhere(draw, True), usual(draw, chosen))
-
-
-def made(seed: int, texts: int = 64, looked_at: bool = True) -> Iterator[tuple[str, Case]]:
-    """Yield each mechanism of one side of the split, with its name."""
-    for name, make in MECHANISMS.items():
-        if is_looked_at(name) == looked_at:
-            yield name, make(Draw(seed, texts))

@@ -22,6 +22,7 @@ from attest.experiments import observe
 from attest.experiments.deciding import Game, Texts, deciding_words, neutral_words, pointing
 from attest.experiments.deciding.filling import alone
 from attest.experiments.deciding.pointing import TIE
+from benchmarks.deciding.page import kept
 
 LENGTHS = ((6, 10), (10, 20), (20, 30), (30, 45), (45, 60))
 OBEYS = 0.05
@@ -91,6 +92,7 @@ def main() -> None:
     run = attest.open_run(typed.run)
     rows = [{"words": f"{a} to {b}"} | of_length(run, (a, b), typed.texts, typed.seed) for a, b in LENGTHS]
     print(pd.DataFrame(rows).round(3).to_string(index=False))
+    kept("planted", pd.DataFrame(rows))
 
 
 if __name__ == "__main__":

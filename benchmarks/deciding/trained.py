@@ -37,6 +37,7 @@ from attest.experiments.deciding.pointing import MATTERS, TIE
 from attest.experiments.judges.texts import FILLERS, RULES, Texts, draw_texts
 from attest.experiments.layers import observe_layers
 from attest.experiments.layers.rollout import where_rollout_begins
+from benchmarks.deciding.page import SETTING, kept
 from benchmarks.judges.trained import DECOY, FREE, TRUTH
 from benchmarks.judges.training import trained
 
@@ -171,28 +172,35 @@ def main() -> None:
     parser.add_argument("--networks", type=int, default=24)
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path("trained.parquet"))
     typed = parser.parse_args()
     torch.set_num_threads(1)
     stated = yaml.safe_load(STATED.read_text(encoding="utf-8"))
     asked, parts = asked_for()[typed.skip : typed.skip + typed.networks], []
     with ProcessPoolExecutor(typed.processes, get_context("fork")) as shared:
         for name, rows in zip(asked, shared.map(partial(rows_of, stated=stated), asked), strict=True):
-            parts.append(rows)
-            if "needs" not in rows:
-                print(*name, f"accuracy {rows.accuracy[0]:.3f}: not learned", flush=True)
-                continue
-            both = rows[rows.needs & rows.needs_truth]
-            print(
-                *name,
-                f"needs {rows.needs.mean():.2f} ({rows.needs_truth.mean():.2f})",
-                f"right {rows[rows.needs].right.mean():.2f} ({rows[rows.needs_truth].right_truth.mean():.2f})",
-                f"agree {(both.right == both.right_truth).mean():.3f} foreign {both.foreign.mean():.2f}",
-                f"words {both.words.mean():.1f} passes {rows.search.mean():.0f} {rows.passes.mean():.0f}",
-                f"seconds {rows.trained.mean():.0f} {rows.seconds.mean():.1f}",
-                flush=True,
-            )
-            pd.concat(parts).to_parquet(typed.out)
+            parts.append(_in_one_row(rows))
+            print(*name, *(f"{key} {value:.2f}" for key, value in parts[-1].items() if isinstance(value, float)), flush=True)
+    kept("trained", pd.DataFrame(parts))
+
+
+def _in_one_row(rows: pd.DataFrame) -> dict[str, Any]:
+    named = {name: rows[name].iloc[0] for name in (*SETTING, "accuracy")}
+    if "needs" not in rows:
+        return named
+    both = rows[rows.needs & rows.needs_truth]
+    return named | {
+        "texts": len(rows),
+        "needs": rows.needs.mean(),
+        "needs_truth": rows.needs_truth.mean(),
+        "measured": rows[rows.needs].right.mean(),
+        "truth": rows[rows.needs_truth].right_truth.mean(),
+        "both": len(both),
+        "agree": (both.right == both.right_truth).mean(),
+        "false_right": int((both.right & ~both.right_truth).sum()),
+        "foreign": both.foreign.mean(),
+        "words": both.words.mean(),
+        "passes": rows.passes.mean(),
+    }
 
 
 if __name__ == "__main__":

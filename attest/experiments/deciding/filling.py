@@ -19,7 +19,7 @@ text's own decision, ``(N,)``."""
 FEW, MORE = 4, 12
 """Fillings of each set, and further ones where the first leave open whether the set decides."""
 OPEN = 0.15
-"""A value is this close to the bound, as a share of the way from no words to all words, if more fillings are read."""
+"""A value this far below the bound, as a share of the way from no words to all words, is read under more fillings."""
 DECIDES = 0.8
 """The share of the way from no words to all words that a set which decides goes."""
 
@@ -107,11 +107,11 @@ class Game:
     def decides(self, rows: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
         """Return whether each of N sets decides, bool ``(N,)``, and its v, ``(N,)``.
 
-        Sets close to the bound are read under further fillings, because four can be lucky.
+        Sets above the bound or close below it are read under further fillings, because four can be lucky.
         """
         bound = self.nothing[rows] + DECIDES * self.way[rows]
         found = self.value(rows, kept)
-        near = ((found - bound).abs() < OPEN * self.way[rows]).nonzero().squeeze(-1)
+        near = (found > bound - OPEN * self.way[rows]).nonzero().squeeze(-1)
         more = self.value(rows[near], kept[near], MORE, after=FEW)
         found[near] = (FEW * found[near] + MORE * more) / (FEW + MORE)
         return found >= bound, found
