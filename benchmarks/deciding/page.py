@@ -26,7 +26,8 @@ def write() -> None:
     """Write the page from the tables that are there."""
     parts = [
         "# What decides, held against known truth",
-        "[What decides in a text](../deciding.md) says what is measured. Each line below compares the measure with a truth that "
+        "[What decides in a text](../deciding.md) says what is measured. Each line below compares the "
+        "measure with a truth that "
         f"it does not use. The definition was frozen on {FROZEN}.",
     ]
     for name, said in (("mechanisms", _mechanisms), ("trained", _trained), ("planted", _planted)):
@@ -78,8 +79,10 @@ def _trained(rows: pd.DataFrame) -> list[str]:
     return [
         "## Trained networks",
         f"{len(learned)} of {len(rows)} small networks learned their rule (`python -m benchmarks.deciding.trained`). The "
-        "truth is found by trying all subsets of the rule's words with the generator's own fillers. Text by text the two agree "
-        f"in {percent(agree, 1)} of {both:,} texts that both say need words; {percent(false_right, 1)} are called right and are "
+        "truth is found by trying all subsets of the rule's words with the generator's own fillers. Text by "
+        "text the two agree "
+        f"in {percent(agree, 1)} of {both:,} texts that both say need words; {percent(false_right, 1)} are "
+        f"called right and are "
         f"not. False yes (90 % or more measured, fewer than half in truth): {false_yes} of {len(apart)} networks, upper 95 % "
         f"bound {percent(high)}; false no: {false_no}.",
         markdown_table(table),
@@ -92,11 +95,13 @@ def _planted(rows: pd.DataFrame) -> list[str]:
     table = [tuple(rows.columns), *rows.round(2).astype(str).itertuples(index=False, name=None)]
     return [
         "## Planted rationales by length",
-        "The run of `make train` on planted texts of other lengths (`python -m benchmarks.deciding.planted <run>`). A rationale "
+        "The run of `make train` on planted texts of other lengths (`python -m benchmarks.deciding.planted "
+        "<run>`). A rationale "
         "is the truth of the data; it is the model's only in texts that the model obeys: it decides as the label says, and no "
         "word outside the rationale moves the prediction by 0.05 when it alone is exchanged. In these "
         f"{obeyed} texts attention is judged as by the rationale in {percent(agree, 1)}, and the set that is shown is the "
-        f"rationale in {percent(same, 1)}. The goals were 97 % and 90 %. Where the two sets differ, the model needs *is* beside "
+        f"rationale in {percent(same, 1)}. The goals were 97 % and 90 %. Where the two sets differ, the model "
+        f"needs *is* beside "
         "*not* among neutral words, which the rationale does not hold.",
         markdown_table(table),
     ]
