@@ -12,7 +12,6 @@ from attest.experiments.deciding.filling import Game, Texts, alone
 
 ROUGH = 2
 """Fillings from all words, which tell words that move the model from words that do not."""
-SUREST = 1e-6
 SHARE = 0.25
 """The share of all tokens that count as neutral."""
 LEAST_WAY = 0.1
@@ -29,23 +28,17 @@ class Neutral(NamedTuple):
 
 
 def single_effects(game: Game, fillings: int) -> tuple[Tensor, Tensor]:
-    """Return how far the decision's log-odds fall without each single word, and rise by it alone, ``(B, W)``; 0 for no word.
+    """Return how far v falls without each single word, and rises by it alone, ``(B, W)`` each; 0 for no word.
 
-    Log-odds, because the probability of a sure model hardly moves, whichever word is exchanged.
+    Both are differences under the same fillings, whose own noise is larger than what most words do.
     """
     there = game.texts.there
     rows, words = there.nonzero(as_tuple=True)
     one, everyone = alone(words, there.shape[1]), torch.arange(len(there), device=there.device)
     falls, rises = (torch.zeros_like(there, dtype=torch.float64) for _ in range(2))
-    nothing = log_odds(game.outcomes(everyone, torch.zeros_like(there), fillings))
-    falls[rows, words] = log_odds(game.texts.whole[rows]) - log_odds(game.outcomes(rows, there[rows] & ~one, fillings)).mean(1)
-    rises[rows, words] = (log_odds(game.outcomes(rows, one, fillings)) - nothing[rows]).mean(dim=1)
+    falls[rows, words] = game.texts.whole[rows] - game.value(rows, there[rows] & ~one, fillings)
+    rises[rows, words] = game.value(rows, one, fillings) - game.value(everyone, torch.zeros_like(there), fillings)[rows]
     return falls, rises
-
-
-def log_odds(probabilities: Tensor) -> Tensor:
-    """Return log-odds of probabilities, which count as at least 1e-6 and at most 1 - 1e-6."""
-    return probabilities.clamp(SUREST, 1 - SUREST).logit()
 
 
 def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutral, Tensor, Tensor]:
