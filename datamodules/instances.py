@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,15 +10,31 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from attest.core.errors import AttestError
+from attest.core.label_values import UNSEEN, quoted_list, several_of, value_of
+from attest.core.labels import columns_named
 from attest.datamodules.notice import option, say, shortened, some
 from attest.datamodules.rows import ENCODING_ADVICE, UNDECODED, UTF_8, FileRow, read_rows
 
 TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment", "tweet", "description", "question", "title")
-LABELS = ("label_text", "label_name", "label", "class", "category", "sentiment", "target", "topic", "stars", "rating", "score")
+LABELS = (
+    "label_text",
+    "label_name",
+    "label",
+    "labels",
+    "label_ids",
+    "class",
+    "category",
+    "sentiment",
+    "target",
+    "topic",
+    "stars",
+    "rating",
+    "score",
+)
 FIRST = ("premise", "sentence1", "sentence_1", "sentence_a", "text1", "text_1", "text_a", "question1")
 SECOND = ("text_pair", "hypothesis", "sentence2", "sentence_2", "sentence_b", "text2", "text_2", "text_b", "question2")
 TOKENS = ("tokens", "words")
-TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
+TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels", "label_ids")
 """Usual names of columns, the likeliest first."""
 
 
@@ -31,7 +46,7 @@ class FileOptions:
         text_column, label_column, tagging, encoding, on_bad_rows: as in ``FilesDataModule``.
         second_column: the column of the second text of a pair; None for single texts, or to guess it if ``pairs`` is True.
         pairs: whether a second text is guessed by the name of its column, if no ``text_column`` is named.
-        several: whether a text has a list of labels, or labels with commas between, instead of one label.
+        several: the names of the labels, where a text can have several of them instead of one class; else empty.
     """
 
     text_column: str | None = None
@@ -41,7 +56,7 @@ class FileOptions:
     on_bad_rows: str = "refuse"
     second_column: str | None = None
     pairs: bool = False
-    several: bool = False
+    several: tuple[str, ...] = ()
 
 
 def read_instances(
@@ -127,7 +142,8 @@ class FileColumns:
         guessed: whether the name of a column was guessed.
         others: columns that are not read.
         second: the column of the second text of a pair; None for single texts.
-        several: whether a text has a list of labels.
+        each: the columns of the labels, where each label has a column of 0 and 1; else empty.
+        several: the names of the labels, where a text can have several; else empty.
     """
 
     text: str
@@ -137,7 +153,8 @@ class FileColumns:
     guessed: bool
     others: tuple[str, ...] = ()
     second: str | None = None
-    several: bool = False
+    each: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -147,7 +164,7 @@ class FileColumns:
         unread = f" Not read: {_listed(self.others)}." if self.others else ""
         how = f" (guessed; {_name_them()})" if self.guessed else ""
         read = self.text if self.second is None else f"{self.text}, {self.second}"
-        return f"{what} from the columns {read} and {self.label}{how}.{unread}"
+        return f"{what} from the columns {read} and {', '.join(self.each) or self.label}{how}.{unread}"
 
 
 def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> FileColumns:
@@ -162,7 +179,9 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
         second = second or first_of(SECOND, names, other_than=label)
     names = [name for name in names if name != second]
     guessed = text is None or label is None
-    usual = TAGS if tagging else (*LABELS, "labels") if options.several else LABELS
+    each = columns_named(options.several, names) if options.several and label is None else []
+    label = each[0] if each else label
+    usual = TAGS if tagging else LABELS
     label = label or first_of(usual, names, other_than=text)
     text = text or first_of((*TOKENS, *TEXTS) if tagging else (*FIRST, *TEXTS, *TOKENS), names, other_than=label)
     if not (text and label):
@@ -185,8 +204,8 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
     if options.tagging is None and tagging:
         _require_tags(source, rows, text, label)
     words = tagging or isinstance(_first_cell(rows, text), list)
-    others = tuple(name for name in names if name not in (text, label))
-    return FileColumns(text, label, tagging, words, guessed, others, second, options.several)
+    others = tuple(name for name in names if name not in (text, label, *each))
+    return FileColumns(text, label, tagging, words, guessed, others, second, tuple(each), options.several)
 
 
 def _require_columns(source: str, rows: Sequence[FileRow], columns: FileColumns, training: str) -> None:
@@ -260,10 +279,6 @@ def _has_header(source: str) -> bool:
 
 # Cells: one text with its label or tags, or what is wrong with its row.
 
-UNSEEN = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "".join(
-    sign for sign in map(chr, range(0x10000)) if unicodedata.category(sign) == "Cf"
-)
-"""Blanks, and signs that take no room: zero-width spaces, byte order marks, marks of direction."""
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """One of a pair of surrogates, which JSON can spell and no text holds."""
 
@@ -273,11 +288,12 @@ def _instance(number: int, row: FileRow, columns: FileColumns) -> FileRow:
     if row.problem is not None:
         return row
     text, label = row.cells.get(columns.text), row.cells.get(columns.label)
+    label = [row.cells.get(name) for name in columns.each] if columns.each else label
     try:
         text = _words(text) if columns.words else _string(text, "text")
         if columns.second is not None:
             text = (text, _string(row.cells.get(columns.second), "second text"))
-        label = _tags(label, len(text)) if columns.tagging else _labels(label) if columns.several else _label(label)
+        label = _tags(label, len(text)) if columns.tagging else _several(label, columns) if columns.several else _label(label)
     except ValueError as bad:
         return FileRow(row.place, problem=str(bad))
     return FileRow(row.place, number=number, text=text, label=label)
@@ -309,7 +325,7 @@ def _encodable(text: str) -> str:
 
 
 def _words(cell: Any) -> list[str]:
-    words = cell.split() if isinstance(cell, str) else cell
+    words = _of_list(cell)
     if not isinstance(words, list) or not words:
         raise ValueError("missing text")
     if not all(isinstance(word, str) and word for word in words):
@@ -317,20 +333,27 @@ def _words(cell: Any) -> list[str]:
     return [_encodable(word) for word in words]
 
 
+def _of_list(cell: Any) -> Any:
+    """Return a list that was written as text, with quotation marks or with blanks between, as the list."""
+    return quoted_list(cell) or cell.split() if isinstance(cell, str) else cell
+
+
 def _label(cell: Any) -> str:
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))  # what pandas makes of whole numbers in a column with gaps
-    return unicodedata.normalize("NFC", _string(cell, "label").strip(UNSEEN))
+    return _string(value_of(cell), "label")
 
 
-def _labels(cell: Any) -> list[str]:
-    missing = cell is None or (isinstance(cell, float) and math.isnan(cell))
-    labels = [] if missing else cell if isinstance(cell, list) else _label(cell).split(",") if str(cell).strip(UNSEEN) else []
-    return [_label(label) for label in labels]
+def _several(cell: Any, columns: FileColumns) -> Any:
+    """Return a cell with several labels as it is, for ``label_sets``, if each label in it is one."""
+    labels = several_of(cell, columns.several)
+    if None in labels:
+        raise ValueError("missing label")
+    for label in labels:
+        _label(label)
+    return cell if isinstance(cell, list) else _string(cell, "label") if labels else []
 
 
 def _tags(cell: Any, words: int) -> list[str]:
-    tags = cell.split() if isinstance(cell, str) else cell
+    tags = _of_list(cell)
     if not isinstance(tags, list):
         raise ValueError("missing label")
     if len(tags) != words:

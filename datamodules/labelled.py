@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from attest import datamodules
 from attest.core.errors import AttestError
+from attest.core.label_sets import label_sets
 from attest.core.labels import by_name
 from attest.datamodules.corpus import missing, sample
 from attest.datamodules.instances import FileOptions, read_instances
@@ -78,7 +79,12 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
         instances, columns = read_instances({split: source}, options, classes=False)
     together = options.tagging or not columns.words
     texts = [each.text if together else " ".join(each.text) for each in instances[split]]
-    return _drawn(texts, [each.label for each in instances[split]], most, source, numbers)
+    labels = [each.label for each in instances[split]]
+    if names := options.several:
+        labels = [
+            [name for name, there in zip(names, row, strict=True) if there] for row in label_sets(labels, len(labels), names)
+        ]
+    return _drawn(texts, labels, most, source, numbers)
 
 
 def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str, numbers: bool) -> Labelled:

@@ -8,6 +8,7 @@ Legend: B batch, T tokens, K classes, N labels.
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor
 
 from attest.core.errors import AttestError
+from attest.core.label_values import TRUTH, listed, value_of
 
 UNLABELLED = -100
 """Stands for no label, as in torch's ``cross_entropy``."""
@@ -31,14 +33,17 @@ def class_numbers(
     """Convert labels, which may be names, to class numbers in an int64 array of the given shape.
 
     Args:
-        labels: numbers or names, in a list, an array, a tensor, a Series …; whole floats and truth values are numbers. Labels
-            are matched by position, not by index. A last dimension of 1 is dropped.
+        labels: numbers, names or truth values, in a list, an array, a tensor, a Series …; see ``value_of``. Truth values are
+            names of classes where the model has these, else 0 and 1 of two classes. Labels are matched by position, not by
+            index. A last dimension of 1 is dropped.
         shape: ``(N,)``, one for each text, or ``(B, T)``, one for each token.
         names: the names of the classes, in class order; empty if labels must be numbers.
         classes: K; None if K is the number of names, or is not known.
         partly: whether a label may be -100, which means no label.
     """
     values = _of_shape(_array(labels, partly), shape)
+    if values.dtype.kind == "U" and not names and (classes or 2) == 2 and {*values.ravel()} <= {"True", "False"}:
+        values = (values == "True").astype(np.int64)
     if values.dtype.kind == "U":
         known = by_name(set(values.ravel().tolist()), names, IN_PYTHON)
         return np.array([known[label] for label in values.ravel().tolist()], dtype=np.int64).reshape(shape)
@@ -52,13 +57,7 @@ def class_numbers(
         mend = {most: " If the labels count from 1, subtract 1.", UNLABELLED: " Leave out the texts without a label."}
         how = mend.get(values[wrong][0], "") if len(np.unique(values[wrong])) == 1 else ""
         raise AttestError(f"the labels contain {_shown(values[wrong])}; expected class numbers {least}{named}{ignored}.{how}")
-    for number in np.unique(values).astype(int).tolist():
-        if str(number) in names and names[number] != str(number):
-            raise AttestError(
-                f"the label {number} has two meanings: class {number} has the name {names[number]!r}, and class "
-                f"{list(names).index(str(number))} has the name '{number}'; expected labels with one meaning. Give the names "
-                "of the classes, as strings."
-            )
+    _require_one_meaning({number: number for number in np.unique(values).astype(int).tolist()}, names)
     return values.astype(np.int64)
 
 
@@ -68,27 +67,36 @@ def of_batch(labels: Any, shape: tuple[int, ...], names: Sequence[str], *, partl
     return torch.from_numpy(class_numbers(labels, shape, known, len(names), partly=partly))
 
 
-def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: bool = True) -> dict[str, int]:
-    """Map each label to its class number. A label may be a class name, in upper or lower case, or a number.
+def by_name(
+    labels: Collection[str], names: Sequence[str], how: str, numbered: bool = True, truths: bool = True
+) -> dict[str, int]:
+    """Map each label to its class number. A label may be a class name, in upper or lower case, a number, or a truth value.
 
     Args:
         labels: all labels of the data (not of a part): if they are numbers, one must be 0, so that they count from 0.
         names: the names of the classes, in class order.
+        numbered: whether labels may be class numbers.
+        truths: whether True and False may be the numbers of two classes.
     """
-    for same in (str, _plain):
+    for same in (str, _plain, _counted):
         known = {same(name): number for number, name in enumerate(names)}
         if len(known) == len(names) and all(same(label) in known for label in labels):
             return {label: known[same(label)] for label in labels}
-    numbers = {label: number for label in labels if (number := _whole(label)) is not None and numbered}
-    if len(numbers) < len(labels) or not names or set(labels) & {*names} or not set(numbers.values()) <= {*range(len(names))}:
-        unknown = sorted(label for label in labels if label not in names)
+    number_of = partial(_number, truths=truths and len(names) == 2)
+    numbers = {label: number for label in labels if (number := number_of(label)) is not None and numbered}
+    plain_names = {*map(_plain, names)}
+    named = any(_plain(label) in plain_names for label in labels)
+    if len(numbers) < len(labels) or not names or named or not set(numbers.values()) <= {*range(len(names))}:
+        unknown = sorted(label for label in labels if _plain(label) not in plain_names)
+        unknown = unknown or sorted(label for label in labels if label not in names)
         expected = "class numbers from 0, because the model has no class names"
         if names:
             expected = f"only the names {_some(names)}"
-        if names and numbered and not any(_whole(name) is not None for name in names):
+        if names and numbered and not any(whole(name) is not None for name in names):
             expected += f", or only class numbers from 0 to {len(names) - 1}"
         raise AttestError(f"the data have labels that the model does not know: {_some(unknown)}; expected {expected}. {how}")
-    if 0 not in numbers.values():
+    _require_one_meaning(numbers, names)
+    if 0 not in numbers.values() and not any(_plain(label) in TRUTH for label in labels):
         label, number = min(numbers.items(), key=lambda each: each[1])
         raise AttestError(
             f"the labels are the numbers {_some(sorted(numbers, key=numbers.__getitem__))} without 0, so {label} has two "
@@ -96,6 +104,25 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
             f"labels with one meaning. {how}"
         )
     return numbers
+
+
+def columns_named(names: Sequence[str], columns: Sequence[Any]) -> list[Any]:
+    """Return the columns that are called as the classes, in class order, whatever their case; empty if one is missing."""
+    called = {_plain(str(column)): column for column in columns}
+    found = [called.get(_plain(name)) for name in names]
+    return [] if None in found or len(called) < len(columns) else found
+
+
+def _require_one_meaning(numbers: Mapping[Any, int], names: Sequence[str]) -> None:
+    """Refuse a class number that is the name of another class."""
+    called = [*map(_counted, names)]
+    for label, number in numbers.items():
+        if str(number) in called and called[number] != str(number):
+            raise AttestError(
+                f"the label {label} has two meanings: class {number} has the name {names[number]!r}, and class "
+                f"{called.index(str(number))} has the name {names[called.index(str(number))]!r}; expected labels with one "
+                "meaning. Give the names of the classes, as strings."
+            )
 
 
 def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
@@ -146,10 +173,10 @@ def require_no_table(what: str, given: Any) -> None:
 
 def _array(labels: Any, partly: bool) -> np.ndarray:
     require_no_table("labels", labels)
-    listed = labels if isinstance(labels, str | bytes | Mapping | AbstractSet) else _listed(labels)
-    if not isinstance(listed, list):
-        raise AttestError(f"labels= is a {type(listed).__name__}; expected a list with a label for each text.")
-    each = np.array([_listed(label) for label in listed], dtype=object)
+    given = labels if isinstance(labels, str | bytes | Mapping | AbstractSet) else listed(labels)
+    if not isinstance(given, list):
+        raise AttestError(f"labels= is a {type(given).__name__}; expected a list with a label for each text.")
+    each = np.array([_deep(label) for label in given], dtype=object)
     if (missing := pd.isna(each)).any():
         mend = (
             f"Give {UNLABELLED} for a token without a label."
@@ -161,18 +188,15 @@ def _array(labels: Any, partly: bool) -> np.ndarray:
             f"labels are missing: {missing.sum()} of {missing.size} (the first at index {place}, counted from 0); expected a "
             f"label for each text. {mend}"
         )
-    try:
-        return np.array(each.tolist())
-    except ValueError:  # lists of different lengths
-        return each
+    kinds = {*map(type, each.ravel().tolist())}
+    if str in kinds and kinds <= {str, int, float}:
+        return each.astype(str)
+    return np.array(each.tolist()) if kinds <= {int, float} else each
 
 
-def _listed(values: Any) -> Any:
-    if hasattr(values, "tolist"):
-        return values.tolist()
-    if isinstance(values, str):
-        return str.__str__(values)  # of a member of an Enum, its value
-    return list(values) if isinstance(values, Iterable) and not isinstance(values, bytes | Mapping) else values
+def _deep(label: Any) -> Any:
+    value = value_of(label)
+    return [_deep(each) for each in value] if isinstance(value, list) else value
 
 
 def _of_shape(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -208,12 +232,22 @@ def _require_whole(values: np.ndarray) -> None:
         )
 
 
-def _whole(label: str) -> int | None:
+def whole(label: str) -> int | None:
+    """Return the whole number that a label writes, such as ``1`` or ``1.0``; None if it is none."""
     try:
         number = float(label)
     except ValueError:
         return None
-    return int(number) if number.is_integer() else None
+    return int(number) if number.is_integer() and "_" not in label else None
+
+
+def _number(label: str, truths: bool) -> int | None:
+    return TRUTH.get(_plain(label), whole(label)) if truths else whole(label)
+
+
+def _counted(name: str) -> str:
+    number = whole(name)
+    return _plain(name) if number is None else str(number)
 
 
 def _plain(name: str) -> str:

@@ -5,7 +5,7 @@ Legend: B batch, T tokens.
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,12 +16,14 @@ from torch import Tensor
 
 from attest.app.api.batches import Batch, text_of
 from attest.core.errors import AttestError
+from attest.core.label_values import listed as plain_list
+from attest.core.labels import columns_named
 from attest.datamodules.instances import FIRST, HALF_CHARACTER, LABELS, SECOND, TAGS, TEXTS, TOKENS, first_of
 from attest.datamodules.notice import say, some
 
 NO_CLASS = -1
 """In the label column of a data set of the Hub: there is no label, as in test splits."""
-LABEL_KEYS = ("labels", "label")
+LABEL_KEYS = ("labels", "label", "label_ids")
 """Of what a tokenizer gives, once labels were added for a Trainer."""
 
 
@@ -33,12 +35,14 @@ class Given:
         labels: the labels of the texts, in a form that ``class_numbers`` takes; None if they are not known.
         classes: the names of the classes that a data set has for numbers in ``labels``; empty if it has none.
         tokenized: whether each of ``items`` is a text that a tokenizer has encoded, a dictionary as ``text_of`` returns it.
+        beside: the columns of a table that are neither texts nor labels.
     """
 
     items: list[Any]
     labels: Any = None
     classes: tuple[str, ...] = ()
     tokenized: bool = False
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for number, item in enumerate(self.items):
@@ -59,8 +63,21 @@ class Given:
         """Return whether the batches have a type for every token (``token_type_ids``)."""
         return any(isinstance(each, Mapping) and "types" in each for each in self.items)
 
-    def labels_for(self, names: Sequence[str]) -> Any:
-        """Return the labels as class names if both data set and model name their classes, else unchanged."""
+    def labels_for(self, names: Sequence[str], several: bool = False) -> Any:
+        """Return the labels as class names if both data set and model name their classes, else unchanged.
+
+        Args:
+            names: the names of the classes of the model.
+            several: whether a text can have several labels, which a table may have in a column for each label.
+        """
+        if several and names and self.labels is None and (each := columns_named(names, [*self.beside])):
+            say(f"Labels: the columns {some(each)}.")
+            return pd.DataFrame({column: _values(self.beside[column]) for column in each})
+        if self.labels is None and names and _end_in_names(self.items, names):
+            raise AttestError(
+                f"the second text of every pair is the name of a class of the model ({some(list(names))}); expected texts and "
+                "labels in two lists. Give [text for text, label in data], labels=[label for text, label in data]."
+            )
         unnamed = not names or all(name == f"LABEL_{number}" for number, name in enumerate(names))
         if self.labels is None or not self.classes or unnamed:
             return self.labels
@@ -110,6 +127,7 @@ def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingPro
             for place, each in enumerate(listed):
                 if isinstance(each, Mapping) and {"token_ids", "token_type_ids"} <= {*each}:
                     listed[place] = {**each, "types": each["token_type_ids"]}
+            _require_texts(listed)
             return Given(_pairs_and_words(listed), labels)
     if "input_ids" in table.columns and "text_column" not in columns:
         columns_given = {name: table.values(name) for name in table.columns}
@@ -120,7 +138,7 @@ def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingPro
 def _pairs_and_words(listed: list[Any]) -> list[Any]:
     """Return lists of strings as text pairs (tuples) if all lists have two strings, else as lists of words."""
     listed = [each.tolist() if isinstance(each, np.ndarray) else each for each in listed]
-    several = [isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in listed]
+    several = [isinstance(each, tuple | list) and _all_strings(each) for each in listed]
     if not all(several):
         return listed
     return [*map(tuple, listed)] if all(len(each) == 2 for each in listed) else [*map(list, listed)]
@@ -129,13 +147,20 @@ def _pairs_and_words(listed: list[Any]) -> list[Any]:
 def _listed(data: Any) -> list[Any]:
     if isinstance(data, Mapping) and "input_ids" in data:
         return [data]
-    if isinstance(data, str | Mapping) or not isinstance(data, Iterable):
+    if isinstance(data, str | Mapping):
         line = "[text]" if isinstance(data, str) else "[batch]"
         raise AttestError(
             f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list: "
             f"attest.trial(model, {line}, …)"
         )
-    listed = list(data)
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "__iter__"):  # a torch Dataset
+        data = [data[place] for place in range(len(data))]
+    if not isinstance(data, Iterable):
+        raise AttestError(
+            f"the data are one {type(data).__name__}; expected a list of texts, a DataFrame or a datasets.Dataset. For "
+            "example: attest.trial(model, texts, labels=labels)"
+        )
+    listed = _values(data)
     if not listed:
         raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
     return listed
@@ -157,8 +182,14 @@ def _require_same_rows(data: Any, labels: Any) -> None:
 
 
 class _Table:
-    def __init__(self, kind: str, columns: Mapping[str, Any], features: Mapping[str, Any] | None = None) -> None:
-        self.kind, self.columns, self._features = kind, columns, features or {}
+    def __init__(
+        self,
+        kind: str,
+        columns: Mapping[str, Any],
+        features: Mapping[str, Any] | None = None,
+        hidden: Sequence[str] = (),
+    ) -> None:
+        self.kind, self.columns, self.hidden, self._features = kind, columns, hidden, features or {}
 
     def classes(self, column: str | None) -> tuple[str, ...]:
         """Return the class names that the data set defines for a column; empty if it defines none."""
@@ -167,8 +198,7 @@ class _Table:
 
     def values(self, column: str) -> list[Any]:
         """Return a table column as a list of plain Python values."""
-        values = self.columns[column]
-        return values.tolist() if hasattr(values, "tolist") else list(values)
+        return _values(self.columns[column])
 
     def read(self, columns: Mapping[str, str], labels: Any) -> Given:
         """Return the texts and the labels from the table, and print which columns were read."""
@@ -185,6 +215,12 @@ class _Table:
         usual = (*FIRST, *TEXTS, *TOKENS) if second else (*TEXTS, *FIRST, *TOKENS)
         text = text or first_of(usual, rest, label)
         if text is None:
+            if self.hidden:
+                raise AttestError(
+                    f"the format of the {self.kind} hides {some(self.hidden)}, and no other column has a usual name "
+                    f"for texts (columns: {some(names)}); expected a column of texts. To show all columns, give "
+                    "data.with_format(None)."
+                )
             one = max(rest, key=lambda name: len(str(self.values(name)[:1])), default="text")
             raise AttestError(
                 f"no column of the {self.kind} has a usual name for texts (columns: {some(names)}); expected the name of the "
@@ -196,24 +232,24 @@ class _Table:
         if second is not None:
             texts = list(zip(texts, self.values(second), strict=True))
         read = [name for name in (text, second, label) if name is not None]
-        if len(columns) < len(read) or len(read) < len(names):
-            unread = some([name for name in names if name not in read])
+        if len(columns) < len(read) or len(read) < len(names) or self.hidden:
+            unread = some([name for name in names if name not in read] + [f"{name} (hidden)" for name in self.hidden])
             say(f"Read from the {self.kind}: {', '.join(read)}.{f' Not read: {unread}.' if unread else ''}")
         known = self.values(label) if label is not None else labels
         if classes := self.classes(label):
             numbers = [None if number == NO_CLASS else number for number in known]
             known = numbers if any(number is not None for number in numbers) else None
-        return Given(texts if second is not None else _pairs_and_words(texts), known, classes)
+        beside = {name: self.columns[name] for name in names if name not in read}
+        return Given(texts if second is not None else _pairs_and_words(texts), known, classes, beside=beside)
+
+
+def _values(column: Any) -> list[Any]:
+    return [*plain_list(column)]
 
 
 def _table_of(data: Any) -> _Table | None:
     if isinstance(data, pd.DataFrame):
-        if not data.columns.is_unique:
-            twice = data.columns[data.columns.duplicated()][0]
-            raise AttestError(
-                f"the DataFrame has several columns named {twice!r}; expected only one column of this name. Rename the other "
-                "columns."
-            )
+        _require_different("DataFrame", [*map(str, data.columns)])
         return _Table("DataFrame", {str(name): data[name] for name in data.columns})
     if (library := sys.modules.get("datasets")) is not None:
         if isinstance(data, library.DatasetDict | library.IterableDatasetDict):
@@ -222,7 +258,13 @@ def _table_of(data: Any) -> _Table | None:
                 f"the data contain the splits {some([*map(str, data)])}; expected one split. Give for example data[{first!r}]"
             )
         if isinstance(data, library.Dataset):
-            return _Table("Dataset", {name: data[name] for name in data.column_names}, data.features)
+            return _of_dataset(data)
+    if hasattr(data, "__arrow_c_stream__") and hasattr(data, "columns"):  # pyarrow, polars, duckdb
+        import pyarrow as pa
+
+        table = pa.table(data)
+        _require_different(type(data).__name__, table.column_names)
+        return _Table(type(data).__name__, {name: table[name] for name in table.column_names})
     if isinstance(data, Mapping) and data and "input_ids" not in data:
         columns = (Sequence, np.ndarray, pd.Series)
         if all(isinstance(each, columns) and not isinstance(each, str) for each in data.values()):
@@ -230,10 +272,27 @@ def _table_of(data: Any) -> _Table | None:
     return None
 
 
+def _of_dataset(data: Any) -> _Table:
+    """Return the columns that a ``datasets.Dataset`` shows, as plain values whatever its format; a transform is applied."""
+    shown = [name for name in data.column_names if name in (data.format["columns"] or data.column_names)]
+    plain = data if data.format["type"] == "custom" else data.with_format(None)
+    hidden = [name for name in data.column_names if name not in shown]
+    return _Table("Dataset", {name: plain[name] for name in shown}, data.features, hidden)
+
+
+def _require_different(kind: str, names: Sequence[str]) -> None:
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise AttestError(
+            f"the {kind} has several columns named {twice!r}; expected only one column of this name. Rename the other columns."
+        )
+
+
 def _table_of_rows(listed: list[Any]) -> _Table | None:
     if not all(isinstance(each, Mapping) for each in listed):
         return None
     names = [*listed[0]]
+    if _are_columns(listed):
+        return _Table("list of batches", {name: [row for each in listed for row in _values(each[name])] for name in names})
     if "input_ids" in names:
         rows = all(_depth(each.get("input_ids")) == 1 for each in listed)
     else:
@@ -246,6 +305,50 @@ def _table_of_rows(listed: list[Any]) -> _Table | None:
             "keys in every row."
         )
     return _Table("list of rows", {name: [each[name] for each in listed] for name in names})
+
+
+def _are_columns(batches: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether each dictionary has columns of texts, as a DataLoader makes of the rows of a data set."""
+    if {"input_ids", "token_ids"} & {*batches[0]} or any(each.keys() != batches[0].keys() for each in batches):
+        return False
+    columns = [value for each in batches for value in each.values()]
+    if not all(_depth(value) and len(value) for value in columns):
+        return False
+    return any(isinstance(value[0], str) for value in batches[0].values()) and all(
+        len({len(value) for value in each.values()}) == 1 for each in batches
+    )
+
+
+def _require_texts(listed: Sequence[Any]) -> None:
+    """Refuse rows of a text with its label, and what else is neither a text nor a batch."""
+    for place, each in enumerate(listed):
+        if isinstance(each, bytes):
+            raise AttestError(
+                f"text {place} is of the type bytes; expected a string. If the texts are in UTF-8, give [text.decode() for "
+                "text in texts]."
+            )
+        parts = each if isinstance(each, tuple | list) and len(each) == 2 else ()
+        if parts and isinstance(parts[0], str) and not isinstance(parts[1], str | list | tuple | np.ndarray | Mapping):
+            raise AttestError(
+                f"text {place} is a text beside a value of the type {type(parts[1]).__name__}, as if this were its label; "
+                "expected texts and labels in two lists. Give [text for text, label in data], labels=[label for text, label "
+                "in data]."
+            )
+        if parts and _are_columns([{"texts": parts[0], "labels": parts[1]}]) and not _all_strings(parts[1]):
+            raise AttestError(
+                f"batch {place} has a list of texts and their labels; expected texts and labels in two lists. Give [text for "
+                "texts, _ in data for text in texts], labels=[label for _, labels in data for label in labels]."
+            )
+
+
+def _end_in_names(items: Sequence[Any], names: Sequence[str]) -> bool:
+    """Return whether each item is a pair of strings of which the second is the name of a class."""
+    known = {name.casefold() for name in names}
+    return all(isinstance(each, tuple) and len(each) == 2 and str(each[1]).casefold() in known for each in items)
+
+
+def _all_strings(values: Any) -> bool:
+    return all(isinstance(each, str) for each in values)
 
 
 # What a tokenizer gives

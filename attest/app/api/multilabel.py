@@ -9,41 +9,22 @@ Legend: N texts, B texts of a batch, L labels.
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torchmetrics.functional.classification import binary_f1_score
 
 from attest.app.api.batches import Batch
 from attest.core.errors import AttestError
-from attest.core.labels import by_name
+from attest.core.label_sets import label_sets
 from attest.datamodules.notice import say
 
 DECISIONS = ("absent", "present")
 """What is decided of a label, in class order."""
-HOW = "Give each text a list of its label names or numbers, or give a table of 0 and 1 with one column for each label."
 
 
 def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
     """Return which of L labels each of N texts has, bool ``(N, L)``; None if the labels are not known."""
-    if labels is None:
-        return None
-    given = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else labels
-    given = [list(each) if isinstance(each, tuple | set | np.ndarray) else each for each in given]
-    if len(given) != texts or not all(isinstance(each, list) for each in given):
-        kind = "lists" if all(isinstance(each, list) for each in given) else "single labels"
-        raise AttestError(
-            f"for this model a text can have several labels, and labels= contains {len(given)} {kind} for {texts} texts; "
-            f"expected a list of labels for each text. {HOW}"
-        )
-    whole = [each for row in given for each in row]
-    if all(len(row) == len(names) for row in given) and {*whole} <= {0, 1} and len(names) > 1:
-        return torch.tensor(given, dtype=torch.bool).reshape(texts, len(names))
-    known = by_name({str(each) for each in whole}, names, HOW) if whole else {}
-    found = torch.zeros(texts, len(names), dtype=torch.bool)
-    for place, row in enumerate(given):
-        found[place, [known[str(each)] for each in row]] = True
-    return found
+    return None if labels is None else torch.from_numpy(label_sets(labels, texts, names))
 
 
 def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[list[Batch], dict[str, float]]:

@@ -317,7 +317,7 @@ def _batches(
     several: bool,
 ) -> list[Batch]:
     items = in_batches(read.items, batch_size) if read.tokenized else read.items
-    labels, texts, known = read.labels_for(names), len(read.items), None
+    labels, texts, known = read.labels_for(names, several), len(read.items), None
     if getattr(network, "tags", False):
         return batches_of(tagged_batches(items, labels, encode, batch_size, names), encode, words, batch_size)
     if labels is not None and read.batched and not read.tokenized:

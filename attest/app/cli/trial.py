@@ -9,8 +9,9 @@ The model is a folder that save_pretrained wrote, or an id on the Hub, and was f
 model may also be a causal language model, which gets a prompt about each text and decides by the first tokens of the answers.
 The data are a CSV, TSV, JSONL or parquet file with a column of texts and a column of labels, or a corpus: sst, imdb, 20news
 or agnews. A model that classifies tokens needs words with one tag each: a file, or conll2000. A model for pairs needs two
-columns of texts. A model with several labels for a text needs a column of lists, or of labels separated by commas. A model
-that gives one number, such as a regression or a reranker, needs a column of numbers.
+columns of texts. A model with several labels for a text needs a column of lists, of labels separated by commas, or, for each
+label, a column of 0 and 1 that has its name. A model that gives one number, such as a regression or a reranker, needs a column
+of numbers.
 
 Experiments change attention in each layer alone and in all layers together. They shuffle attention (E2), search for other
 attention (E3), replace the projection (E8), shuffle the keys (E9), cut edges in a decoder (E16) or switch off heads (E17).
@@ -96,7 +97,6 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     if (precision := str(config.dtype).removeprefix("torch.")) in HALF:
         say(f"{typed.model} is kept in {precision}, and is tried in float32: probabilities differ a little from its own.")
     tagging = typed.prompt is None and decides_tokens(config)
-    several = config.problem_type == "multi_label_classification"
     if typed.prompt is None and saved_as(config, ANSWERING):
         raise AttestError(
             f"the model in {typed.model} marks answers in passages, and this command cannot read passages from a file; "
@@ -110,9 +110,11 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     numbers = typed.prompt is None and gives_number(config)
     if numbers and typed.labels is not None:
         raise AttestError(f"{typed.model} gives one number for each text, and --labels names classes; leave --labels out.")
+    several = config.problem_type == "multi_label_classification" and typed.prompt is None
+    names = tuple(_names(typed.labels, config)) if several else ()
     of_files = ("text_column", "label_column", "encoding", "on_bad_rows", "second_column")
     named = {option: getattr(typed, option) for option in of_files}
-    how = FileOptions(**named, tagging=tagging, pairs=typed.prompt is None, several=several)
+    how = FileOptions(**named, tagging=tagging, pairs=typed.prompt is None, several=names)
     data = labelled(typed.data, typed.split, typed.texts, how, numbers)
     import torch
 

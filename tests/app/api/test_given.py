@@ -69,7 +69,9 @@ def test_the_same_trial_by_every_way(way, plain, model, tokenizer):
 def test_rows_that_a_tokenizer_was_mapped_over(plain, model, tokenizer):
     """Which word a token is of is lost there; all else is the same."""
     data = classed().map(lambda row: tokenizer(row["sentence"]), remove_columns=["sentence", "idx"])
-    for rows in (data, data.with_format("torch"), torch.utils.data.DataLoader(data.with_format("torch"))):
+    called_otherwise = data.rename_column("label", "label_ids").add_column("n", [*range(5)])
+    seen = called_otherwise.with_format("torch", columns=["attention_mask", "input_ids", "label_ids"])
+    for rows in (data, data.with_format("torch"), seen, torch.utils.data.DataLoader(data.with_format("torch"))):
         found = attest.trial(model, rows, EXPERIMENTS, tokenizer=tokenizer, progress=False)
         pd.testing.assert_frame_equal(found.table("E2"), plain.table("E2"), check_exact=True)
         shared = [name for name in found.table("E1") if "word" not in name]

@@ -91,7 +91,7 @@ def test_without_labels_those_that_the_model_gives_are_asked_about(several, toke
     "labels",
     [
         ["joy", "anger"],
-        ["joy"] * 5,
+        [0, 1, 0, 1, 1],
         [["joy"], ["bliss"], [], [], []],
     ],
 )
