@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.sentence_ends import ENDS
 from attest.datamodules.corpus import TOKENS
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ ABBREVIATION = re.compile(r"(?i)(?:mr|mrs|ms|dr|prof|st|vs|jr|sr|rev|gen|lt|col|
 LONGEST = 50
 """The most tokens of a sentence; without a limit, one long sentence would pad all others of its batch to its length."""
 LONGEST_ABBREVIATION = 12
-SENTENCE_ENDS = frozenset({".", "!", "?", "…"})
+SENTENCE_ENDS = frozenset({".", "!", "?", "…", *ENDS})
 
 
 def split_sentences(text: str) -> list[str]:

@@ -17,8 +17,12 @@ from scipy.stats import kendalltau
 from torch import Tensor
 
 from attest.core.randomness import random_uniforms, stream
+from attest.core.sentence_ends import CLOSING, ENDS
 
-SENTENCE = re.compile(r"\s*\S.*?(?:[.!?]+[\"'”’)\]]*(?=\s+[^\sa-z])|\n|$)", re.DOTALL)
+SENTENCE = re.compile(
+    rf"\s*\S.*?(?:[.!?]+[{CLOSING}]*(?=\s+[^\sa-z])|[{ENDS}](?!\d)[{ENDS}.!?…]*[{CLOSING}]*|[\n\r\x85\u2028\u2029]|$)",
+    re.DOTALL,
+)
 PENALTY = 1.0
 """Of the squares of the surrogate's weights, for sources that are there or not, 1 or 0."""
 TINY = 1e-12
@@ -28,8 +32,13 @@ TINY = 1e-12
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the start and the end of each sentence in a text, as character positions.
 
-    A sentence ends at a new line, or at a full stop, ``!`` or ``?`` before white space, unless a small letter follows; so an
-    abbreviation before a name ends one. A sentence includes the white space after it.
+    A sentence ends at a new line; at a full stop, ``!`` or ``?`` before white space, unless a small letter follows, so that an
+    abbreviation before a name ends one; or at a sign such as ``。``, ``।`` or ``؟``, whatever follows. A sentence includes the
+    white space before it.
+
+    Example:
+        >>> [("很好。不错！"[begin:end]) for begin, end in sentences("很好。不错！")]
+        ['很好。', '不错！']
     """
     found = [match.span() for match in SENTENCE.finditer(text)]
     ends = [*(begin for begin, _ in found[1:]), len(text)]
@@ -126,7 +135,7 @@ def scored(readings: Mapping[str, np.ndarray], drops: np.ndarray, truth: Collect
     rows = {}
     for name, reading in {"leave-one-out": drops, **readings}.items():
         order = np.argsort(-reading, kind="stable")
-        tau = float(kendalltau(reading, drops).statistic)
+        tau = float(kendalltau(reading, drops).statistic) if len(drops) > 1 else np.nan
         same = float(order[0] == drops.argmax()) if drops.max() > 0 else np.nan
         rows[name] = {"tau": tau, "same": same, "drop": float(drops[order[0]])}
         if truth:

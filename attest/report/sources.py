@@ -79,6 +79,12 @@ class Sources:
     @property
     def sentence(self) -> str:
         """Return a sentence that says which source (part of the context) the answer needs most."""
+        if len(self.table) == 1:
+            return (
+                "The whole context is one source, so no explanation can be compared: without it the answer's log-probability "
+                f"falls by {number(self.table['drop'][0])}. Write each source on a line of its own, or give spans of "
+                "characters (units=)."
+            )
         first = self.table["drop"].idxmax()
         if not self.table["drop"][first] > 0:
             return "No source stands out: without any one of them, the answer's log-probability does not fall."

@@ -85,6 +85,7 @@ def test_sentences_by_hand(text, sentences):
 
 def test_tokenised_texts_end_a_sentence_after_a_mark_and_at_the_longest():
     assert list(sentence_lengths(["a", "b", ".", "c", "!", "d"])) == [3, 2, 1]
+    assert list(sentence_lengths(["很", "好", "。", "不", "！"])) == [3, 2]
     assert list(sentence_lengths(["a"] * (2 * LONGEST + 1))) == [LONGEST, LONGEST, 1]
 
 

@@ -170,6 +170,8 @@ def _by_random_sets(said: "Answer", parts: Sequence[Span], sets: int, seed: int)
 def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple[str, list[Span]]:
     """Return the text of the context, and the start and end of each of its parts (sources) in characters."""
     documents = [context] if isinstance(context, str) else list(context)
+    if isinstance(units, str):
+        documents = [document.removeprefix("\ufeff") for document in documents]  # a byte order mark
     text = "\n\n".join(documents)
     if not all(document.strip() for document in documents) or not text:
         raise AttestError("the context is empty or contains an empty text; expected one or more texts with words.")

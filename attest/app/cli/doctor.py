@@ -108,7 +108,7 @@ def model(name: str, prompt: str | None = None, labels: str | None = None) -> It
         from attest.app.api.foreign import read_by
         from attest.models.pretrained.loading import load
         from attest.models.pretrained.prompted import prompt_typed
-        from attest.models.pretrained.texts import longest_read
+        from attest.models.pretrained.texts import longest_read, shown_tokens
     asked = None if prompt is None else prompt_typed(prompt, labels)
     model, tokenizer = load(name, prompted=asked is not None)
     network, _, _, classes = read_by(model, tokenizer, None, None, None, asked)
@@ -119,7 +119,7 @@ def model(name: str, prompt: str | None = None, labels: str | None = None) -> It
         yield "labels" if network.labels else "classes", ", ".join(classes)
     if asked is not None:
         yield "prompt", f"takes {len(tokenizer(asked.about(''), verbose=False)['input_ids'])} tokens beside the text"
-        first = tokenizer.convert_ids_to_tokens(asked.first_tokens(tokenizer, model.config.is_encoder_decoder))
+        first = shown_tokens(tokenizer, asked.first_tokens(tokenizer, model.config.is_encoder_decoder))
         pairs = zip(asked.answers.items(), first, strict=True)
         told = (f"{label}: {answer!r}, told by its first token {token!r}" for (label, answer), token in pairs)
         yield "answers", "; ".join(told)

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from attest.core.errors import AttestError
 from attest.models.pretrained.calls import last_real
 from attest.models.pretrained.network import PretrainedNetwork
-from attest.models.pretrained.texts import Encoder, spaced_in
+from attest.models.pretrained.texts import Encoder, shown_tokens, spaced_in
 
 TEXT = "{text}"
 """The place of the text in a prompt."""
@@ -58,11 +58,11 @@ class Prompt:
             _first_alone(tokenizer, answer) if apart else _first_after(tokenizer, self.about("a text"), answer)
             for answer in self.answers.values()
         ]
-        words = tokenizer.convert_ids_to_tokens(first)
-        if same := [word for word in words if words.count(word) > 1]:
-            labels = [label for label, word in zip(self.answers, words, strict=True) if word == same[0]]
+        if same := [token for token in first if first.count(token) > 1]:
+            labels = [label for label, token in zip(self.answers, first, strict=True) if token == same[0]]
+            (shown,) = shown_tokens(tokenizer, same[:1])
             raise AttestError(
-                f"the answers for {' and '.join(labels)} begin with the same token, {same[0]!r}; expected answers with "
+                f"the answers for {' and '.join(labels)} begin with the same token, {shown!r}; expected answers with "
                 "different first tokens, because only first tokens are compared."
             )
         return first

@@ -3,7 +3,7 @@
 import inspect
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,6 +56,33 @@ def taking_words(tokenizer: Any) -> Iterator[None]:
             f"the {type(tokenizer).__name__} does not accept a text that is split into words; expected a tokenizer that does. "
             "Type AutoTokenizer.from_pretrained(name, add_prefix_space=True)"
         ) from error
+
+
+MARKS = re.compile("[ĠĊĉč]")
+"""What a byte-level tokenizer writes for a blank, two line ends and a tab; they tell where words begin."""
+
+
+def shown_tokens(tokenizer: Any, ids: Iterable[int]) -> list[str]:
+    """Return the text that is displayed for each token id.
+
+    A byte-level tokenizer spells its tokens byte by byte (``Ã©`` for ``é``); those of letters beyond ASCII are decoded, and
+    the blank before a word stays ``Ġ``. A token that is a part of a letter is shown as ``�``.
+    """
+    numbers = list(ids)
+    known = [token or "" for token in tokenizer.convert_ids_to_tokens(numbers)]
+    decoder = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
+    if "ByteLevel" not in str(decoder):
+        return known
+    added = tokenizer.added_tokens_decoder
+    return [
+        token if number in added or MARKS.sub("", token).isascii() else _decoded(token, decoder)
+        for number, token in zip(numbers, known, strict=True)
+    ]
+
+
+def _decoded(token: str, decoder: Any) -> str:
+    text = decoder.decode([token])
+    return f"Ġ{text[1:]}" if text.startswith(" ") else text
 
 
 def words_in(encoding: Any) -> list[int]:
@@ -145,8 +172,8 @@ class Encoder:
     @property
     def words(self) -> Sequence[str]:
         """Return the text that is displayed for each token id."""
-        known = self.tokenizer.convert_ids_to_tokens(list(range(self.rows or len(self.tokenizer))))
-        return [token or "" for token in known] * self.segments if self.rows else known
+        known = shown_tokens(self.tokenizer, range(self.rows or len(self.tokenizer)))
+        return known * self.segments if self.rows else known
 
     def tell_of_cuts(self, texts: int) -> None:
         """Warn with the number of shortened texts, if there are any."""

@@ -190,6 +190,34 @@ def test_sentences_part_a_text():
     assert "".join(found) == text
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["这部电影很好。", "演员不错！", "「我们看了两次？」", "他说了……再见。"],
+        ["यह फ़िल्म अच्छी थी।", " हमने इसे दो बार देखा।।", " हाँ"],
+        ["هل الفيلم جيد؟", " نعم كان جيدا.", " لا"],
+        ["とても良い！？", "はい．", "値は３．５です。"],
+        ["Լավ է։", " Այո։"],
+        ["One is here.", "\r\nTwo is here.", "\u2028Three"],
+    ],
+)
+def test_sentences_of_other_scripts_part_a_text(parts):
+    text = "".join(parts)
+    assert [text[begin:end] for begin, end in sentences(text)] == parts
+
+
+def test_one_source_alone_says_that_there_is_nothing_to_compare(planted):
+    found = asked(planted, "the plot is dull", answer="good", ablations=0)
+    assert found.sentence.startswith("The whole context is one source, so no explanation can be compared")
+    assert found.sentence in str(found)
+
+
+def test_a_byte_order_mark_belongs_to_no_source(planted):
+    text = f"{planted.texts[0]}. The plot"
+    plain, marked = (asked(planted, f"{mark}{text}", answer="good", ablations=0) for mark in ("", "\ufeff"))
+    pd.testing.assert_frame_equal(marked.table, plain.table, check_exact=True)
+
+
 def test_a_surrogate_of_sources_that_add_up_finds_what_each_adds():
     kept = random_sets(0, 400, 5)
     adds = torch.tensor([3.0, 0.0, -1.0, 0.5, 2.0])
