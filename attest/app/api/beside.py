@@ -80,10 +80,13 @@ def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Se
         nearest = max(UNITS, key=lambda unit: sum(fits[unit]))
         row = fits[nearest].index(False)
         ways = " or ".join(f"{count} (one for each {unit})" for unit, (_, count) in units[row].places.items())
+        longest = max(text.places["token"][1] for text in units)
+        padded = " If the rows are padded, give [row[real] for row, real in zip(values, mask.bool())]."
+        padded = padded if {*map(len, values)} == {longest} else ""
         others = f"; {sum(fits[nearest])} of {len(units)} texts have one for each {nearest}" if any(fits[nearest]) else ""
         raise AttestError(
             f"{what} of text {texts[row]} has {len(values[row])} numbers; expected {ways}. All texts must have numbers for "
-            f"the same unit{others}."
+            f"the same unit{others}.{padded}"
         )
     unit = fitting[0]
     if any(not torch.equal(text.places[unit][0], text.places[other][0]) for text in units for other in fitting[1:]):
@@ -103,10 +106,19 @@ def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Se
 
 
 def _row(what: str, numbers: Any) -> np.ndarray:
+    if isinstance(numbers, Tensor):
+        numbers = numbers.detach().cpu().double()
+    own = getattr(numbers, "values", None)  # of SHAP's Explanation
     try:
-        values = np.array(numbers, dtype=np.float64)
+        values = np.array(numbers if own is None or callable(own) else own, dtype=np.float64)
     except (TypeError, ValueError):
-        values = np.empty((0, 0))
+        values = np.array(np.nan)
+    if values.ndim > 1:
+        raise AttestError(
+            f"{what} has the shape {values.shape}; expected one number for each token. If its last dimension has a number for "
+            "each class (as in SHAP), take one class: [row[:, 1] for row in values]. If it has a number for each hidden unit "
+            "(as in captum), add them: values.sum(-1)."
+        )
     if values.ndim != 1:
         raise AttestError(f"{what} is {str(numbers)[:40]!r}; expected a list of numbers.")
     if not np.isfinite(values).all():

@@ -1,5 +1,7 @@
 """Somebody else's scores as readings of a trial: the right token gets each number, and what cannot be one is refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,6 +56,15 @@ def test_every_token_gets_its_number(explanations, said, model, tokenizer):
     assert told == said
 
 
+def test_numbers_may_stand_in_tensors_of_autograd_and_in_objects_of_shap(model, tokenizer):
+    plain, told = held(Encoder(model, tokenizer), TEXTS, {"shap": TOKENS})
+    for kind in (
+        lambda row: torch.tensor(row, dtype=torch.float64, requires_grad=True),
+        lambda row: SimpleNamespace(values=np.array(row)),
+    ):
+        assert held(Encoder(model, tokenizer), TEXTS, {"shap": [*map(kind, TOKENS)]}) == (plain, told)
+
+
 def test_special_tokens_may_have_numbers(model, tokenizer):
     found, told = held(Encoder(model, tokenizer), TEXTS, {"shap": TOKENS})
     assert [row[: len(tokens)] for row, tokens in zip(found, TOKENS, strict=True)] == TOKENS
@@ -85,6 +96,10 @@ WRONG = {
     "a text too few": {"shap": WORDS[:4]},
     "not a number": {"shap": [*WORDS[:4], [1, 2, np.nan, 4, 5, 6]]},
     "no numbers": {"shap": ["high"] * 5},
+    "a number for each class": {"shap": [np.ones((len(each), 2)) for each in TOKENS]},
+    "a number for each hidden unit": {"captum": torch.ones(5, 9, 16, requires_grad=True)},
+    "padded": {"captum": torch.ones(5, max(map(len, TOKENS)), requires_grad=True)},
+    "objects with numbers for each class": {"shap": [SimpleNamespace(values=np.ones((len(each), 2))) for each in TOKENS]},
     "a name of ours": {"rollout": WORDS},
     "a name that is no part of a column": {"My SHAP": WORDS},
     "the same column": {"my-shap": WORDS, "my_shap": WORDS},
