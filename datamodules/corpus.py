@@ -26,11 +26,13 @@ def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
         labels: ``(N,)``, the class of each text, or the list of its tags.
     """
     keys = np.random.PCG64(KEY).random_raw(ids.max(initial=0) + 1)[ids]
-    rows = pc.list_parent_indices(labels).to_numpy() if pa.types.is_list(labels.type) else np.arange(len(labels))
+    rows = pc.list_parent_indices(labels).to_numpy() if pa.types.is_list(labels.type) else None
     classes = flat_labels(labels).dictionary_encode().indices.to_numpy()
-    order = np.argsort(keys[rows], kind="stable")
-    _, first = np.unique(classes[order], return_index=True)
-    others = ~np.isin(np.arange(len(ids)), rows[order[first]])
+    order = np.argsort(keys if rows is None else keys[rows], kind="stable")
+    first = order[np.unique(classes[order], return_index=True)[1]]
+    others = np.ones(len(ids), dtype=bool)
+    others[first if rows is None else rows[first]] = False
+    del order, classes  # of millions of rows
     return np.sort(np.lexsort((keys, others))[:most])
 
 

@@ -1,7 +1,6 @@
 """The data of the user: texts with a label each, or tokens with a tag each, from files or from the Hub."""
 
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from itertools import combinations
 from math import ceil
@@ -14,9 +13,9 @@ import pyarrow as pa
 from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.instances import FileOptions, in_order, read_instances
+from attest.datamodules.instances import FileOptions, Instances, in_order, label_names, read_instances
 from attest.datamodules.notice import option, some
-from attest.datamodules.rows import UTF_8, FileRow
+from attest.datamodules.rows import UTF_8
 from attest.datamodules.stored import StoredDataModule, split_at_random
 from attest.datamodules.tokenisers import sentence_lengths, spacy_tokens
 
@@ -91,7 +90,7 @@ class FilesDataModule(StoredDataModule):
         self._require_sources()
         instances, columns = read_instances(self.sources, self.file_options, classes=True)
         self.in_words = columns.words
-        names = in_order({name for each in instances["train"] for name in each.names})
+        names = in_order({name for label in instances["train"].labels for name in label_names(label)})
         splits = {split: self._decided(found, names, columns.tagging) for split, found in instances.items()}
         if "validation" not in splits:
             splits["train"], splits["validation"] = self._parted(splits["train"], names)
@@ -115,10 +114,10 @@ class FilesDataModule(StoredDataModule):
                     f"another file with {option(other, '<file>')}"
                 )
 
-    def _decided(self, instances: Sequence[FileRow], names: tuple[str, ...], tagging: bool) -> Documents:
+    def _decided(self, instances: Instances, names: tuple[str, ...], tagging: bool) -> Documents:
         number_of = {name: number for number, name in enumerate(names)}
-        ids, texts = [each.number for each in instances], [each.text for each in instances]
-        numbers = [[number_of[name] for name in each.names] for each in instances]
+        ids, texts = instances.numbers, instances.texts()
+        numbers = [[number_of[name] for name in label_names(label)] for label in instances.labels]
         labels = None if tagging else [number for (number,) in numbers]
         if not self.in_words:
             return self.documents(ids, pa.array(texts, pa.string()), labels)

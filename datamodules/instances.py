@@ -2,18 +2,21 @@
 
 import math
 import re
+from array import array
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
+
+import numpy as np
 
 from attest.core.errors import AttestError
 from attest.core.label_values import UNSEEN, quoted_list, several_of, value_of
 from attest.core.labels import columns_named
 from attest.datamodules.notice import option, say, shortened, some
-from attest.datamodules.rows import ENCODING_ADVICE, UNDECODED, UTF_8, FileRow, read_rows
+from attest.datamodules.rows import ENCODING_ADVICE, UNDECODED, UTF_8, FileRow, Rows, read_rows
 
 TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment", "tweet", "description", "question", "title")
 LABELS = (
@@ -59,40 +62,88 @@ class FileOptions:
     several: tuple[str, ...] = ()
 
 
+class Instances:
+    """The good rows of a source, with the label of each; their texts are read when they are asked for.
+
+    Args:
+        rows: the rows of the source.
+        columns: the columns of texts and labels.
+        known: the labels that may occur; None for all.
+    """
+
+    def __init__(self, rows: Rows, columns: "FileColumns", known: Collection[str] | None = None) -> None:
+        self._rows, self._columns = rows, columns
+        self.labels: list[Any] = []
+        """The class of each text, or the list of its labels or tags."""
+        self.problems: list[tuple[str, str]] = []
+        """The place of each bad row, and why it is bad."""
+        same: dict[str, str] = {}
+        numbers = array("q")
+        for number, row in enumerate(rows.of(columns.read)):
+            try:
+                _, label = _instance(row, columns)
+                if unknown := [] if known is None else [name for name in label_names(label) if name not in known]:
+                    raise ValueError(f"unknown label {shortened(unknown[0])!r}")
+            except ValueError as bad:
+                self.problems.append((row.place, str(bad)))
+                continue
+            numbers.append(number)
+            self.labels.append(same.setdefault(label, label) if isinstance(label, str) else label)
+        self.numbers = np.frombuffer(numbers, dtype=np.int64) if numbers else np.zeros(0, dtype=np.int64)
+        """The number of each row in its source, from 0, int64 ``(N,)``."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def texts(self, chosen: np.ndarray | None = None) -> list[Any]:
+        """Return the texts (strings, pairs or lists of words) of the rows at some places among the good ones, None for all.
+
+        Args:
+            chosen: the places, int64 ``(M,)``, the smallest first.
+        """
+        wanted = iter((self.numbers if chosen is None else self.numbers[chosen]).tolist())
+        found, next_one = [], next(wanted, None)
+        for number, row in enumerate(self._rows.of(self._columns.read)):
+            if number == next_one:
+                found.append(_instance(row, self._columns)[0])
+                next_one = next(wanted, None)
+            if next_one is None:
+                break
+        return found
+
+
 def read_instances(
     sources: Mapping[str, str], options: FileOptions, *, classes: bool
-) -> tuple[dict[str, list[FileRow]], "FileColumns"]:
-    """Read the texts and labels of files; refuse bad rows, or leave them out and print how many.
+) -> tuple[dict[str, Instances], "FileColumns"]:
+    """Read the labels of files, and which of their rows are good; refuse bad rows, or leave them out and print how many.
 
     If ``classes``, the labels of the first file must be classes, and those of all other files must be among these classes.
     """
     rows = {split: read_rows(source, split, options.encoding) for split, source in sources.items()}
     for split, found in rows.items():
-        if not found:
+        if not len(found):
             raise AttestError(
                 f"{sources[split]} has no rows (it is empty or has only a header); expected rows with texts and labels."
             )
-        _refuse_bad(sources[split], found, options, only_if_all=True)
-    first, *_ = sources
+        _refuse_bad(sources[split], found.problems, len(found), options, only_if_all=True)
+    first, *others = sources
     columns = choose_columns(sources[first], rows[first], options)
     for split, found in rows.items():
         _require_columns(sources[split], found, columns, sources[first])
     say(f"{sources[first]}: {columns.sentence}")
-    read = {split: [_instance(number, row, columns) for number, row in enumerate(found)] for split, found in rows.items()}
+    read = {first: Instances(rows[first], columns)}
     known: set[str] = set()
     if classes:
-        for split, instances in read.items():
-            _refuse_bad(sources[split], instances, options, only_if_all=True)
-        labels = [name for instance in read[first] for name in instance.names]
+        _refuse_bad(sources[first], read[first].problems, len(rows[first]), options, only_if_all=True)
+        labels = [name for label in read[first].labels for name in label_names(label)]
         _require_classes(sources[first], labels, columns.tagging)
         known = set(labels)
-        read = {split: [_known(instance, known) for instance in instances] for split, instances in read.items()}
+    read |= {split: Instances(rows[split], columns, known if classes else None) for split in others}
     for split, instances in read.items():
-        _refuse_bad(sources[split], instances, options, in_order(known))
+        _refuse_bad(sources[split], instances.problems, len(rows[split]), options, in_order(known))
     for split, instances in read.items():
-        if any(each.problem for each in instances):
-            say(f"Left out: {_complaint(sources[split], instances)}")
-        read[split] = [each for each in instances if each.problem is None]
+        if instances.problems:
+            say(f"Left out: {_complaint(sources[split], instances.problems, len(rows[split]))}")
     return read, columns
 
 
@@ -101,33 +152,32 @@ def read_instances(
 
 def _refuse_bad(
     source: str,
-    rows: Sequence[FileRow],
+    bad: Sequence[tuple[str, str]],
+    rows: int,
     options: FileOptions,
     known: Sequence[str] = (),
     *,
     only_if_all: bool = False,
 ) -> None:
-    problems = {row.problem for row in rows if row.problem is not None}
-    useless = all(row.problem is not None for row in rows)
+    problems = {problem for _, problem in bad}
+    useless = len(bad) == rows
     if not problems or (not useless and (only_if_all or options.on_bad_rows == "skip")):
         return
     advice = f"{ENCODING_ADVICE} " if UNDECODED.format(options.encoding.upper()) in problems else ""
     label = f"known label ({some([*map(shortened, known)])})" if known else "known label"
     skip = "" if useless else f", or leave them out with {option('on_bad_rows', 'skip')}"
     raise AttestError(
-        f"{_complaint(source, rows)} Expected a text and a {label} in every row. "
+        f"{_complaint(source, bad, rows)} Expected a text and a {label} in every row. "
         f"{advice.format(option('encoding', 'latin-1'))}Correct the rows{skip}"
     )
 
 
-def _complaint(source: str, rows: Sequence[FileRow]) -> str:
+def _complaint(source: str, bad: Sequence[tuple[str, str]], rows: int) -> str:
     places: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        if row.problem is not None:
-            places[row.problem].append(row.place)
-    bad = sum(map(len, places.values()))
+    for place, problem in bad:
+        places[problem].append(place)
     reasons = [f"{problem} ({some(found)})" for problem, found in places.items()]
-    return f"{source} has bad rows ({bad} of {len(rows)}): {some(reasons, '; ')}."
+    return f"{source} has bad rows ({len(bad)} of {rows}): {some(reasons, '; ')}."
 
 
 # FileColumns: named by the user, or guessed.
@@ -157,6 +207,11 @@ class FileColumns:
     several: tuple[str, ...] = ()
 
     @property
+    def read(self) -> list[str]:
+        """Return the names of all columns that are read."""
+        return [self.text, self.label, *self.each, *([] if self.second is None else [self.second])]
+
+    @property
     def sentence(self) -> str:
         """Return a sentence that names the columns of the file from which texts and labels are read."""
         texts = "texts" if self.second is None else "pairs of texts"
@@ -167,10 +222,10 @@ class FileColumns:
         return f"{what} from the columns {read} and {', '.join(self.each) or self.label}{how}.{unread}"
 
 
-def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> FileColumns:
+def choose_columns(source: str, rows: Rows, options: FileOptions) -> FileColumns:
     """Choose the columns of texts and labels in a file; guess those that the user does not name."""
     text, label, second = options.text_column, options.label_column, options.second_column
-    names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
+    names = rows.names
     for given in (text, label, second):
         if given is not None and given not in names:
             raise AttestError(f"There is no column {given!r}; expected one of: {_listed(names)}. To choose, {_name_them()}.")
@@ -187,7 +242,9 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
     if not (text and label):
         _require_header(source, names, rows)
         if len(names) == 2:  # the longer cells are the texts
-            length = {name: sum(len(str(row.cells.get(name))) for row in rows) for name in names}
+            length = dict.fromkeys(names, 0)
+            for row in rows:
+                length = {name: count + len(str(row.cells.get(name))) for name, count in length.items()}
             text = text or max((name for name in names if name != label), key=length.__getitem__)
             label = label or next(name for name in names if name != text)
     if not text or not label:
@@ -208,12 +265,11 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
     return FileColumns(text, label, tagging, words, guessed, others, second, tuple(each), options.several)
 
 
-def _require_columns(source: str, rows: Sequence[FileRow], columns: FileColumns, training: str) -> None:
-    cells = [row.cells for row in rows if row.problem is None]
-    for column in (columns.text, columns.label, *([] if columns.second is None else [columns.second])):
-        if cells and not any(column in each for each in cells):
+def _require_columns(source: str, rows: Rows, columns: FileColumns, training: str) -> None:
+    for column in columns.read:
+        if rows.names and column not in rows.names:
             raise AttestError(
-                f"{source} has no column {column!r} (its columns: {_listed(list(cells[0]))}); expected the columns "
+                f"{source} has no column {column!r} (its columns: {_listed(rows.names)}); expected the columns "
                 f"{columns.text!r} and {columns.label!r}, as in {training}. Rename the columns.{_without_header(source)}"
             )
 
@@ -222,9 +278,11 @@ def _name_them() -> str:
     return f"name the columns with {option('text_column', '<column>')} {option('label_column', '<column>')}"
 
 
-def _require_header(source: str, names: Sequence[str], rows: Sequence[FileRow]) -> None:
-    for name in names if _has_header(source) else ():
-        if name and (_number(name) is not None or any(str(row.cells.get(name)).strip() == name for row in rows)):
+def _require_header(source: str, names: Sequence[str], rows: Rows) -> None:
+    if _has_header(source):
+        named = [name for name in names if name]
+        again = (any(str(row.cells.get(name)).strip() == name for name in named) for row in rows)
+        if any(_number(name) is not None for name in named) or any(again):
             raise AttestError(
                 f"{source} seems to have no header: its first line ({_listed(names)}) looks like the lines below it; expected "
                 "the names of the columns in the first line. Write a header such as text,label above this line, or, if it is "
@@ -232,7 +290,7 @@ def _require_header(source: str, names: Sequence[str], rows: Sequence[FileRow]) 
             )
 
 
-def _require_tags(source: str, rows: Sequence[FileRow], text: str, label: str) -> None:
+def _require_tags(source: str, rows: Rows, text: str, label: str) -> None:
     def count(cell: object) -> int:
         return len(cell.split() if isinstance(cell, str) else cell) if isinstance(cell, str | list) else 0
 
@@ -247,15 +305,15 @@ def _require_tags(source: str, rows: Sequence[FileRow], text: str, label: str) -
         )
 
 
-def _looks_tagged(names: list[str], rows: Sequence[FileRow], label: str | None) -> bool:
+def _looks_tagged(names: list[str], rows: Rows, label: str | None) -> bool:
     label = label or first_of(LABELS, names) or first_of(TAGS, names)
     if label is None:
         return False
     return isinstance(_first_cell(rows, label), list) or (label.lower() in TAGS and first_of(TOKENS, names) is not None)
 
 
-def _first_cell(rows: Sequence[FileRow], column: str) -> object:
-    return next((row.cells[column] for row in rows if row.cells.get(column) is not None), None)
+def _first_cell(rows: Rows, column: str) -> object:
+    return next((row.cells[column] for row in rows.of([column]) if row.cells.get(column) is not None), None)
 
 
 def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
@@ -283,25 +341,23 @@ HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """One of a pair of surrogates, which JSON can spell and no text holds."""
 
 
-def _instance(number: int, row: FileRow, columns: FileColumns) -> FileRow:
-    """Return a row with its text and its label, or with a description of the problem if they are invalid."""
+def _instance(row: FileRow, columns: FileColumns) -> tuple[Any, Any]:
+    """Return the text and the label of a row; raise a ``ValueError`` with a description of the problem if it has one."""
     if row.problem is not None:
-        return row
+        raise ValueError(row.problem)
     text, label = row.cells.get(columns.text), row.cells.get(columns.label)
     label = [row.cells.get(name) for name in columns.each] if columns.each else label
-    try:
-        text = _words(text) if columns.words else _string(text, "text")
-        if columns.second is not None:
-            text = (text, _string(row.cells.get(columns.second), "second text"))
-        label = _tags(label, len(text)) if columns.tagging else _several(label, columns) if columns.several else _label(label)
-    except ValueError as bad:
-        return FileRow(row.place, problem=str(bad))
-    return FileRow(row.place, number=number, text=text, label=label)
+    text = _words(text) if columns.words else _string(text, "text")
+    if columns.second is not None:
+        text = (text, _string(row.cells.get(columns.second), "second text"))
+    if columns.tagging:
+        return text, _tags(label, len(text))
+    return text, _several(label, columns) if columns.several else _label(label)
 
 
-def _known(instance: FileRow, known: set[str]) -> FileRow:
-    unknown = next((name for name in instance.names if name not in known), None)
-    return instance if unknown is None else replace(instance, problem=f"unknown label {shortened(unknown)!r}")
+def label_names(label: Any) -> list[str]:
+    """Return the labels or the tags of a text as a list."""
+    return label if isinstance(label, list) else [label]
 
 
 def _string(cell: Any, what: str) -> str:

@@ -1,6 +1,6 @@
 """The texts with labels, from a corpus or a file, for models with their own tokenizer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,23 +74,26 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
                 there, expected = expected, there
             others = ", ".join(name for name in CORPORA if (name == "conll2000") is bool(options.tagging))
             raise AttestError(f"{source} has {there}, but the model needs {expected}; expected one of: {others}, or a file.")
-        return _drawn(texts, labels, most, f"the {split} split of {source}", numbers)
+        return _drawn(lambda rows: [texts[row] for row in rows], labels, most, f"the {split} split of {source}", numbers)
     with typed_plainly():
         instances, columns = read_instances({split: source}, options, classes=False)
-    together = options.tagging or not columns.words
-    texts = [each.text if together else " ".join(each.text) for each in instances[split]]
-    labels = [each.label for each in instances[split]]
+    found, labels = instances[split], instances[split].labels
+    joined = columns.words and not options.tagging
+
+    def chosen(rows: np.ndarray) -> list[Any]:
+        return [" ".join(text) if joined else text for text in found.texts(rows)]
+
     if names := options.several:
         labels = [
             [name for name, there in zip(names, row, strict=True) if there] for row in label_sets(labels, len(labels), names)
         ]
-    return _drawn(texts, labels, most, source, numbers)
+    return _drawn(chosen, labels, most, source, numbers)
 
 
-def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str, numbers: bool) -> Labelled:
+def _drawn(chosen: Callable[[np.ndarray], list[Any]], labels: list[Any], most: int, whence: str, numbers: bool) -> Labelled:
     classes = pa.array([""] * len(labels) if numbers else labels)
-    rows = sample(np.arange(len(texts)), classes, most)
+    rows = sample(np.arange(len(labels)), classes, most)
     if lacking := missing(classes, classes.take(rows), whence):
         say(f"{lacking} For more texts, type --texts <number>")
     every = frozenset(name for label in labels for name in (label if isinstance(label, list) else [label]))
-    return Labelled([texts[row] for row in rows], [labels[row] for row in rows], len(texts), whence, every)
+    return Labelled(chosen(rows), [labels[row] for row in rows], len(labels), whence, every)

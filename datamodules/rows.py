@@ -7,17 +7,16 @@ import codecs
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 
 from attest.core.errors import AttestError
 from attest.datamodules.notice import option, say, shortened
-from attest.datamodules.sources import load_hub_split, read_parquet
+from attest.datamodules.sources import load_hub_split, opened_parquet
 
 UTF_8 = "utf-8"
 UNDECODED = "bytes that are not {}"
@@ -28,40 +27,73 @@ UNDECODABLE = re.compile("[\udc80-\udcff]")
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 QUOTED_CELL = re.compile(r'(?<![^\t\r\n])"[^"]*+(?:""[^"]*+)*+"(?![^\t\r\n])')
 SEPARATORS = ",;\t|"
+ROWS_AT_ONCE = 10_000
+"""Of a parquet file; as many are objects at a time."""
 LONGEST_CELL = 2**31 - 1
 """The csv module gives up at 131,072 characters, which a text of 20,000 tokens reaches."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FileRow:
     """A row of a file, with its line or row number.
 
     Args:
         place: ``line 12`` of a text file, counted from 1 with the header; ``row 12`` of another, counted from 0.
-        cells: values by column, until text and label are known.
+        cells: values by column.
         problem: why the row cannot be read; None if it can.
-        number: the number of the row in its file, from 0.
-        text: a text, a pair of texts or a list of words.
-        label: its class, or the list of its labels or tags.
     """
 
     place: str
     cells: dict[str, Any] = field(default_factory=dict)
     problem: str | None = None
-    number: int = 0
-    text: Any = None
-    label: Any = None
-
-    @property
-    def names(self) -> list[str]:
-        """Return the labels or tags of the row's text; empty if it has none."""
-        if self.label is None:
-            return []
-        return self.label if isinstance(self.label, list) else [self.label]
 
 
-def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
-    """Read all rows of a file or of a Hub dataset, including invalid rows but without blank lines.
+Reader = Callable[[Sequence[str] | None], Iterable[FileRow]]
+"""Goes through all rows of a source anew; it may read only the columns that it is given, None for all."""
+
+
+class Rows:
+    """All rows of a source, invalid ones too. Each time they are gone through, they are read anew, one at a time.
+
+    So a file of a million rows takes the memory of those that somebody keeps.
+
+    Args:
+        again: goes through the rows.
+        names, count: the columns and the number of rows, if they are known without reading the rows; no row is then invalid.
+    """
+
+    def __init__(self, again: Reader, names: Sequence[str] | None = None, count: int = 0) -> None:
+        self._again, self._count = again, count
+        self.names: list[str] = [*(names or ())]
+        """The columns, of all rows together."""
+        self.problems: list[tuple[str, str]] = []
+        """The place of each row that cannot be read, and why."""
+        if names is None:
+            self._look()
+
+    def _look(self) -> None:
+        names: dict[str, None] = {}
+        for row in self:
+            self._count += 1
+            if row.problem is not None:
+                self.problems.append((row.place, row.problem))
+            for name in row.cells:
+                names[name] = None
+        self.names = [*names]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[FileRow]:
+        return iter(self._again(None))
+
+    def of(self, columns: Iterable[str]) -> Iterator[FileRow]:
+        """Go through the rows, for the cells of these columns at least."""
+        return iter(self._again([name for name in self.names if name in {*columns}]))
+
+
+def read_rows(source: str, split: str, encoding: str = UTF_8) -> Rows:
+    """Return the rows of a file or of a Hub dataset, including invalid rows but without blank lines.
 
     Args:
         source: path of a file whose ending names its format, id of a Hub dataset, or local folder in the form of one.
@@ -72,7 +104,7 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
             ending = f"the ending {path.suffix}" if path.suffix else "no file ending"
             raise AttestError(f"{source} has {ending}; expected {_KINDS}. Rename or convert the file.")
         try:
-            return list(READERS[suffix](path, encoding))
+            return READERS[suffix](path, encoding)
         except UnicodeError as error:  # of encodings that have no way to keep bytes of another
             raise AttestError(
                 f"{source} cannot be read as {encoding} ({error}); expected the encoding in which the file was written."
@@ -81,66 +113,71 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
     if source and path.is_dir() and not any(file.suffix.lower() in READERS for file in (*path.glob("*"), *path.glob("*/*"))):
         raise AttestError(f"the folder {source} contains no files of data; expected {_KINDS}. Name one file.")
     if (source and path.is_dir()) or looks_like_hub:
-        return _numbered(load_hub_split(source, split, names=True))
+        table = load_hub_split(source, split, names=True)
+        return Rows(
+            lambda columns: _numbered(table.select(columns or table.column_names).to_batches()), table.column_names, len(table)
+        )
     raise AttestError(
         f"There is no file {source or repr('')}; expected {_KINDS}, or the id of a Hub dataset (owner/name). Check the path."
     )
 
 
-def _read_text(path: Path, encoding: str) -> str:
-    """Read a text file; bytes that its encoding cannot decode become surrogates instead of an error."""
+def _opened(path: Path, encoding: str, newline: str = "") -> TextIO:
+    """Open a text file; bytes that its encoding cannot decode become surrogates instead of an error."""
     try:
         name = codecs.lookup(encoding).name
+        return path.open(encoding="utf-8-sig" if name == UTF_8 else name, errors="surrogateescape", newline=newline)
     except LookupError:
         raise AttestError(
             f"the encoding {encoding!r} is not known; expected an encoding such as utf-8, latin-1, cp1252 or utf-16. Type "
             f"{option('encoding', 'latin-1')}"
         ) from None
-    return path.read_bytes().decode("utf-8-sig" if name == UTF_8 else name, "surrogateescape")
 
 
-def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
-    """Read the rows of a CSV file, whose cells may be quoted with ``"``.
+def _csv(path: Path, encoding: str) -> Rows:
+    """Return the rows of a CSV file, whose cells may be quoted with ``"``.
 
     The separator is the character that splits the first line into the most names, because Excel may write semicolons.
     """
-    text = _read_text(path, encoding)
-    first = next((line for line in StringIO(text, newline="") if line.strip()), "")
+    with _opened(path, encoding) as lines:
+        first = next((line for line in lines if line.strip()), "")
     separator = max(SEPARATORS, key=lambda sign: len(next(csv.reader([first], delimiter=sign), [])))
     if separator != SEPARATORS[0]:
         say(f"{path}: cells are separated by {separator!r}, not by ','.")
-    return _separated(path, text, encoding, delimiter=separator, strict=True)
+    return Rows(lambda _: _separated(path, encoding, delimiter=separator, strict=True))
 
 
-def _tsv(path: Path, encoding: str) -> Iterator[FileRow]:
-    """Read the rows of a TSV file; quotation marks are kept as text unless all of them enclose whole cells."""
-    text = _read_text(path, encoding)
+def _tsv(path: Path, encoding: str) -> Rows:
+    """Return the rows of a TSV file; quotation marks are kept as text unless all of them enclose whole cells."""
+    with _opened(path, encoding) as lines:
+        text = lines.read() if any('"' in line for line in lines) and lines.seek(0) == 0 else ""
     quoted = '"' in text and '"' not in QUOTED_CELL.sub("", text)
     if quoted:
         say(f"{path}: quotation marks around cells are left out, and doubled ones inside are read as one.")
     dialect: dict[str, Any] = {"strict": True} if quoted else {"quoting": csv.QUOTE_NONE}
-    return _separated(path, text, encoding, delimiter="\t", **dialect)
+    return Rows(lambda _: _separated(path, encoding, delimiter="\t", **dialect))
 
 
-def _separated(path: Path, text: str, encoding: str, **dialect: Any) -> Iterator[FileRow]:
+def _separated(path: Path, encoding: str, **dialect: Any) -> Iterator[FileRow]:
     csv.field_size_limit(LONGEST_CELL)
-    reader = csv.reader(StringIO(text, newline=""), **dialect)
-    lines = filter(None, reader)
-    try:
-        header = _column_names(path, next(lines, []), encoding)
-        for cells in lines:
-            place = f"line {reader.line_num}"
-            if len(cells) != len(header):
-                yield FileRow(place, problem=f"{len(cells)} cells instead of {len(header)}")
-            elif any(map(UNDECODABLE.search, cells)):
-                yield FileRow(place, problem=UNDECODED.format(encoding.upper()))
-            else:
-                yield FileRow(place, dict(zip(header, cells, strict=True)))
-    except csv.Error as error:
-        raise AttestError(
-            f"line {reader.line_num} of {path} cannot be read ({error}); expected every quotation mark to be closed, and "
-            "doubled inside a cell. Correct the line, or save the data as JSONL."
-        ) from error
+    with _opened(path, encoding) as text:
+        reader = csv.reader(text, **dialect)
+        lines = filter(None, reader)
+        try:
+            header = _column_names(path, next(lines, []), encoding)
+            for cells in lines:
+                place = f"line {reader.line_num}"
+                if len(cells) != len(header):
+                    yield FileRow(place, problem=f"{len(cells)} cells instead of {len(header)}")
+                elif any(map(UNDECODABLE.search, cells)):
+                    yield FileRow(place, problem=UNDECODED.format(encoding.upper()))
+                else:
+                    yield FileRow(place, dict(zip(header, cells, strict=True)))
+        except csv.Error as error:
+            raise AttestError(
+                f"line {reader.line_num} of {path} cannot be read ({error}); expected every quotation mark to be closed, and "
+                "doubled inside a cell. Correct the line, or save the data as JSONL."
+            ) from error
 
 
 def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
@@ -168,10 +205,15 @@ def _require_different(path: Path, names: list[str]) -> None:
         )
 
 
-def _jsonl(path: Path, encoding: str) -> Iterator[FileRow]:
-    for number, line in enumerate(_read_text(path, encoding).split("\n"), start=1):
-        if line.strip():
-            yield _row_of_json(line, f"line {number}", encoding)
+def _jsonl(path: Path, encoding: str) -> Rows:
+    return Rows(lambda _: _rows_of_json(path, encoding))
+
+
+def _rows_of_json(path: Path, encoding: str) -> Iterator[FileRow]:
+    with _opened(path, encoding, newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield _row_of_json(line, f"line {number}", encoding)
 
 
 def _row_of_json(line: str, place: str, encoding: str) -> FileRow:
@@ -194,21 +236,36 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return cells
 
 
-def _parquet(path: Path, encoding: str) -> list[FileRow]:
-    table = read_parquet(path)
-    try:
-        table.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise AttestError(f"{path} cannot be read ({error}); expected text in UTF-8. Write the file again.") from error
-    _require_different(path, table.column_names)
-    return _numbered(table)
+def _parquet(path: Path, encoding: str) -> Rows:
+    """Return the rows of a parquet file; its metadata have their number, and each time only the asked columns are read."""
+    with opened_parquet(path) as file:
+        names, count = file.schema_arrow.names, file.metadata.num_rows
+    _require_different(path, names)
+    return Rows(lambda columns: _numbered(_batches(path, columns)), names, count)
 
 
-def _numbered(table: pa.Table) -> list[FileRow]:
-    return [FileRow(f"row {number}", cells) for number, cells in enumerate(table.to_pylist())]
+def _batches(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    with opened_parquet(path) as file:
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=columns):
+            try:
+                batch.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise AttestError(f"{path} cannot be read ({error}); expected text in UTF-8. Write the file again.") from error
+            yield batch
 
 
-READERS: dict[str, Callable[[Path, str], Iterator[FileRow] | list[FileRow]]] = {
+def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[FileRow]:
+    rows = (
+        cells
+        for batch in batches
+        for begin in range(0, len(batch), ROWS_AT_ONCE)
+        for cells in batch[begin : begin + ROWS_AT_ONCE].to_pylist()
+    )
+    for number, cells in enumerate(rows):
+        yield FileRow(f"row {number}", cells)
+
+
+READERS: dict[str, Callable[[Path, str], Rows]] = {
     ".csv": _csv,
     ".tsv": _tsv,
     ".jsonl": _jsonl,

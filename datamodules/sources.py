@@ -6,6 +6,8 @@ Only data files are read from the Hugging Face Hub; the code of a dataset is nev
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,8 +117,16 @@ def local_file(corpus: str, *patterns: str) -> Path | None:
 
 
 def read_parquet(path: Path) -> pa.Table:
+    with opened_parquet(path) as file:
+        return file.read()
+
+
+@contextmanager
+def opened_parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a parquet file; refuse it in a sentence if it cannot be read, now or inside the ``with`` block."""
     try:
-        return pq.ParquetFile(path).read()
+        with pq.ParquetFile(path) as file:
+            yield file
     except (pa.ArrowException, OSError) as error:
         raise AttestError(
             f"{path} cannot be read as parquet ({said_by(error)}); expected a complete file. Copy it again."

@@ -83,7 +83,7 @@ def by_name(
         if len(known) == len(names) and all(same(label) in known for label in labels):
             return {label: known[same(label)] for label in labels}
     number_of = partial(_number, truths=truths and len(names) == 2)
-    numbers = {label: number for label in labels if (number := number_of(label)) is not None and numbered}
+    numbers = {label: number for label in sorted(labels) if (number := number_of(label)) is not None and numbered}
     plain_names = {*map(_plain, names)}
     named = any(_plain(label) in plain_names for label in labels)
     if len(numbers) < len(labels) or not names or named or not set(numbers.values()) <= {*range(len(names))}:

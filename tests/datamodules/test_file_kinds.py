@@ -2,6 +2,7 @@
 
 import csv
 import json
+import tracemalloc
 import unicodedata
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ import pytest
 from attest.core.errors import AttestError
 from attest.datamodules import FilesDataModule
 from attest.datamodules.labelled import OF_TEXTS, labelled
-from attest.datamodules.rows import read_rows
+from attest.datamodules.rows import READERS, read_rows
 
 TEXTS = [f"film {number}" for number in range(20)]
 LABELS = ["pos", "neg"] * 10
@@ -150,3 +151,40 @@ def test_a_name_of_nothing_and_a_folder_without_data_are_named(source, tmp_path,
     monkeypatch.setattr("attest.datamodules.rows.load_hub_split", lambda *_, **__: pytest.fail("asked the Hub"))
     with refusal():
         read_rows(source, "test")
+
+
+@pytest.mark.parametrize("kind", sorted(READERS))
+def test_rows_are_not_kept_before_a_few_are_drawn(kind, tmp_path, monkeypatch):
+    """Reading takes a tenth of the memory of the texts, however many rows there are."""
+    monkeypatch.setattr("attest.datamodules.rows.ROWS_AT_ONCE", 10)
+    frame = pd.DataFrame({"text": [f"{number} {'long ' * 400}" for number in range(600)], "label": ["pos", "neg"] * 300})
+    path = tmp_path / f"a{kind}"
+    if kind == ".parquet":
+        frame.to_parquet(path)
+    elif kind.endswith("sv"):
+        frame.to_csv(path, index=False, sep="\t" if kind == ".tsv" else ",")
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    tracemalloc.start()
+    try:
+        found = labelled(str(path), "test", 3)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.texts == [f"{text.split()[0]} {'long ' * 400}" for text in found.texts]
+    assert found.of == 600
+    assert peak < 0.1 * frame["text"].str.len().sum()
+
+
+def test_of_parquet_only_the_columns_that_are_asked_for_are_read(tmp_path):
+    pq.write_table(pa.table({"text": TEXTS, "label": LABELS, "vector": [[1.0] * 9] * 20}), tmp_path / "a.parquet")
+    rows = read_rows(str(tmp_path / "a.parquet"), "test")
+    assert (len(rows), rows.names) == (20, ["text", "label", "vector"])
+    assert [row.cells for row in rows.of(["label"])] == [{"label": label} for label in LABELS]
+    assert len(next(iter(rows)).cells) == 3
+
+
+def test_bad_rows_stay_bad_rows_when_texts_are_read_later(tmp_path):
+    path = written(tmp_path / "a.csv", "text,label\na,x\n,x\nb,y\nc\nd,x\n")
+    read_again = read(path, on_bad_rows="skip")
+    assert (read_again.texts, read_again.labels) == (["a", "b", "d"], ["x", "y", "x"])
