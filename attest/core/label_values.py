@@ -56,6 +56,8 @@ def value_of(label: Any) -> Any:
 
 def listed(values: Any) -> Any:
     """Return a list, an array, a tensor or a column as a list of plain values, and anything else as a plain value."""
+    if getattr(values, "is_sparse", False):
+        values = values.to_dense()
     for plain in ("tolist", "to_pylist", "to_list", "as_py"):
         if hasattr(values, plain):
             return getattr(values, plain)()

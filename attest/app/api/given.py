@@ -19,7 +19,7 @@ from attest.core.errors import AttestError
 from attest.core.label_values import listed as plain_list
 from attest.core.labels import columns_named
 from attest.datamodules.instances import FIRST, HALF_CHARACTER, LABELS, SECOND, TAGS, TEXTS, TOKENS, first_of
-from attest.datamodules.notice import say, some
+from attest.datamodules.notice import say, shortened, some
 
 NO_CLASS = -1
 """In the label column of a data set of the Hub: there is no label, as in test splits."""
@@ -147,11 +147,15 @@ def _pairs_and_words(listed: list[Any]) -> list[Any]:
 def _listed(data: Any) -> list[Any]:
     if isinstance(data, Mapping) and "input_ids" in data:
         return [data]
-    if isinstance(data, str | Mapping):
-        line = "[text]" if isinstance(data, str) else "[batch]"
+    if isinstance(data, str):
         raise AttestError(
             f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list: "
-            f"attest.trial(model, {line}, …)"
+            "attest.trial(model, [text], …)"
+        )
+    if isinstance(data, Mapping):
+        raise AttestError(
+            f"the data are one {type(data).__name__} with the keys {some([shortened(str(key)) for key in data])}; expected a "
+            'list of texts, columns such as {"text": texts, "label": labels}, or a list of batches, [batch].'
         )
     if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "__iter__"):  # a torch Dataset
         data = [data[place] for place in range(len(data))]
@@ -328,11 +332,12 @@ def _require_texts(listed: Sequence[Any]) -> None:
                 "text in texts]."
             )
         parts = each if isinstance(each, tuple | list) and len(each) == 2 else ()
-        if parts and isinstance(parts[0], str) and not isinstance(parts[1], str | list | tuple | np.ndarray | Mapping):
+        (beside,) = [part for part in parts if not isinstance(part, str)][:1] or [""]
+        if any(isinstance(part, str) for part in parts) and not isinstance(beside, str | list | tuple | np.ndarray | Mapping):
+            order = "text, label" if isinstance(parts[0], str) else "label, text"
             raise AttestError(
-                f"text {place} is a text beside a value of the type {type(parts[1]).__name__}, as if this were its label; "
-                "expected texts and labels in two lists. Give [text for text, label in data], labels=[label for text, label "
-                "in data]."
+                f"text {place} is a text beside a value of the type {type(beside).__name__}, as if this were its label; "
+                f"expected texts and labels in two lists. Give [text for {order} in data], labels=[label for {order} in data]."
             )
         if parts and _are_columns([{"texts": parts[0], "labels": parts[1]}]) and not _all_strings(parts[1]):
             raise AttestError(

@@ -67,6 +67,7 @@ IN_PYTHON = {
     "a tuple": lambda labels: (TEXTS, tuple(labels)),
     "an array": lambda labels: (TEXTS, as_array(labels)),
     "a tensor": lambda labels: (TEXTS, torch.tensor(labels)),
+    "a sparse tensor": lambda labels: (TEXTS, torch.tensor(labels).to_sparse()),
     "a list of tensors": lambda labels: (TEXTS, [torch.tensor(label) for label in labels]),
     "a Series": lambda labels: (TEXTS, pd.Series(labels, index=[4, 1, 0, 3, 2])),
     "a column of Arrow": lambda labels: (TEXTS, pa.chunked_array([pa.array(labels)])),
@@ -130,7 +131,7 @@ def tensors(labels):
 @pytest.mark.parametrize("form", ONE_CLASS)
 def test_one_class_a_text_is_the_same_in_every_form_and_by_every_way(form, tmp_path):
     names, labels = ONE_CLASS[form]
-    ways = [way for way in IN_PYTHON if not way.endswith(("a tensor", "of tensors")) or tensors(labels)]
+    ways = [way for way in IN_PYTHON if not way.endswith(("tensor", "tensors")) or tensors(labels)]
     found = {way: classes_read(*IN_PYTHON[way](labels), names) for way in ways}
     for carrier in IN_FILES:
         (folder := tmp_path / carrier).mkdir()
@@ -142,7 +143,7 @@ def test_one_class_a_text_is_the_same_in_every_form_and_by_every_way(form, tmp_p
 @pytest.mark.parametrize("form", SEVERAL)
 def test_several_labels_a_text_are_the_same_in_every_form_and_by_every_way(form, tmp_path):
     labels = SEVERAL[form]
-    ways = [way for way in IN_PYTHON if not way.endswith(("a tensor", "of tensors")) or tensors(labels)]
+    ways = [way for way in IN_PYTHON if not way.endswith(("tensor", "tensors")) or tensors(labels)]
     found = {way: sets_read(*IN_PYTHON[way](labels)) for way in ways}
     for carrier in IN_FILES:
         (folder := tmp_path / carrier).mkdir()
@@ -225,6 +226,8 @@ PAIRED = [*zip(TEXTS, CLASSES, strict=True)]
     "data",
     [
         PAIRED,
+        [(label, text) for text, label in PAIRED],
+        dict(PAIRED),
         [(text, GOOD[label]) for text, label in PAIRED],
         DataLoader(PAIRED, batch_size=2),
         torch.utils.data.TensorDataset(torch.ones(2, 3), torch.ones(2)),
