@@ -3,6 +3,8 @@
 Python and files read every label here, so that one truth is the same classes by every way. A form is added here.
 """
 
+import ast
+import json
 import math
 import re
 import unicodedata
@@ -21,7 +23,7 @@ UNSEEN = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "".join(
 TRUTH = {"true": 1, "false": 0}
 """The numbers of truth values, by their name in small letters."""
 BRACKETS = {"[": "]", "(": ")", "{": "}"}
-QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
+QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 BETWEEN = re.compile(r"[\s,]*")
 
 
@@ -96,9 +98,14 @@ def quoted_list(cell: str) -> list[str] | None:
         (['O', 'B-NP'], ['O', 'B-NP'], None)
     """
     inside = _inside(cell)
+    with suppress(ValueError, RecursionError):
+        if inside is not None and isinstance(read := json.loads(cell), list) and all(isinstance(each, str) for each in read):
+            return read
     if inside is None or not QUOTED.search(inside) or not BETWEEN.fullmatch(QUOTED.sub("", inside)):
         return None
-    return [re.sub(r"\\(.)", r"\1", one or other) for one, other in QUOTED.findall(inside)]
+    with suppress(SyntaxError, ValueError):
+        return [ast.literal_eval(each.group()) for each in QUOTED.finditer(inside)]
+    return None
 
 
 def _inside(cell: str) -> str | None:

@@ -331,7 +331,7 @@ def _require_texts(listed: Sequence[Any]) -> None:
                 f"text {place} is of the type bytes; expected a string. If the texts are in UTF-8, give [text.decode() for "
                 "text in texts]."
             )
-        parts = each if isinstance(each, tuple | list) and len(each) == 2 else ()
+        parts: Sequence[Any] = each if isinstance(each, tuple | list) and len(each) == 2 else ()
         (beside,) = [part for part in parts if not isinstance(part, str)][:1] or [""]
         if any(isinstance(part, str) for part in parts) and not isinstance(beside, str | list | tuple | np.ndarray | Mapping):
             order = "text, label" if isinstance(parts[0], str) else "label, text"

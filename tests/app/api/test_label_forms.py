@@ -250,10 +250,14 @@ def test_a_cell_of_several_labels_that_is_none_is_a_bad_row(tmp_path):
 
 
 def test_words_and_tags_that_a_table_wrote_as_text_are_lists(tmp_path):
-    words, tags = [["It", "'s", "[ sic ]"], ["a", "film"]], [["O", "B-NP", "O"], ["B-NP", "I-NP"]]
+    words, tags = (
+        [["It", "'s", "[ sic ]", "café", 'a "5\\\\8', "\U0001f600"], ["a", "film"]],
+        [["O", "B-NP", *"OOOO"], ["B-NP", "I-NP"]],
+    )
     frame = pd.DataFrame({"tokens": words, "tags": tags})
     frame.to_csv(tmp_path / "a.csv", index=False)
     pq.write_table(pa.table({"tokens": words, "tags": tags}), tmp_path / "a.parquet")
-    for name in ("a.csv", "a.parquet"):
+    frame.map(json.dumps).to_csv(tmp_path / "b.csv", index=False)
+    for name in ("a.csv", "b.csv", "a.parquet"):
         read = labelled(str(tmp_path / name), "test", 9, replace(OF_TEXTS, tagging=True))
         assert (read.texts, read.labels) == (words, tags)
