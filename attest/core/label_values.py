@@ -104,7 +104,8 @@ def quoted_list(cell: str) -> list[str] | None:
     if inside is None or not QUOTED.search(inside) or not BETWEEN.fullmatch(QUOTED.sub("", inside)):
         return None
     with suppress(SyntaxError, ValueError):
-        return [ast.literal_eval(each.group()) for each in QUOTED.finditer(inside)]
+        pieces = [each.group() for each in QUOTED.finditer(inside)]
+        return [ast.literal_eval(piece) if "\\" in piece else piece[1:-1] for piece in pieces]
     return None
 
 
