@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,8 @@ class DataRecord:
     def from_plain(cls, values: Mapping[str, Any]) -> "DataRecord":
         """Return the record from the plain values that ``plain`` returned."""
         lists = {name: tuple(values[name]) for name in ("words", "label_names")}
-        return cls(**{**values, **lists})
+        known = {each.name: values[each.name] for each in fields(cls) if each.name in values}
+        return cls(**{**known, **lists})
 
     def plain(self) -> dict[str, Any]:
         """Return the record as dictionaries, lists, strings and numbers, for JSON and safely loaded checkpoints."""

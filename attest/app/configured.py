@@ -33,6 +33,7 @@ from attest.runs.belonging import keep_digests, outdated_tables, require_files
 from attest.runs.choices import plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
+from attest.runs.shapes import RECORD
 from attest.runs.versions import environment, quieten
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
@@ -184,12 +185,12 @@ class ConfiguredRun(LightningCLI):
         self.made_from = believed[0] if believed else None
         self.record: DataRecord | None = None
         if self.made_from is not None and self.made_from.data.is_file():
-            self.record = DataRecord.from_plain(read_json(self.made_from.data))
+            self.record = DataRecord.from_plain(read_json(self.made_from.data, RECORD))
         complete = self.folder.complete(self.expected_tables, self.run.until) and not self.run.force
         complete = complete and not outdated_tables(self.folder, self.settings["experiments"])
         self.nothing_to_do = self.subcommand == "fit" and complete and not (self.record and self.record.touched())
         known = self.folder.timing.is_file() and not self.run.force
-        self.wandb_id = read_json(self.folder.timing)["wandb_id"] if known else secrets.token_hex(4)
+        self.wandb_id = (read_json(self.folder.timing).get("wandb_id") if known else None) or secrets.token_hex(4)
         if self.subcommand == "fit":
             loggers, name = self.config.fit.trainer.logger, str(self.folder.path.relative_to(self.run.root))
             point_loggers(loggers, self.folder, name, self.wandb_id, grouping(self._identity(), self.run))

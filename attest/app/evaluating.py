@@ -29,6 +29,7 @@ from attest.runs.asked import AskedRun, as_argument, evidence_digest
 from attest.runs.belonging import other_version
 from attest.runs.choices import config_file, default_choices
 from attest.runs.folder import INSTANCES, RunFolder, no_configuration, read_json, read_yaml, write_json
+from attest.runs.shapes import RECORD
 
 TRIAL = "trial.json"
 """The file beside evidence outside a run; its hash identifies the checkpoint and the settings."""
@@ -68,7 +69,7 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list
         return []
     settings = run.settings()
     if not all(isinstance(settings.get(name), dict) for name in ("run", *SECTIONS)):
-        raise no_configuration(run.config)
+        raise no_configuration(run.config, "one of its sections is missing")
     kept = ("run", *SECTIONS, "seed_everything")
     settings = {name: settings[name] for name in kept if name in settings}
     settings["trainer"] = {
@@ -168,7 +169,7 @@ class RunOnTrial(_TrainedRun):
         if not self.apart or not isinstance(self.datamodule, TextDataModule):
             return
         if self.folder.data.is_file() and not self.run.force:
-            DataRecord.from_plain(read_json(self.folder.data)).require(self.datamodule.found, str(self.folder.path))
+            DataRecord.from_plain(read_json(self.folder.data, RECORD)).require(self.datamodule.found, str(self.folder.path))
         write_json(self.folder.data, self.datamodule.found.plain())
 
 

@@ -21,8 +21,7 @@ from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Decided, Pairing, paired
 from attest.report.controls import Baseline, Controls, baseline, classes_in, sentence
 from attest.report.measured import Group, Line, measured
-from attest.runs.asked import NAME_PARTS
-from attest.runs.folder import INSTANCES, TRIAL, RunFolder, no_configuration, read_json, read_table, write_json
+from attest.runs.folder import INSTANCES, TRIAL, RunFolder, read_json, read_table, write_json
 
 CHUNKS = "test/chunk_f1"
 """The usual score of taggers, which is drawn beside accuracy."""
@@ -43,11 +42,7 @@ class Findings:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """Return the configuration of the run."""
-        settings = self.folder.settings()
-        named = [(settings.get("run") or {}).get(name) for name in ("data", *NAME_PARTS)]
-        if not all(isinstance(name, str) for name in named) or not isinstance(settings.get("seed_everything"), int):
-            raise no_configuration(self.folder.config)
-        return settings
+        return self.folder.settings()
 
     @cached_property
     def summary(self) -> dict[str, Any]:

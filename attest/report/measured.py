@@ -195,7 +195,8 @@ def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> st
     classes = [f"{kind} {', '.join([*groups[:PANELS], *rest])}"] if groups else []
     read, of = (summary.get(f"{key.partition('/')[0]}/{count}") for count in (READ, ALL))
     stopped = [] if read is None else [f"{read:,.0f} of {of:,.0f} texts"]
-    return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined, *stopped])
+    spread = summary.get(f"{key}/std")
+    return "; ".join([*([] if spread is None else [f"± {number(spread)}"]), *classes, *undefined, *stopped])
 
 
 EVIDENCE = re.compile(r"(?P<experiment>\w+)/(?:validation|test)/(?P<column>.+)/mean")

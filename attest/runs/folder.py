@@ -20,6 +20,7 @@ import yaml
 
 from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError, chain, unwritable
+from attest.runs.shapes import OF_RUN, OF_TRIAL, SHAPES, Entries, Shape, misfit
 from attest.runs.versions import commit, made_by
 
 if TYPE_CHECKING:
@@ -33,13 +34,10 @@ TRIAL = "trial"
 """The section in the settings of a model that was put on trial and not trained by Attest."""
 NAMELESS = ("", "..")
 """Names of paths, such as the name of ``.``, that do not name their folder."""
+COUNTS = ("texts_read/count", "texts/count")
+"""The numbers of an experiment that stopped early: of the texts that it read, and of all texts."""
 MADE_FROM, ATTRIBUTES = "made from", b"PANDAS_ATTRS"
 """The attribute of a table that names its origin, and the entry of a file in which pandas keeps attributes."""
-SECTIONS = (
-    *("", "run", TRIAL, "trainer", "experiments", "experiments.instances.init_args"),
-    *("data.init_args", "model.init_args.network.init_args"),
-)
-"""Sections of a configuration that contain settings by name; so do all sections above them."""
 WINDOWS = os.name == "nt"
 """On Windows, a folder can be neither opened, locked nor flushed, and nothing keeps two processes apart."""
 UNFINISHED = "unfinished"
@@ -104,8 +102,9 @@ class RunFolder:
     def settings(self) -> dict[str, Any]:
         """Return the content of ``config.yaml``."""
         settings = read_yaml(self.config)
-        if not all(isinstance(_section_or_empty(settings, place), dict) for place in SECTIONS):
-            raise no_configuration(self.config)
+        of_trial = isinstance(settings, dict) and TRIAL in settings
+        if said := misfit(settings, OF_TRIAL if of_trial else OF_RUN):
+            raise no_configuration(self.config, said)
         return settings
 
     def evidence(self, identity: str) -> Path:
@@ -150,7 +149,11 @@ class RunFolder:
     def stopped_evidence(self) -> dict[str, Stopped]:
         """Return the records of all experiments that read only some of the texts, by id of the experiment."""
         known = read_json(self.stopped) if self.stopped.is_file() else {}
-        return {identity: Stopped(**stopped) for identity, stopped in known.items()}
+        for identity, stopped in known.items():
+            counts = {f"{identity}/{count}" for count in COUNTS}
+            if lacking := sorted(counts - stopped["summary"].keys()):
+                raise _damaged(self.stopped, "JSON", ValueError(f"the entry {identity}.summary.{lacking[0]} is missing"))
+        return {identity: Stopped(stopped["precision"], stopped["summary"]) for identity, stopped in known.items()}
 
     def write_evidence(self, identity: str, rows: "pd.DataFrame", stopped: Stopped | None = None) -> None:
         """Write the table of an experiment; ``stopped`` is given if the experiment read only some texts."""
@@ -242,17 +245,17 @@ class RunFolder:
         write_json(self.timing, known)
 
 
-def no_configuration(path: Path) -> AttestError:
-    """Return the error for a ``config.yaml`` that is not the configuration of a run."""
+def no_configuration(path: Path, found: str = "") -> AttestError:
+    """Return the error for a ``config.yaml`` that is not the configuration of a run.
+
+    Args:
+        found: what is wrong with the content, if that is known.
+    """
+    why = f" ({found})" if found else ""
     return AttestError(
-        f"{path} is not the configuration of a run; expected the file that `attest fit` wrote into the run folder."
+        f"{path} is not the configuration of a run{why}; expected the file that Attest wrote into the run folder. Replace "
+        "it by a complete copy"
     )
-
-
-def _section_or_empty(settings: Any, place: str) -> Any:
-    for name in place.split(".") if place else ():
-        settings = (settings.get(name) or {}) if isinstance(settings, dict) else settings
-    return settings
 
 
 def _time_written(path: Path) -> int:
@@ -325,10 +328,17 @@ def _json_numbers(content: Any) -> Any:
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
-def read_json(path: Path) -> Any:
-    """Return the content of a JSON file that ``write_json`` wrote."""
+def read_json(path: Path, shape: Shape | None = None) -> Any:
+    """Return the content of a JSON file that ``write_json`` wrote.
+
+    Args:
+        shape: what the content must be; None for the shape of files of this name.
+    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if said := misfit(content, shape or SHAPES.get(path.name, object)):
+            raise ValueError(said)
+        return content
     except (ValueError, RecursionError) as error:  # of JSON and of UTF-8
         again = f", or compute it again: attest evidence --run {path.parent} FORCE=1" if path.name == "summary.json" else ""
         raise _damaged(path, "JSON", error, again) from error
@@ -393,4 +403,10 @@ def made_from(path: Path) -> dict[str, str]:
 
     with _readable(path):
         kept = (pq.read_schema(path).metadata or {}).get(ATTRIBUTES, b"{}")
-    return json.loads(kept).get(MADE_FROM, {})
+    try:
+        attributes = json.loads(kept)
+        if said := misfit(attributes, Entries(known={MADE_FROM: Entries(others=str)})):
+            raise ValueError(said)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, "a Parquet table", error) from error
+    return attributes.get(MADE_FROM, {})

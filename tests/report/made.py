@@ -17,7 +17,7 @@ def made_run(path: Path, summary: dict[str, Any], rows: pd.DataFrame | None = No
     """A run with these numbers; ``rows`` as in ``decided`` or ``tagged``; other words of its choices by name."""
     folder = RunFolder(path)
     path.mkdir(parents=True, exist_ok=True)
-    folder.config.write_text(yaml.safe_dump({"run": RUN | run, "seed_everything": 0}), encoding="utf-8")
+    folder.config.write_text(yaml.safe_dump({"run": RUN | run, "seed_everything": 0, "model": {}}), encoding="utf-8")
     if path.name.startswith("seed"):
         RunIdentity(path.parents[1].name, path.parent.name, int(path.name.removeprefix("seed"))).store(folder)
     write_json(folder.summary, {"version": 1} | summary)

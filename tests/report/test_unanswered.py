@@ -17,7 +17,7 @@ def header_of(folder, summary: dict[str, float], rows: pd.DataFrame, trial: dict
     """The words at the top of the page, without the folder's path."""
     run = made_run(folder / "mine" / "one" / "seed0", summary, rows)
     if trial is not None:
-        run.config.write_text(yaml.safe_dump(yaml.safe_load(run.config.read_text()) | {"trial": trial}))
+        run.config.write_text(yaml.safe_dump(yaml.safe_load(run.config.read_text()) | {"trial": trial | {"attest": "0"}}))
     write_report(run, figures=[])
     header = run.report.read_text().partition("<header>")[2].partition("<nav")[0].replace(str(run.path), "<run>")
     return re.sub(r"\s+", " ", re.sub(r"<(?!run>)[^>]+>", " ", header)).strip()

@@ -14,7 +14,7 @@ SETTINGS = {"run": RUN, "seed_everything": 2}
 
 def made(path, settings=SETTINGS):
     """A folder with a configuration alone, as an earlier version may have left it."""
-    write_json(path / "config.yaml", settings)
+    write_json(path / "config.yaml", {"model": {}} | settings)
     write_json(path / "summary.json", {})
     return RunFolder(path)
 

@@ -32,7 +32,7 @@ def log_artifacts(run: Run, folder: RunFolder) -> None:
     run.log_artifact(_artifact(model_artifact(run.id), "model", [folder.best, folder.config], folder, scores | inputs))
     files = [folder.summary, folder.timing, folder.curves, folder.report]
     files += sorted(path for place in (folder.evidence("E1").parent, folder.figures) for path in place.glob("*.*"))
-    about = {"model": model_artifact(run.id), "version": summary["version"]}
+    about = {"model": model_artifact(run.id), "version": summary.get("version")}
     run.log_artifact(_artifact(f"evidence-{run.id}", "evidence", files, folder, about | inputs))
 
 

@@ -94,7 +94,7 @@ def test_mistakes_are_named(arguments, capsys, snapshot):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        *((content, "config.yaml is not the configuration of a run; expected the file") for content in ("a: 1", "", "- a")),
+        *((content, "config.yaml is not the configuration of a run (") for content in ("a: 1", "", "- a")),
         ("[", "config.yaml cannot be read as YAML"),
     ],
 )
