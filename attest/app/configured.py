@@ -13,6 +13,7 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
 from pytorch_lightning.callbacks import ProgressBar
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
+from pytorch_lightning.strategies import DDPStrategy
 
 from attest import datamodules
 from attest.callbacks import Evidence
@@ -288,22 +289,21 @@ class ConfiguredRun(LightningCLI):
         kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (has_bar or terminal())
         lines = EvidenceProgress() if kwargs["enable_progress_bar"] else EpochLines(self.curves, self.run.monitor)
         callbacks = [*theirs, *ours, *([] if has_bar else [lines])]
-        given = getattr(self.model, "attention_is_given", False)
-        if config.trainer.strategy == "ddp" and (given or any(isinstance(part, Uniform) for part in self.model.modules())):
-            # training leaves unused scores without gradients, which plain DDP refuses
-            kwargs["strategy"] = "ddp_find_unused_parameters_true"
-        trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], **kwargs)
+        trainer = self._trainer(callbacks, **kwargs)
+        if strategy := _strategy_for(self.model, trainer, config.trainer.strategy):
+            trainer = self._trainer(callbacks, strategy=strategy, **kwargs)
         _require_whole_weights(trainer.precision)
         without_deprecated(trainer.loggers)
         return trainer
+
+    def _trainer(self, callbacks: list[Callback], **settings: Any) -> Trainer:
+        return super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], **settings)
 
     def another_trainer(self, **settings: Any) -> Trainer:
         """Return a new Trainer with the loggers and callbacks of the run, and with settings that the caller changes."""
         callbacks = list(self.trainer.callbacks)  # type: ignore[attr-defined]
         bar = self.trainer.progress_bar_callback is not None
-        return super().instantiate_trainer(
-            callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], enable_progress_bar=bar, **settings
-        )
+        return self._trainer(callbacks, enable_progress_bar=bar, **settings)
 
     @property
     def checkpoint(self) -> str | None:
@@ -376,6 +376,20 @@ def _require_questions_read(network: Any, data: LightningDataModule) -> None:
             f"the data have no questions, and {type(network).__name__} reads a question for each text; expected a corpus with "
             "questions. Add DATA=babi-generated to the command, or choose another MODEL."
         )
+
+
+def _strategy_for(model: LightningModule, trainer: Trainer, typed: Any) -> str | None:
+    """Return the strategy for a model some of whose parameters get no gradient, which plain DDP refuses; None for others.
+
+    Args:
+        trainer: the Trainer as it was asked for; Lightning chose DDP if it has several devices and no strategy was typed.
+        typed: the strategy that was typed.
+    """
+    given = getattr(model, "attention_is_given", False)
+    unused = given or any(isinstance(part, Uniform) for part in model.modules())  # the scores, which training leaves unused
+    if not unused or not isinstance(trainer.strategy, DDPStrategy) or not isinstance(typed, str) or "unused" in typed:
+        return None
+    return f"{'ddp' if typed == 'auto' else typed}_find_unused_parameters_true"
 
 
 def _require_whole_weights(precision: str) -> None:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from attest.app.reproduce.plan import Job
+from attest.core.ending import group_that_ends_with_this_process
 from attest.core.errors import AttestError, unknown_choice
 from attest.core.measures.numbers import duration
 from attest.core.places import configs_folder
@@ -54,7 +55,7 @@ def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) ->
     """Run a command to its end as a process group, and return its exit code.
 
     If this process is told to stop, it sends SIGINT to the whole group, as Ctrl-C in a terminal does. So no process of the
-    group goes on unseen, and the runs end in a state from which they can continue.
+    group goes on unseen, and the runs end in a state from which they can continue. If this process is killed, so is the group.
 
     Raises:
         KeyboardInterrupt, Lightning's SIGTERMException: this process was told to stop, and all of the group has ended.
@@ -64,15 +65,16 @@ def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) ->
     before = {number: signal.signal(number, lambda number, frame: received.append(number)) for number in STOPS}
     told = 0
     try:
-        with log.open("wb") as file:
+        with group_that_ends_with_this_process() as started, log.open("wb") as file:
             process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
-        while (code := process.poll()) is None:
-            if len(received) > told:
-                told = len(received)
-                os.killpg(process.pid, signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(SECONDS_BETWEEN_LOOKS)
-            look()
+            started(process.pid)
+            while (code := process.poll()) is None:
+                if len(received) > told:
+                    told = len(received)
+                    os.killpg(process.pid, signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(SECONDS_BETWEEN_LOOKS)
+                look()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

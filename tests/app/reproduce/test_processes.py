@@ -9,7 +9,7 @@ import pytest
 
 from attest.app.reproduce.workflow import on_one_gpu, run_as_group, take_one, visible_gpus
 from tests.conftest import fresh_shell
-from tests.waiting import has_ended
+from tests.waiting import has_ended, wait_until
 
 SAY_AND_WAIT = "import os; print(os.environ['CUDA_VISIBLE_DEVICES'], flush=True); input()"
 
@@ -61,6 +61,19 @@ def test_stopping_stops_all_that_was_started(tmp_path):
         run_as_group(["bash", "-c", f"trap 'kill $!; exit 3' INT; {script}"], tmp_path / "log", lambda: None)
     assert time.monotonic() - started < 60
     assert has_ended(int(child.read_text())), "a signal is on its way before its receiver is gone"
+
+
+@pytest.mark.whole("an interpreter of its own")
+def test_what_was_started_ends_with_a_process_that_is_killed(tmp_path):
+    """Also what the command has started in its turn, as Snakemake starts trainings."""
+    child = tmp_path / "child"
+    command = ["bash", "-c", f"bash -c 'sleep 600 & echo $! > {child}.new; mv {child}.new {child}; wait'; echo goes on"]
+    script = f"from attest.app.reproduce.workflow import *; run_as_group({command}, Path({str(tmp_path / 'log')!r}), int)"
+    process = subprocess.Popen([sys.executable, "-c", script], env=fresh_shell())
+    wait_until(child.is_file, process)
+    process.kill()
+    process.wait()
+    assert has_ended(int(child.read_text()))
 
 
 def test_the_exit_code_is_the_command_s_own_and_its_words_are_in_its_log(tmp_path):
