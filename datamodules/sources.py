@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from attest.core.errors import AttestError, said_by
+from attest.core.hub import hub_answers
 
 if TYPE_CHECKING:
     import datasets
@@ -162,6 +163,11 @@ def load_hub_split(
 ) -> pa.Table:
     import datasets  # a second and a half that local files need not wait for
 
+    owner, _, _ = repository.rpartition("/")
+    downloaded = Path(datasets.config.HF_DATASETS_CACHE).glob("*")
+    kept = any(folder.name.lower().startswith(owner.lower()) for folder in downloaded)
+    if not Path(repository).exists() and not kept and not hub_answers():
+        raise out_of_reach(repository, "the Hugging Face Hub")
     try:
         rows = datasets.load_dataset(repository, subset, split=split, revision=revision)
     except (datasets.exceptions.DatasetsError, FileNotFoundError, ValueError, RuntimeError) as error:

@@ -11,8 +11,6 @@ The command trains nothing.
 import os
 import shutil
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +26,7 @@ from rich.table import Table
 from attest.app.cli.main import CommandParser
 from attest.app.cli.trial import PROMPT
 from attest.core.errors import AttestError, needing_transformers, own_requirements, unknown_choice
+from attest.core.hub import within_reach
 from attest.core.memory import CACHE_VARIABLE, cache_folder
 from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE
 from attest.experiments.registry import INSIDE, askable, suited
@@ -37,7 +36,6 @@ from attest.runs.versions import NOT_INSTALLED, environment, installed_version
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
 """GiB that a small run writes, and GiB that are more than enough for a run on IMDb with all its evidence."""
 GIB = 1 << 30
-SECONDS = 3.0
 COLOURS = {"fine": "green", "note": "yellow", "stops": "bold red"}
 
 
@@ -184,13 +182,7 @@ def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
 
 @cache
 def _within_reach(url: str) -> bool:
-    try:
-        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=SECONDS).close()
-    except urllib.error.HTTPError:  # which is an answer
-        return True
-    except OSError:
-        return False
-    return True
+    return within_reach(url)
 
 
 def wandb_state() -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from transformers import (
 from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, cached_file, logging
 
 from attest.core.errors import AttestError, refusing
+from attest.core.hub import hub_answers
 from attest.models.pretrained.adapters import SETTINGS, WEIGHTS, Adapter
 from attest.models.pretrained.admitted import ANSWERING, CHOOSING
 from attest.models.pretrained.texts import require_fast
@@ -153,7 +154,7 @@ def _config(name: str, called: str) -> Any:
         raise AttestError(f"{name} has no config.json; expected a folder that save_pretrained wrote. Type: {COMMAND}")
     neither = f"{name} is neither a local folder nor a model that can be loaded from the Hub"
     with refusing(lambda said: f"{neither} ({said}); expected a folder or the id of a model on the Hub. Type: {COMMAND}"):
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False, **_looked_for(name))
     if getattr(config, "auto_map", None):
         raise AttestError(
             f"{called} needs Python code from its own folder (auto_map in its config.json), and Attest never runs such code; "
@@ -179,9 +180,17 @@ def _file(name: str, file: str) -> Path | None:
     if path.exists():
         return path / file if (path / file).is_file() else None
     with suppress(OSError):  # there is no such model; the code that loads it says so
-        found = cached_file(name, file, _raise_exceptions_for_missing_entries=False)
+        found = cached_file(name, file, _raise_exceptions_for_missing_entries=False, **_looked_for(name))
         return None if found is None else Path(found)
     return None
+
+
+def _looked_for(name: str) -> dict[str, bool]:
+    """Return where transformers looks for a model: on this machine alone if the Hub does not answer.
+
+    Otherwise each file is asked for six times, which takes half a minute.
+    """
+    return {} if Path(name).expanduser().exists() else {"local_files_only": not hub_answers()}
 
 
 def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTrainedModel, list[str]]:
@@ -197,7 +206,7 @@ def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTra
         model, told = kind.from_pretrained(
             name, config=config, dtype=torch.float32, attn_implementation=_attention_of(config),
             use_safetensors=True, trust_remote_code=False, output_loading_info=True,
-            **options,
+            **_looked_for(name), **options,
         )  # fmt: skip
     return model, sorted(told["missing_keys"])
 
@@ -220,7 +229,7 @@ def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
         )
     expected = "expected the file tokenizer.json in the folder of the model. Type tokenizer.save_pretrained(folder)"
     with refusing(lambda said: f"{name} has no readable tokenizer ({said}); {expected}"):
-        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **_looked_for(name), **options)
     require_fast(tokenizer)
     return tokenizer
 

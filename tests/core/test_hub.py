@@ -1,0 +1,84 @@
+"""A machine without network: what is not there is named at once."""
+
+import subprocess
+import time
+
+import pytest
+
+from attest.core import hub
+from attest.core.errors import AttestError
+from attest.core.hub import SECONDS, hub_answers, within_reach
+from attest.datamodules import sources
+from attest.models.pretrained import loading
+from tests.conftest import fresh_shell
+from tests.forking import attest_command
+
+CLOSED = "http://127.0.0.1:9"
+"""The port of a service that no machine runs any more."""
+
+
+@pytest.fixture
+def unreachable(monkeypatch):
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setenv("HF_ENDPOINT", CLOSED)
+    hub._answered.cache_clear()
+
+
+def test_a_server_that_is_not_there_is_asked_once(unreachable, monkeypatch):
+    asked = []
+    ask = hub._ask
+    monkeypatch.setattr(hub, "_ask", lambda url: asked.append(url) or ask(url))
+    assert [hub_answers(), hub_answers()] == [False, False]
+    assert asked == [CLOSED]
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert not hub_answers()
+
+
+def test_a_server_that_says_nothing_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(hub, "SECONDS", 0.05)
+    monkeypatch.setattr(hub, "_ask", lambda url: hub.threading.Event().wait(60))
+    started = time.monotonic()
+    assert not within_reach(CLOSED)
+    assert time.monotonic() - started < 10
+    assert SECONDS < 10
+
+
+def test_a_model_is_looked_for_on_this_machine_alone(unreachable, tmp_path, monkeypatch):
+    where = []
+    monkeypatch.setattr(loading.AutoConfig, "from_pretrained", lambda name, **options: where.append(options))
+    monkeypatch.setattr(loading, "cached_file", lambda name, file, **options: where.append(options))
+    loading.config_of("nobody/none")
+    assert [options["local_files_only"] for options in where] == [True, True]
+    assert loading._looked_for(str(tmp_path)) == {}
+    monkeypatch.setattr(loading, "hub_answers", lambda: True)
+    assert loading._looked_for("nobody/none") == {"local_files_only": False}
+
+
+def test_a_corpus_is_not_asked_for(unreachable, monkeypatch):
+    import datasets
+
+    monkeypatch.setattr(datasets, "load_dataset", lambda *asked, **options: pytest.fail("asked"))
+    with pytest.raises(AttestError, match=r"nobody/nothing is not on this machine, and the Hugging Face Hub cannot be"):
+        sources.load_hub_split("nobody/nothing", "test")
+
+
+@pytest.mark.whole("commands in processes of their own")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["trial", "--model", "nobody/none", "--data", "reviews.csv"],
+        ["fit", "DATA=sst", "--run.root=runs"],
+        ["fit", "DATA=files", "--data.init_args.train=nobody/nothing", "--data.init_args.test=nobody/nothing"],
+        ["fit", "DATA=planted", "MODEL=pretrained", "--model.init_args.pretrained=nobody/none", "--run.root=runs"],
+    ],
+    ids=["model", "corpus", "data set", "model to start from"],
+)
+@pytest.mark.parametrize("offline", ["0", "1"])
+def test_no_command_asks_again_and_again(command, offline, tmp_path):
+    (tmp_path / "reviews.csv").write_text("text,label\ngood,1\nbad,0\n")
+    shell = fresh_shell() | {"HF_HUB_OFFLINE": offline, "HF_ENDPOINT": CLOSED, "HF_HOME": str(tmp_path / "home")}
+    shell.pop("ATTEST_DATA", None)
+    done = subprocess.run([*attest_command(), *command], env=shell, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.startswith("attest: ")
+    assert "Retry" not in done.stderr
