@@ -2,7 +2,7 @@
 
     python -m benchmarks.heads bert             # three layers, trained on words with a sign, three seeds
     python -m benchmarks.heads deberta          # the same with DeBERTa-v2's disentangled attention, one seed, fewer texts
-    python -m benchmarks.heads runs/trial       # the heads of a trial that has E17, over its texts
+    python -m benchmarks.heads runs/trial/my-model/reviews  # the heads of a trial that has E17, over its texts
 
 A text of the toy has one to four words that speak for or against, and words before them that turn them round; the sum of signs
 is its class, and the words that speak are what matters.

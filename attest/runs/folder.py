@@ -197,7 +197,7 @@ class RunFolder:
             self.require_no_links()
             for folder in (self.path, self.best.parent, self.path / "evidence", self.figures):
                 for unfinished in folder.glob(f".*{TEMPORARY}"):
-                    unfinished.unlink(missing_ok=True)
+                    shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink(missing_ok=True)
             yield
         finally:
             if descriptor is not None:
@@ -215,13 +215,17 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise self._there_already()
         with self.claimed():
-            unfinished = self.path / UNFINISHED
-            if unfinished.is_file():
-                for each in {*self.path.iterdir()} - {unfinished}:
-                    shutil.rmtree(each) if each.is_dir() else each.unlink()
+            if (self.path / UNFINISHED).is_file():
+                self.empty()
             elif any(self.path.iterdir()):
                 raise self._there_already()
             yield
+
+    def empty(self) -> None:
+        """Delete all in the folder but the mark of an unfinished one and what is just being written."""
+        for each in self.path.iterdir():
+            if each.name != UNFINISHED and not each.name.endswith(TEMPORARY):
+                shutil.rmtree(each) if each.is_dir() else each.unlink()
 
     def _there_already(self) -> AttestError:
         return AttestError(

@@ -3,7 +3,6 @@ a report.
 """
 
 import shutil
-import tempfile
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
 from attest.app.api.rationales import Rationales, with_marks
 from attest.app.api.run import Outcome, Run, open_run
+from attest.app.places import temporary_folder
 from attest.core.attention.interventions import uncompiled
 from attest.core.bounds import require_bounds
 from attest.core.devices import device_named
@@ -57,7 +57,7 @@ class Trial(Outcome):
     """The result of ``attest.trial``: numbers, tables and report. Call ``save`` to keep its files."""
 
     def __init__(self, model: str) -> None:
-        place = Path(tempfile.mkdtemp(prefix="attest-"))
+        place = temporary_folder()
         super().__init__(RunFolder(place / model / "trial"))
         self._model = model
         weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
@@ -95,8 +95,9 @@ class Trial(Outcome):
             return self.write_into(folder)
 
     def write_into(self, folder: RunFolder) -> Run:
-        """Write all files of the trial into the given folder, and return the folder as a finished run."""
+        """Write all files of the trial in place of those in the given folder, and return the folder as a finished run."""
         write_text(folder.path / UNFINISHED, "")
+        folder.empty()
         shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
         write_report(folder)
         (folder.path / UNFINISHED).unlink()

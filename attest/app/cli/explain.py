@@ -2,7 +2,7 @@
 
     attest explain --run runs/sst/jw-bilstm-additive-softmax/seed0 --text "a gorgeous , witty , seductive movie ."
     attest explain --run runs/imdb/jw-bilstm-additive-softmax/seed0 --file reviews.txt
-    attest explain --run runs/trial --id 3
+    attest explain --run runs/trial/my-model/reviews --id 3
 
 The command prints the explanations and writes them as a page. For a Transformer with attention only inside its layers, it
 shows attention rollout. A file has one text on each line; blank lines are skipped. The folder of a trial has no model, so

@@ -23,17 +23,24 @@ import os
 import re
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attest.app.cli.main import CommandParser
+from attest.app.places import beside
+from attest.app.trial_folder import claimed, default_folder, keep_options, options_of
 from attest.core.errors import AttestError, needing_transformers, unknown_choice
 from attest.core.memory import cores
 from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder
 
 if TYPE_CHECKING:
+    from attest.app.api.run import Run
+    from attest.app.api.trials import Trial
     from attest.datamodules.labelled import Labelled
 
 LOGGERS = ("none", "wandb")
@@ -58,8 +65,8 @@ EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 def main(arguments: list[str]) -> int:
     words, rest = take_words(arguments)
-    if unknown := [f"{name}={value}" for name, value in words.typed.items() if name != "LOGGER"]:
-        raise AttestError(f"{unknown[0]!r} is not known here; expected LOGGER=wandb, the only choice of this command.")
+    if unknown := [f"{name}={value}" for name, value in words.typed.items() if name not in ("LOGGER", "FORCE")]:
+        raise AttestError(f"{unknown[0]!r} is not known here; expected LOGGER=wandb or FORCE=1, the choices of this command.")
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
     typed = _parser().parse_args(rest)
@@ -68,6 +75,7 @@ def main(arguments: list[str]) -> int:
         raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
     if typed.second_column is not None and typed.prompt is not None:
         raise AttestError("a prompt contains one text, and --second-column names a second text. Leave --second-column out.")
+    typed.out = typed.out or default_folder(typed.model, typed.data)
     out = typed.out.absolute()
     nearest = next(place for place in (out, *out.parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
@@ -77,15 +85,28 @@ def main(arguments: list[str]) -> int:
         )
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
-    folder = RunFolder(typed.out)
-    with folder.claimed_anew(), redirect_stdout(sys.stderr) if typed.json else nullcontext():
-        _try(typed, wanted, folder, words.text("LOGGER") == "wandb")
+    folder, options = RunFolder(typed.out), options_of(vars(typed))
+    with redirect_stdout(sys.stderr) if typed.json else nullcontext():
+        tried = _prepared(typed, wanted)
+        with claimed(folder, options, words.flag("FORCE")), beside(folder.path):
+            kept = tried.trial().write_into(folder)
+            keep_options(folder, arguments, options)
+        _tell(tried, kept, words.text("LOGGER") == "wandb")
     if typed.json:
         print(folder.summary.read_text(encoding="utf-8"), end="", flush=True)
     return 0
 
 
-def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> None:
+@dataclass(frozen=True)
+class _Prepared:
+    """A trial whose model and texts were loaded, so that most mistakes in its command have been found."""
+
+    trial: "Callable[[], Trial]"
+    data: "Labelled"
+    model: str
+
+
+def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
     with needing_transformers():
         from attest.models.pretrained.admitted import ANSWERING, CHOOSING, gives_number
         from attest.models.pretrained.loading import config_tried, decides_tokens, saved_as
@@ -128,7 +149,8 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     readings = None if typed.readings is None else [name.strip() for name in typed.readings.split(",")]
     processes = 1 if device.type == "cuda" else typed.processes or min(cores(), processes_that_fit())
     taken = ("window", "stride", "pooled", "reading", "rationales", "seed", "batch_size", "until")
-    tried = trial(
+    made = partial(
+        trial,
         model,
         data.texts,
         ALL if ALL.upper() in wanted else wanted or None,
@@ -141,8 +163,12 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
         **{option: getattr(typed, option) for option in taken},
         **options,
     )
-    kept = tried.write_into(folder)
-    for name, answer in tried.answers.items():
+    return _Prepared(made, data, typed.model)
+
+
+def _tell(tried: _Prepared, kept: "Run", logged: bool) -> None:
+    data = tried.data
+    for name, answer in kept.answers.items():
         print(f"{name:<5}{answer}")
     some = f"a random sample of {len(data.texts)} of the" if len(data.texts) < data.of else "all"
     print(f"Texts:      {some} {data.of} in {data.whence}")
@@ -150,7 +176,7 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     if logged:
         from attest.report.tracking.wandb_report import log_trial  # W&B takes seconds
 
-        print(f"W&B:        {log_trial(kept.folder, typed.model)}", flush=True)
+        print(f"W&B:        {log_trial(kept.folder, tried.model)}", flush=True)
     for line in kept.verdicts or [str(kept.unanswered)]:
         print(f"Verdict:    {line}", flush=True)
 
@@ -248,7 +274,9 @@ def _parser() -> CommandParser:
     )
     parser.add_argument("--processes", type=int, help="the number of processes; by default one for each core")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; by default runs/trial"
+        "--out",
+        type=Path,
+        help="the folder for tables and report; by default runs/trial/<model>/<data>. The same command writes it again",
     )
     parser.add_argument(
         "--json", action="store_true", help="print only summary.json on standard output, and the rest on standard error"

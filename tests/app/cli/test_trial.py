@@ -16,6 +16,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
 from attest.app.cli.main import main
+from attest.app.trial_folder import default_folder
 from attest.runs.folder import RunFolder
 from tests.conftest import without_places
 from tests.models.pretrained.speaking import speaking_tokenizer
@@ -65,7 +66,7 @@ def test_the_summary_alone_is_printed_for_other_programs(folder, reviews, tmp_pa
     assert json.loads(out)["version"] == 1
     assert "Folder:" in err
     assert "guessed" in err
-    assert tried(*given, "--out", tmp_path / "out") == 2
+    assert tried(*given, "--out", tmp_path / "out", "--texts", 3) == 2
     assert capfd.readouterr().out == ""
 
 
@@ -403,3 +404,51 @@ def test_a_column_that_is_not_read_is_named(folder, tmp_path, capsys):
     assert tried(*given) == 0
     assert "from the columns text and label (guessed; " in (said := capsys.readouterr().out)
     assert "Not read: id, text_pair." in said
+
+
+def test_the_same_command_computes_a_trial_again_in_the_folder_of_its_model_and_data(folder, reviews, tmp_path, capsys):
+    (tmp_path / "mine").symlink_to(folder)
+    command = ["trial", "E2", "--model", "mine", "--data", str(reviews), "--processes", "1"]
+    assert main(command) == 0
+    made = tmp_path / "runs" / "trial" / "mine" / "reviews"
+    assert f"Report:     {made.relative_to(tmp_path)}/report.html" in capsys.readouterr().out
+    before = (made / "summary.json").read_bytes()
+    (made / "evidence" / "E2.parquet").unlink()
+    (made / ".trial.0.unfinished").mkdir()
+    assert main([*command, "--json"]) == 0
+    assert (made / "summary.json").read_bytes() == before
+    assert (made / "evidence" / "E2.parquet").is_file()
+    assert not list(made.glob(".*")), "what a killed trial left is gone"
+    capsys.readouterr()
+
+    assert main([*command, "--texts", "2"]) == 2
+    said = capsys.readouterr().err
+    assert "contains a trial that was made by another command (different: --texts); expected the same command" in said
+    assert main([*command, "--label-column", "none", "--texts", "2"]) == 2
+    assert "contains a trial" not in capsys.readouterr().err, "other mistakes are told first"
+    assert main([*command, "--texts", "2", "FORCE=1"]) == 0
+    assert len(pd.read_parquet(made / "evidence" / "E2.parquet")) == 2
+
+
+def test_a_trial_that_fails_leaves_the_trial_that_was_there(folder, reviews, tmp_path, capsys):
+    command = ["trial", "E2", "--model", str(folder), "--data", str(reviews), "--processes", "1", "--out", "out"]
+    assert main(command) == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert main([*command, "--reading", "nonsense", "FORCE=1"]) == 2
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "name"),
+    [
+        ("models/minilm-sst", "data/reviews.csv", "minilm-sst/reviews"),
+        ("owner/name", "owner/data set", "name/data-set"),
+        (".", "sst", "work/sst"),
+        ("models/..", "", "model/data"),
+        ("/", "/", "model/data"),
+    ],
+)
+def test_the_default_folder_is_named_by_model_and_data(model, data, name, tmp_path, monkeypatch):
+    (tmp_path / "here" / "work").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here" / "work")
+    assert default_folder(model, data).as_posix() == f"runs/trial/{name}"
