@@ -161,7 +161,7 @@ def _one_id(run: RunFolder, before: str | None) -> bool:
 
 def _same_weights(ours: Path, theirs: Path) -> bool:
     left, right = (torch.load(path, weights_only=True) for path in (ours, theirs))
-    return all(_equal(left[part], right[part]) for part in ("state_dict", "optimizer_states", "lr_schedulers"))
+    return all(_equal(left.get(part), right.get(part)) for part in ("state_dict", "optimizer_states", "lr_schedulers"))
 
 
 def _equal(left: object, right: object) -> bool:

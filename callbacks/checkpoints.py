@@ -19,12 +19,14 @@ from attest.runs.folder import RunFolder, write_atomically
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """A callback that writes ``checkpoints/best.ckpt`` after the epoch with the best validation score."""
+    """A callback that writes ``checkpoints/best.ckpt`` after the epoch with the best validation score.
+
+    The file contains the parameters alone: training goes on from ``last.ckpt``, which also has what the optimiser knows.
+    """
 
     def __init__(self, folder: RunFolder, monitor: str, mode: str) -> None:
-        super().__init__(
-            folder.best.parent, folder.best.stem, monitor=monitor, mode=mode, save_top_k=1, enable_version_counter=False
-        )
+        how: dict[str, Any] = {"save_top_k": 1, "save_weights_only": True, "enable_version_counter": False}
+        super().__init__(folder.best.parent, folder.best.stem, monitor=monitor, mode=mode, **how)
         self.path = str(folder.best)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -59,7 +61,7 @@ class BestCheckpoint(ModelCheckpoint):
         super().on_train_end(trainer, pl_module)
         if not self.best_model_path:
             say("No epoch was validated before training ended, so none is the best; the last state of the model is on trial.")
-            trainer.save_checkpoint(self.path)
+            trainer.save_checkpoint(self.path, weights_only=True)
 
 
 def _epoch_will_be_validated_again(trainer: Trainer) -> bool:

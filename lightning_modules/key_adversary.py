@@ -3,6 +3,7 @@
 Legend: B batch, Y layers, T tokens, H size of the keys of all heads side by side.
 """
 
+from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
 import torch
@@ -16,6 +17,7 @@ from attest.core.randomness import random_bits, random_uniforms
 from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, clean_keys, observe_layers, replacing_keys
 from attest.lightning_modules.classifier import Classifier
+from attest.lightning_modules.optimisation import clips_scaled_gradients
 from attest.lightning_modules.text_module import Batch
 from attest.models.layers_observed import self_attending
 from attest.models.networks.transformer import KeyPerturbation
@@ -131,4 +133,4 @@ class KeyAdversary(Classifier):
         return {"attacked": attacked}
 
     def configure_optimizers(self) -> Any:
-        return self.optimisation.make(self.adversary.parameters())
+        return self.optimisation.make(self.adversary.parameters(), partial(clips_scaled_gradients, self))

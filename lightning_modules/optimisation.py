@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from pytorch_lightning import LightningDataModule, Trainer
+from pytorch_lightning import LightningDataModule, LightningModule, Trainer
 from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable, ReduceLROnPlateau
 from torch import nn
 from torch.optim.lr_scheduler import LRScheduler
@@ -32,19 +32,25 @@ class Optimisation:
     learning_rate_scale: float = 1.0
     attention_learning_rate_scale: float = 1.0
 
-    def configure(self, network: nn.Module, steps: Callable[[], float] = lambda: math.inf) -> Any:
+    def configure(
+        self,
+        network: nn.Module,
+        steps: Callable[[], float] = lambda: math.inf,
+        clips_scaled: Callable[[], bool] = lambda: False,
+    ) -> Any:
         """Return the optimiser and the schedule of a network in the form that Lightning expects.
 
         Args:
             network: may define ``attention_parameters``.
             steps: returns the number of batches of training, for schedules that depend on it.
+            clips_scaled: returns whether gradients are scaled and clipped; see ``clips_scaled_gradients``.
         """
         if self.attention_learning_rate_scale != 1:
             require_attention_parameters(network)
         attending = list(cast(Any, network).attention_parameters()) if hasattr(network, "attention_parameters") else []
         theirs = {id(parameter) for parameter in attending}
         rest = [parameter for parameter in network.parameters() if id(parameter) not in theirs]
-        optimizer = self.make([{"params": rest}, {"params": attending, "weight_decay": 0.0}])
+        optimizer = self.make([{"params": rest}, {"params": attending, "weight_decay": 0.0}], clips_scaled)
         others, attention = optimizer.param_groups
         others["lr"] = others["lr"] * self.learning_rate_scale
         attention["lr"] = attention["lr"] * self.learning_rate_scale * self.attention_learning_rate_scale
@@ -59,14 +65,31 @@ class Optimisation:
             schedule["monitor"] = scheduler.monitor
         return {"optimizer": optimizer, "lr_scheduler": schedule}
 
-    def make(self, parameters: Iterable[Any]) -> torch.optim.Optimizer:
-        """Return the optimiser for parameters, or for groups of parameters."""
+    def make(self, parameters: Iterable[Any], clips_scaled: Callable[[], bool] = lambda: False) -> torch.optim.Optimizer:
+        """Return the optimiser for parameters, or for groups of parameters.
+
+        A fused optimiser divides scaled gradients by their scale only in its own step, after they would be clipped; Lightning
+        refuses it then, so an optimiser that is not fused takes its place.
+        """
+        parameters = list(parameters)
         try:
-            return self.optimizer(parameters)
+            optimizer = self.optimizer(parameters)
+            if optimizer.defaults.get("fused") and clips_scaled():
+                return cast(Any, self.optimizer)(parameters, fused=False)
+            return optimizer
         except ValueError as error:
             raise AttestError(
                 f"the optimiser cannot be created ({error}); expected valid values. Look at model.init_args."
             ) from error
+
+
+def clips_scaled_gradients(module: LightningModule) -> bool:
+    """Return whether a module's Trainer scales gradients (float16) and clips them; False without a Trainer."""
+    try:
+        trainer = module.trainer
+    except RuntimeError:  # it has none
+        return False
+    return trainer.precision == "16-mixed" and bool(trainer.gradient_clip_val)
 
 
 def training_steps(trainer: Trainer) -> float:

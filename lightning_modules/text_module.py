@@ -1,6 +1,7 @@
 """The base class of classifiers and taggers, with a network, its optimiser, and scores of a whole split."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -16,7 +17,7 @@ from attest.datamodules.notice import some
 from attest.datamodules.vocabulary import PADDING
 from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, observe_layers
-from attest.lightning_modules.optimisation import Optimisation, training_steps
+from attest.lightning_modules.optimisation import Optimisation, clips_scaled_gradients, training_steps
 from attest.models.variants import beside
 
 ROUNDING = 0.05
@@ -196,7 +197,8 @@ class TextModule(LightningModule):
 
     def configure_optimizers(self) -> Any:
         """Return the optimiser, with a separate parameter group for attention, and its learning-rate schedule."""
-        return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
+        clips_scaled = partial(clips_scaled_gradients, self)
+        return self.optimisation.configure(self.network, lambda: training_steps(self.trainer), clips_scaled)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *arguments: Any, **options: Any) -> Any:
         try:

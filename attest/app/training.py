@@ -131,6 +131,8 @@ def fit(run: ConfiguredRun) -> None:
         logger.log_hyperparams(run.settings)
     started = time.perf_counter()
     checkpoint = str(run.folder.last) if resumed else run.checkpoint
+    if checkpoint is not None and not resumed:
+        _require_state(run, checkpoint)
     with _interrupting(run.trainer):
         run.trainer.fit(run.model, datamodule=run.datamodule, ckpt_path=checkpoint, weights_only=True)
     if run.trainer.is_global_zero:
@@ -166,6 +168,15 @@ def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[s
     (scores,) = together(processes, evaluate_share) if processes > 1 else evaluate(run.trainer)
     run.after_testing()
     return dict(scores)
+
+
+def _require_state(run: ConfiguredRun, checkpoint: str) -> None:
+    """Refuse a checkpoint without the state of an optimiser, from which training cannot go on."""
+    if "optimizer_states" not in run.trainer.strategy.checkpoint_io.load_checkpoint(checkpoint, weights_only=True):
+        raise AttestError(
+            f"{checkpoint} contains the parameters of a model alone, and training cannot go on from there; expected a "
+            "checkpoint with the state of the optimiser. Type --ckpt_path=<run folder>/checkpoints/last.ckpt"
+        )
 
 
 @contextmanager

@@ -71,3 +71,15 @@ def test_dependents_read_the_best_checkpoint(best_first_run, tmp_path):
     theirs = {f"given_{name.removeprefix('network.').replace('.', '_')}": value for name, value in network.items()}
     assert same(weights_in(run.best), theirs)
     assert read_json(run.path / "base.json")["sha256"] == hashlib.sha256(best_first_run.best.read_bytes()).hexdigest()
+
+
+def test_only_the_last_checkpoint_holds_the_state_of_the_optimiser(
+    best_first_run, tmp_path, capsys
+):
+    best, last = (torch.load(path, weights_only=True) for path in (best_first_run.best, best_first_run.last))
+    assert best.keys().isdisjoint({"optimizer_states", "lr_schedulers", "callbacks"})
+    assert last["optimizer_states"]
+    assert best["state_dict"].keys() == last["state_dict"].keys()
+    assert best_first_run.best.stat().st_size < best_first_run.last.stat().st_size
+    assert main(["fit", *BEST_FIRST, f"--ckpt_path={best_first_run.best}", f"--run.root={tmp_path}"]) == 2
+    assert "best.ckpt contains the parameters of a model alone, and training cannot go on" in capsys.readouterr().err

@@ -35,8 +35,8 @@ def test_the_best_epoch_is_one_that_was_validated(tmp_path):
 def test_of_several_validations_in_an_epoch_its_last_counts(tmp_path, interval):
     """Three batches an epoch; the score of each epoch in the curves is that of its last validation."""
     run = fitted(tmp_path, f"--trainer.val_check_interval={interval}", "--run.monitor=validation/loss", "--run.mode=max")
-    best = torch.load(run.best, weights_only=True)
-    score = next(state for name, state in best["callbacks"].items() if "BestCheckpoint" in name)["best_model_score"]
+    best, last = (torch.load(path, weights_only=True) for path in (run.best, run.last))
+    score = next(state for name, state in last["callbacks"].items() if "BestCheckpoint" in name)["best_model_score"]
     curves = {epoch["epoch"]: epoch["validation/loss"] for epoch in read_json(run.curves)}
     assert float(score) == pytest.approx(max(curves.values()))
     assert curves[best["epoch"]] == max(curves.values()) == read_json(run.summary)["best/validation/loss"]

@@ -110,3 +110,28 @@ class WithoutForward(PoolingClassifier):
 def test_networks_without_the_steps_are_refused_before_training(make, refusal):
     with refusal():
         Classifier(make)
+
+
+class Training:
+    """What a Trainer says of its gradients."""
+
+    def __init__(self, precision: str, gradient_clip_val: float | None) -> None:
+        self.precision, self.gradient_clip_val = precision, gradient_clip_val
+
+
+@pytest.mark.parametrize(
+    ("precision", "clipped", "fused"),
+    [("16-mixed", 1.0, False), ("16-mixed", None, True), ("bf16-mixed", 1.0, True), (None, None, True)],
+)
+def test_gradients_that_are_scaled_and_clipped_are_left_to_an_optimiser_that_is_not_fused(precision, clipped, fused):
+    """Lightning refuses a fused one there: it would clip gradients that are still scaled."""
+    adam = partial(torch.optim.Adam, lr=0.5, fused=True)
+    module = Classifier(
+        lambda words, outputs: PoolingClassifier(words, outputs, Average), vocab_size=9, num_classes=2, optimizer=adam
+    )
+    if precision is not None:
+        module.trainer = Training(precision, clipped)
+    made = module.configure_optimizers()
+    assert made.defaults["fused"] is fused
+    assert made.defaults["lr"] == 0.5
+    assert getattr(made, "_step_supports_amp_scaling", False) is fused
