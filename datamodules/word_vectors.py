@@ -202,7 +202,7 @@ def _downloaded(source: WordVectors) -> Path:
         if source.member is None:
             return downloaded
         unpacked = path.with_suffix(".part")
-        with zipfile.ZipFile(downloaded).open(source.member) as packed, unpacked.open("wb") as sink:
+        with zipfile.ZipFile(downloaded) as archive, archive.open(source.member) as packed, unpacked.open("wb") as sink:
             shutil.copyfileobj(packed, sink)
         downloaded.unlink()
         return unpacked.replace(path)

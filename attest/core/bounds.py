@@ -19,6 +19,7 @@ WHOLE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("every_n_epochs", "validation_instances"), (0, MANY)),
     **dict.fromkeys(("accumulate_grad_batches", "check_val_every_n_epoch"), (1, MANY)),
     "seed": (0, 2**32 - 1),
+    "width": (1, MANY),
 }
 """The least and the most of a setting that counts something."""
 POSITIVE = ("memory_gib", "until", "epsilon", "filter_epsilon", "gradient_clip_val")

@@ -5,6 +5,7 @@ import errno
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, metadata, requires
@@ -137,9 +138,11 @@ def refusing(sentence: Callable[[str], str]) -> Iterator[None]:
 def unwritable(path: object, error: OSError) -> AttestError:
     """Return the error for a file that cannot be written."""
     reason = os.strerror(error.errno) if error.errno else str(error)
+    elsewhere = "choose another folder with --run.root=<folder>, or for a trial with --out=<folder>"
+    if str(path).startswith(os.path.join(tempfile.gettempdir(), "attest-")):  # of a trial in Python, until it is saved
+        elsewhere = "choose another folder for temporary files: TMPDIR=<folder>"
     return AttestError(
-        f"{path} cannot be written: {reason}; expected a writable folder with free space. Free some space, or choose another "
-        "folder with --run.root=<folder>"
+        f"{path} cannot be written: {reason}; expected a writable folder with free space. Free some space, or {elsewhere}"
     )
 
 

@@ -270,9 +270,9 @@ def _measured(folder: RunFolder, key: str) -> Sample:
             f"{path} has several rows for each text, one for each label, so no confidence interval can be computed; expected "
             f"one row for each text. Leave {key} out."
         )
-    copies = _copies(folder)
-    rows = _in_order(folder, read_table(path, ["id", name]), copies)
-    low, high = _range(key, rows[name])
+    table, copies = read_table(path, [*dict.fromkeys(("id", name))]), _copies(folder)
+    low, high = _range(key, table[name])
+    rows = _in_order(folder, table, copies)
     values = rows[name].dropna().to_numpy(float)
     slack = 1e-6 * (high - low)  # rounding
     if len(values) and not (low - slack <= values.min() and values.max() <= high + slack):

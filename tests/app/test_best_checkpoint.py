@@ -73,9 +73,7 @@ def test_dependents_read_the_best_checkpoint(best_first_run, tmp_path):
     assert read_json(run.path / "base.json")["sha256"] == hashlib.sha256(best_first_run.best.read_bytes()).hexdigest()
 
 
-def test_only_the_last_checkpoint_holds_the_state_of_the_optimiser(
-    best_first_run, tmp_path, capsys
-):
+def test_only_the_last_checkpoint_holds_the_state_of_the_optimiser(best_first_run, tmp_path, capsys):
     best, last = (torch.load(path, weights_only=True) for path in (best_first_run.best, best_first_run.last))
     assert best.keys().isdisjoint({"optimizer_states", "lr_schedulers", "callbacks"})
     assert last["optimizer_states"]

@@ -128,6 +128,7 @@ def test_the_ordinary_test_is_that_of_student():
         "E2/tvd_median>=1",
         "E2/tvd_medium>0.1",
         "E2/predicted>0.5",
+        "E2/id>0",
         "E3/jsd_max>0.1",
         "E99/x>0.1",
         "test/f1>0.8",

@@ -9,7 +9,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -87,6 +87,7 @@ def _run(arguments: list[str]) -> int:
     end_with_first_rank()
     try:
         name, *rest = arguments
+        _require_text(arguments)
         if name not in COMMANDS:
             raise unknown_choice("The command", name, COMMANDS, "attest {}")
         command, module = COMMANDS[name], import_module(module_of(name))
@@ -107,6 +108,23 @@ def _run(arguments: list[str]) -> int:
     finally:
         if wandb := sys.modules.get("wandb"):
             wandb.finish()  # a second run in this process must not write into the first one's file
+
+
+def _require_text(arguments: Sequence[str]) -> None:
+    """Refuse arguments with bytes that are not UTF-8, which Python hands on as halves of characters."""
+    if found := next((each for each in arguments if not each.isprintable() and _is_broken(each)), None):
+        raise AttestError(
+            f"the argument {ascii(found)} contains bytes that are not UTF-8; expected text in UTF-8. Rename such a file, or "
+            "set the terminal to UTF-8."
+        )
+
+
+def _is_broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def module_of(name: str) -> str:
@@ -185,13 +203,15 @@ def require_own(path: Path, ours: Mapping[str, re.Pattern[str]]) -> None:
     Args:
         ours: for each allowed suffix, a pattern that matches the beginning of a file that Attest writes.
     """
+    if path.is_dir():
+        raise AttestError(
+            f"--out {path} is a folder; expected a file. Type for example: --out {path / 'out'}{next(iter(ours))}"
+        )
     if path.suffix.lower() not in ours:
         raise AttestError(
             f"--out {path} ends in {path.suffix or 'no suffix'}; expected {' or '.join(ours)}. "
             f"Type for example: --out {path.with_suffix(next(iter(ours)))}"
         )
-    if path.is_dir():
-        raise AttestError(f"--out {path} is a folder; expected a file. Type for example: --out {path / 'out'}")
     if path.is_file() and not ours[path.suffix.lower()].match(path.read_bytes()[:2000].decode("utf-8", errors="replace")):
         raise AttestError(
             f"--out {path} already exists and was not written by this command; expected a new file, or a file that this "
