@@ -73,6 +73,9 @@ REACHES = {
     ): "files of a claimed run, in which no folder is a link, that end as ours do",
     ("attest/runs/folder.py", "yaml.load"): "a run's settings: plain values, see bounded_yaml.py",
     ("attest/app/evaluating.py", "self.trainer.strategy.checkpoint_io.load_checkpoint"): "a checkpoint, weights_only",
+    ("attest/app/training.py", "run.trainer.strategy.checkpoint_io.load_checkpoint"): "a checkpoint, weights_only",
+    ("attest/app/places.py", "shutil.rmtree"): "unfinished folders of trials, by the ending of their names",
+    ("attest/core/ending.py", "subprocess.Popen"): "a process of ours that watches this one; it gets the number of a group",
     ("attest/runs/versions.py", "subprocess.run"): "git in the folder of our own code and configs",
     ("attest/runs/asked.py", "yaml.load"): "what the user typed: plain values, see bounded_yaml.py",
     (

@@ -197,7 +197,8 @@ class RunFolder:
             self.require_no_links()
             for folder in (self.path, self.best.parent, self.path / "evidence", self.figures):
                 for unfinished in folder.glob(f".*{TEMPORARY}"):
-                    shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink(missing_ok=True)
+                    folder_left = unfinished.is_dir() and not unfinished.is_symlink()
+                    shutil.rmtree(unfinished) if folder_left else unfinished.unlink(missing_ok=True)
             yield
         finally:
             if descriptor is not None:

@@ -42,15 +42,16 @@ def misfit(content: Any, shape: Shape, place: str = "") -> str | None:
         'the entry sha256 is missing'
     """
     if isinstance(shape, tuple):
-        found = [misfit(content, each, place) for each in shape]
-        return None if None in found else found[0]
+        each_of = [misfit(content, each, place) for each in shape]
+        return None if None in each_of else each_of[0]
     if isinstance(shape, list):
         if not isinstance(content, list):
             return _is(content, place)
         if len(shape) > 1 and len(content) != len(shape):
             return f"{place or 'its content'} has {len(content)} items and not {len(shape)}"
         items = zip(content, shape if len(shape) > 1 else shape * len(content), strict=True)
-        return next((said for each, one in items if (said := misfit(each, one, _below(place, "an item")))), None)
+        inner = (misfit(each, one, f"{place}[{number}]") for number, (each, one) in enumerate(items))
+        return next((said for said in inner if said), None)
     if not isinstance(shape, Entries):
         return None if isinstance(content, shape) else _is(content, place)
     if not isinstance(content, dict):
@@ -60,8 +61,8 @@ def misfit(content: Any, shape: Shape, place: str = "") -> str | None:
     inside = {**shape.known, **shape.needed}
     if shape.others is object:  # as much as may be in there
         content = {name: content[name] for name in inside if name in content}
-    inner = (misfit(value, inside.get(name, shape.others), _below(place, str(name))) for name, value in content.items())
-    return next((said for said in inner if said), None)
+    found = (misfit(value, inside.get(name, shape.others), _below(place, str(name))) for name, value in content.items())
+    return next((said for said in found if said), None)
 
 
 def _is(content: Any, place: str) -> str:

@@ -48,8 +48,8 @@ def test_every_panel_has_data_in_the_file_of_the_offline_run(small_run, purpose)
 def test_undefined_numbers_have_no_panel(tmp_path):
     folder = RunFolder(tmp_path)
     write_json(folder.summary, {"E12/fraction_minimum/mean": None, "test/accuracy": 0.5})
-    write_json(folder.curves, [{"validation/f1": None, "validation/loss": 0.1}])
-    assert logged(folder)[:2] == ({"test/accuracy"}, {"validation/loss"})
+    write_json(folder.curves, [{"epoch": 0, "validation/f1": None, "validation/loss": 0.1}])
+    assert logged(folder)[:2] == ({"test/accuracy"}, {"epoch", "validation/loss"})
 
 
 def test_each_experiment_says_what_it_asks_and_how_its_numbers_are_misread(sections, small_run):

@@ -181,7 +181,7 @@ def test_a_record_of_another_shape_is_named_and_so_is_its_entry(tmp_path):
 
 def test_a_list_has_one_shape_for_all_items_or_one_for_each():
     assert misfit([1, 2, 3], [int]) is None
-    assert misfit([1, "a"], [int]) == "an item is text"
+    assert misfit([1, "a"], [int]) == "[1] is text"
     assert misfit([1, "a"], [int, str]) is None
     assert misfit([1], [int, str]) == "its content has 1 items and not 2"
-    assert misfit({"a": [1]}, Entries(others=([str], int))) == "a.an item is a whole number"
+    assert misfit({"a": [1]}, Entries(others=([str], int))) == "a[0] is a whole number"

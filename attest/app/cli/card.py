@@ -14,6 +14,9 @@ from pathlib import Path
 from attest.app.cli.main import CommandParser
 from attest.core.errors import AttestError
 
+SUFFIXES = (".md", ".markdown")
+"""The ends of the names of model cards. In any other file the section would be an error."""
+
 
 def main(arguments: list[str]) -> int:
     parser = CommandParser("attest card", __doc__)
@@ -32,6 +35,11 @@ def main(arguments: list[str]) -> int:
     if typed.into is None:
         print(put_into("", folder), end="")
         return 0
+    if typed.into.suffix.lower() not in SUFFIXES and not typed.into.is_dir():
+        raise AttestError(
+            f"--into {typed.into} ends in {typed.into.suffix or 'no suffix'}; expected a model card in Markdown. Type for "
+            f"example: --into {typed.into.with_name('README.md')}"
+        )
     try:
         card = typed.into.read_bytes().decode() if typed.into.exists() else ""  # with its line endings
     except (OSError, UnicodeDecodeError) as error:

@@ -114,7 +114,7 @@ def _require_text(arguments: Sequence[str]) -> None:
     """Refuse arguments with bytes that are not UTF-8, which Python hands on as halves of characters."""
     if found := next((each for each in arguments if not each.isprintable() and _is_broken(each)), None):
         raise AttestError(
-            f"the argument {ascii(found)} contains bytes that are not UTF-8; expected text in UTF-8. Rename such a file, or "
+            f"the argument {found!a} contains bytes that are not UTF-8; expected text in UTF-8. Rename such a file, or "
             "set the terminal to UTF-8."
         )
 

@@ -85,10 +85,10 @@ def main(arguments: list[str]) -> int:
         )
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
-    folder, options = RunFolder(typed.out), options_of(vars(typed))
+    folder, options, force = RunFolder(typed.out), options_of(vars(typed)), words.flag("FORCE")
     with redirect_stdout(sys.stderr) if typed.json else nullcontext():
         tried = _prepared(typed, wanted)
-        with claimed(folder, options, words.flag("FORCE")), beside(folder.path):
+        with claimed(folder, options, force), beside(folder.path):
             kept = tried.trial().write_into(folder)
             keep_options(folder, arguments, options)
         _tell(tried, kept, words.text("LOGGER") == "wandb")
