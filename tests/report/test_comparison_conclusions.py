@@ -125,7 +125,7 @@ def test_settings_are_named_by_the_choices_that_others_do_not_share(tmp_path):
 def test_verdicts_are_told_by_setting_and_by_seed_where_seeds_differ(tmp_path, snapshot):
     for name, answers in (("a", ("no", "no")), ("b", ("no", "cannot tell"))):
         for seed, answer in enumerate(answers):
-            summary = {ACCURACY: 0.5, "verdict": {"tokens": {"answer": answer}}}
+            summary = {ACCURACY: 0.5, "verdict": {"tokens": {"answer": answer, "sentence": "It."}}}
             made_run(tmp_path / "mine" / name / f"seed{seed}", summary)
     found = settings_of(find_runs([tmp_path]))
     assert conclusions(found, [ACCURACY], [], True)[1] == snapshot
