@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 
 from attest.app.api.foreign import bare
+from attest.app.api.pipelines import pipeline_in, require_own_prompt
 from attest.app.api.trials import on_device
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError, needing_transformers
@@ -76,6 +77,7 @@ def sources(
     if leave_out not in ("each", "groups"):
         raise AttestError(f"`leave_out` is {leave_out!r}; expected 'each' or 'groups'.")
     grouped = leave_out == "groups"
+    pipeline = pipeline_in(model)
     model, tokenizer = bare(model, tokenizer, prompted=True)
     with needing_transformers():
         from attest.models.pretrained.answering import Answer, written_by
@@ -90,6 +92,8 @@ def sources(
         raise AttestError(f"truth= contains {wrong[0]}; expected indexes of sources, from 0 to {len(spans) - 1}.")
     asked, begins = _asked(prompt, text, question)
     read = tokenizer(asked, return_offsets_mapping=True, verbose=False)
+    if pipeline is not None:
+        require_own_prompt(pipeline, asked, read["input_ids"])
     parts = _in_tokens(spans, begins, read["offset_mapping"])
     require_finite_weights(model)
     with on_device(model, device), as_it_is(model), in_evaluation_mode(model):

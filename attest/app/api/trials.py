@@ -24,6 +24,7 @@ from attest.app.api.long_texts import about_windows, in_windows, require_readabl
 from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, tagged_batches
 from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
+from attest.app.api.pipelines import pipeline_in, require_own_answers
 from attest.app.api.rationales import Rationales, with_marks
 from attest.app.api.run import Outcome, Run, open_run
 from attest.app.places import temporary_folder
@@ -212,6 +213,7 @@ def trial(
         )
     columns = {"text_column": text_column, "second_column": second_column, "label_column": label_column}
     read = given(data, labels, {option: column for option, column in columns.items() if column is not None})
+    pipeline = pipeline_in(model)
     model, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
     if isinstance(model, nn.Module):
         require_finite_weights(model)
@@ -295,6 +297,8 @@ def trial(
                 beside = foreign.everything_of(encode, read.items, rows) if adapted else {}
                 ids, tokens, mask = (each.to(on) for each in (batch["id"], batch["token_ids"], attended(batch)))
                 require_itself(network, ids, tokens, mask, {name: each.to(on) for name, each in beside.items()})
+                if pipeline is not None and encode is encoder and not read.batched:
+                    require_own_answers(pipeline, network, encode, [read.items[row] for row in rows], batch, window)
 
             for batch in _batches_to_check(batches, network):
                 measuring.fitting.each(batch, check)
