@@ -138,6 +138,16 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
         )
 
 
+def require_no_chance(name: str, logits: Callable[[], Tensor]) -> None:
+    """Refuse a model in evaluation mode whose logits, returned by ``logits()``, differ from pass to pass."""
+    if not torch.allclose(logits(), logits(), rtol=1e-4, atol=1e-5, equal_nan=True):
+        raise AttestError(
+            f"{name} gives other logits for the same text in each pass, also in evaluation mode, perhaps because of dropout "
+            "with training=True; expected one decision for each text. Let dropout end in evaluation mode: nn.Dropout, or "
+            "dropout(…, training=self.training)."
+        )
+
+
 def require_finite_weights(model: nn.Module) -> None:
     """Refuse a model with a parameter that is NaN or infinite, by the name of the first."""
     for name, parameter in model.named_parameters():

@@ -4,6 +4,7 @@ Legend: B texts of a batch, T tokens.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, cast
 
 import torch
@@ -13,6 +14,7 @@ from attest.app.api.batches import Batch
 from attest.app.api.measuring import device_of
 from attest.core.errors import AttestError
 from attest.core.memory import in_evaluation_mode
+from attest.datamodules.notice import say
 
 DECISIONS = ("another answer", "its answer")
 """What is decided, in class order: whether the model goes on giving the answer that it gives to the unchanged text."""
@@ -70,27 +72,43 @@ def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[
 
     Args:
         labels: the right answer to each question, a list of right answers, or a dictionary with this list as ``text``, as
-            SQuAD has it; None if they are not known.
+            SQuAD has it; None if they are not known. Questions with an empty list, of SQuAD 2, are left out.
     Returns:
-        Batches, and ``test/answer_exact_match`` and ``test/answer_f1`` in [0, 1]; empty if no answers are known.
+        Batches of the questions that have an answer, and ``test/answer_exact_match`` and ``test/answer_f1`` in [0, 1];
+        empty if no answers are known.
     """
     if labels is None:
         return list(batches), {}
     given = [label["text"] if isinstance(label, Mapping) else label for label in labels]
     right = [[*each] if isinstance(each, Iterable) and not isinstance(each, str) else [each] for each in given]
     count = sum(len(batch["id"]) for batch in batches)
-    if len(right) != count or not all(each and all(isinstance(one, str) for one in each) for each in right):
+    if len(right) != count or not all(isinstance(one, str) for each in right for one in each):
         raise AttestError(
             f"labels= does not give a string for each question (questions: {count}, labels: {len(right)}); expected the right "
             f"answer to each question, or a list of right answers. {HOW}"
         )
+    if not any(right):
+        raise AttestError(f"no question has an answer ({count} empty lists); expected questions with answers. {HOW}")
+    if without := sum(not each for each in right):
+        say(f"{without} of {count} questions have no answer and are left out: the model always marks one.")
     found, scores = [], []
-    for batch in batches:
+    for batch in (_of_rows(batch, [right[row] != [] for row in batch["id"].tolist()]) for batch in batches):
+        if not len(batch["id"]):
+            continue
         each = [_scored(answer, right[row]) for answer, row in zip(batch["answer"], batch["id"].tolist(), strict=True)]
         found.append(batch | {"label": torch.tensor([exact == 1 for exact, _ in each]).long()})
         scores += each
     exact, overlap = torch.tensor(scores, dtype=torch.float64).mean(dim=0).tolist()
     return found, {"test/answer_exact_match": exact, "test/answer_f1": overlap}
+
+
+def _of_rows(batch: Batch, kept: Sequence[bool]) -> Batch:
+    """Return the rows of a batch that are kept."""
+    rows = torch.tensor(kept)
+    return {
+        name: values[rows.to(values.device)] if isinstance(values, torch.Tensor) else [*compress(values, kept)]
+        for name, values in batch.items()
+    }
 
 
 def _scored(given: str, right: Sequence[str]) -> tuple[float, float]:

@@ -69,15 +69,22 @@ def plain(
     model: nn.Module, tokenizer: Any, encode: Encode | None, words: Words | None, texts: bool = True
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None]:
     """Return the user's module wrapped as a network, and the functions that encode texts and show their tokens."""
-    from attest.models.pretrained.admitted import require_as_it_is
+    from attest.models.pretrained.admitted import DECIDING, require_as_it_is
     from attest.models.pretrained.plain import PlainNetwork
     from attest.models.pretrained.texts import Encoder
 
     padding, masked = (getattr(tokenizer, name, None) for name in ("pad_token_id", "mask_token_id"))
     reads = None if tokenizer is None else Encoder(model, tokenizer)
     segments = reads.segments if reads is not None and encode is None and texts else 1
-    network = PlainNetwork(model, padding or 0, masked, segments)
-    require_as_it_is(network)
+    try:
+        network = PlainNetwork(model, padding or 0, masked, segments)
+        require_as_it_is(network)
+    except AttestError as error:
+        parts = {name: part for name, part in model.named_children() if is_of_transformers(part)}
+        name = next((name for name, part in parts.items() if type(part).__name__.endswith(DECIDING)), None)
+        if name is None:
+            raise
+        raise AttestError(f"{error} Or give the model inside it: module.{name}") from error
     if reads is None:
         return network, encode, words
     reads.rows, reads.tagging = network.rows if segments > 1 else 0, network.tags

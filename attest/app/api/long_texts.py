@@ -12,14 +12,11 @@ from attest.experiments.registry import INSIDE, suited
 if TYPE_CHECKING:
     from attest.models.pretrained.windows import WindowedNetwork
 
-WHOLE = 1 << 30
-"""Tokens that an encoder reads of a text which is read in windows: all."""
-
 
 def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, stride: int, pooled: str) -> "WindowedNetwork":
     """Return a network that reads each text in windows, and make the encoder keep long texts whole."""
     from attest.models.pretrained.prompted import PromptEncoder
-    from attest.models.pretrained.texts import Encoder
+    from attest.models.pretrained.texts import WHOLE, Encoder
     from attest.models.pretrained.windows import windowed
 
     if getattr(network, "crosses", False):

@@ -9,7 +9,7 @@ from torch.overrides import TorchFunctionMode
 from attest.core.attention.interventions import Intervention, intervene, to_itself
 from attest.core.errors import AttestError
 from attest.core.memory import in_evaluation_mode
-from attest.models.contract import require_itself
+from attest.models.contract import require_itself, require_no_chance
 from attest.models.pretrained.crossing import CrossingNetwork
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.plain import PlainNetwork
@@ -108,6 +108,8 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
     mask, last = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
     mask[1, last + 1 :], tokens[1, last] = False, tokens[0, -1]
     with in_evaluation_mode(network):
+        with torch.no_grad():
+            require_no_chance(name, lambda: network(tokens, mask))
         if not crosses and _meet_elsewhere(network, tokens[:1]):
             raise AttestError(
                 f"{name} mixes tokens outside its attention, in convolutions, recurrent or linear layers; expected a model "

@@ -23,13 +23,14 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, cached_file, logging
+from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cached_file, logging
 
 from attest.core.errors import AttestError, refusing
 from attest.core.hub import hub_answers
 from attest.models.pretrained.adapters import SETTINGS, WEIGHTS, Adapter
 from attest.models.pretrained.admitted import ANSWERING, CHOOSING
-from attest.models.pretrained.texts import require_fast
+from attest.models.pretrained.folders import misfit, require_buildable, require_its_weights, require_no_pointer
+from attest.models.pretrained.texts import require_fast, require_length
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 """The files from which a tokenizer is made; without any of them, transformers makes a tokenizer that knows no word."""
@@ -42,6 +43,7 @@ KINDS: dict[str, tuple[Any, str, str]] = {
     "written": (AutoModelForSeq2SeqLM, "language model", "T5 or BART"),
 }
 """By what a model decides (texts, tokens, between texts, the next token): the class that reads it, its kind, an example."""
+PICKLED = "pytorch_model.bin"
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
 
@@ -152,9 +154,15 @@ def _config(name: str, called: str) -> Any:
     path = Path(name).expanduser()
     if path.exists() and not (path / "config.json").is_file():
         raise AttestError(f"{name} has no config.json; expected a folder that save_pretrained wrote. Type: {COMMAND}")
+    require_no_pointer(name)
     neither = f"{name} is neither a local folder nor a model that can be loaded from the Hub"
-    with refusing(lambda said: f"{neither} ({said}); expected a folder or the id of a model on the Hub. Type: {COMMAND}"):
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False, **_looked_for(name))
+    unread = f"the config.json of {name} cannot be read" if path.exists() else neither
+    wanted = "a file that save_pretrained wrote" if path.exists() else "a folder or the id of a model on the Hub"
+    with refusing(lambda said: f"{unread} ({said}); expected {wanted}. Type: {COMMAND}"):
+        looked_for = _looked_for(name)
+        written = path / "config.json" if path.exists() else Path(str(cached_file(name, "config.json", **looked_for)))
+        require_buildable(written)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False, **looked_for)
     if getattr(config, "auto_map", None):
         raise AttestError(
             f"{called} needs Python code from its own folder (auto_map in its config.json), and Attest never runs such code; "
@@ -168,6 +176,18 @@ def _require_safe_weights(name: str, config: Any) -> None:
     index = _file(name, SAFE_WEIGHTS_INDEX_NAME)
     named = set() if index is None else {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
     named |= {getattr(config, "transformers_weights", None)} - {None}
+    folder = Path(name).expanduser()
+    if absent := sorted(file for file in map(str, named) if folder.is_dir() and not (folder / file).is_file()):
+        raise AttestError(
+            f"{len(absent)} of the {len(named)} files of weights of {name} are missing ({absent[0]}); expected all files that "
+            f"{SAFE_WEIGHTS_INDEX_NAME} names. Copy or download the folder again."
+        )
+    if not named and folder.is_dir() and not (folder / SAFE_WEIGHTS_NAME).is_file():
+        pickled = f", only {PICKLED}, which could run code" if (folder / PICKLED).is_file() else ""
+        raise AttestError(
+            f"{name} has no {SAFE_WEIGHTS_NAME}{pickled}; expected weights in this form. Load the model, and type "
+            "model.save_pretrained(folder)"
+        )
     if other := sorted(file for file in map(str, named) if Path(file).name != file or not file.endswith(".safetensors")):
         raise AttestError(
             f"the index of {name} names the file of weights {other[0]}; expected files in the folder of the model that end in "
@@ -200,15 +220,22 @@ def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTra
             f"{name} is a {config.model_type}, and transformers has no {what} of this type; expected another model, such as "
             f"{example}."
         )
-    expected = "expected the file model.safetensors, which model.save_pretrained(folder) writes."
-    with refusing(lambda said: f"the weights of {name} cannot be read ({said}); {expected}"):
+    expected = "expected a whole file model.safetensors, which model.save_pretrained(folder) writes."
+    beside = _file(name, "config.json") or Path()
+
+    def why(said: str) -> str:
+        return misfit(beside, kind, config) or f"the weights of {name} cannot be read ({said}); {expected}"
+
+    with refusing(why):
         _require_safe_weights(name, config)
         model, told = kind.from_pretrained(
             name, config=config, dtype=torch.float32, attn_implementation=_attention_of(config),
             use_safetensors=True, trust_remote_code=False, output_loading_info=True,
             **_looked_for(name), **options,
         )  # fmt: skip
-    return model, sorted(told["missing_keys"])
+    missing = sorted(told["missing_keys"])
+    require_its_weights(name, model, missing, told["unexpected_keys"])
+    return model, missing
 
 
 def _attention_of(config: Any) -> str | None:
@@ -227,10 +254,12 @@ def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
             f"{name} has no tokenizer (none of {', '.join(VOCABULARIES)}); expected a tokenizer in the folder of the model. "
             "Type tokenizer.save_pretrained(folder)"
         )
+    require_no_pointer(name)
     expected = "expected the file tokenizer.json in the folder of the model. Type tokenizer.save_pretrained(folder)"
     with refusing(lambda said: f"{name} has no readable tokenizer ({said}); {expected}"):
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **_looked_for(name), **options)
     require_fast(tokenizer)
+    require_length(tokenizer)
     return tokenizer
 
 

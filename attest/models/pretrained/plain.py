@@ -13,10 +13,13 @@ from torch import Tensor, nn
 
 from attest.core.errors import AttestError, refusing, said_by
 from attest.core.memory import in_evaluation_mode
+from attest.models.contract import require_no_chance
 from attest.models.observation import hooked
 from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, PretrainedNetwork
 
 GUIDE = "“Your own model” in the documentation shows one that works"
+SEVERAL = 8
+"""The copies of a text that are read twice, so that chance in the model is seen."""
 MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask: ~mask, lambda mask: mask.long())
 """The kinds of masks that modules expect: True at real tokens, True at padding, 1 at real tokens."""
 
@@ -73,6 +76,8 @@ class PlainNetwork(PretrainedNetwork):
                 except AttestError:
                     if self._mask_as is MASKS[-1]:
                         raise
+            several = tokens.repeat(SEVERAL, 1)
+            require_no_chance(name, lambda: self._own_logits(torch.ones_like(several).bool(), input_ids=several))
             self._find_out_mask(tokens)
             self._find_softmaxes(tokens)
         if not self.calls:

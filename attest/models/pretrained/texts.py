@@ -9,14 +9,16 @@ from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
-from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from attest.core.errors import AttestError
+
+WHOLE = 1 << 30
+"""The tokens of a text of which none is cut: more than any text has, and the tokenizers count so far."""
 
 
 def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> int:
     """Return the largest number of tokens, special tokens included, that a model can read in one text."""
-    told = VERY_LARGE_INTEGER if tokenizer is None else tokenizer.model_max_length
+    told = WHOLE if tokenizer is None else int(min(tokenizer.model_max_length, WHOLE))
     if not isinstance(model, PreTrainedModel):
         return told
     config = model.config.get_text_config()
@@ -33,6 +35,16 @@ def require_fast(tokenizer: Any) -> None:
         raise AttestError(
             f"the tokenizer is a {type(tokenizer).__name__}; expected a fast tokenizer, which knows the word of each token. "
             "Type AutoTokenizer.from_pretrained(name)"
+        )
+
+
+def require_length(tokenizer: Any) -> None:
+    """Refuse a tokenizer whose largest number of tokens is no number, or leaves no room for a word."""
+    told, added = tokenizer.model_max_length, tokenizer.num_special_tokens_to_add()
+    if isinstance(told, bool) or not isinstance(told, int | float) or not told > added:
+        raise AttestError(
+            f"the tokenizer reads at most {told!r} tokens of a text (model_max_length) and adds {added} special ones; "
+            f"expected a number from {added + 1}. Set tokenizer.model_max_length to the number of tokens that the model reads."
         )
 
 
@@ -121,6 +133,7 @@ class Encoder:
 
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
         require_fast(tokenizer)
+        require_length(tokenizer)
         self.tokenizer, self.longest = tokenizer, longest_read(model, tokenizer)
         self.tagging = False
         """Whether a list of two strings is a sentence of two words, and not a pair of texts."""

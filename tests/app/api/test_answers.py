@@ -104,6 +104,16 @@ def test_scores_are_squads(model, tokenizer, trial):
     assert found.verdict is None
 
 
+def test_questions_without_an_answer_are_left_out_and_counted(model, tokenizer, trial, capsys, refusal):
+    right = [{"text": [], "answer_start": []}, *({"text": [each]} for each in trial.table()["answer"][1:])]
+    found = tried(model, tokenizer, labels=right)
+    assert found.table()["id"].tolist() == [1, 2, 3, 4]
+    assert found.summary["test/answer_exact_match"] == 1
+    assert "1 of 5 questions have no answer and are left out" in capsys.readouterr().out
+    with refusal():
+        tried(model, tokenizer, labels=[{"text": []}] * 5)
+
+
 def test_a_table_of_questions_has_columns_by_name(model, tokenizer, trial, tmp_path):
     table = pd.DataFrame(ASKED, columns=["question", "context"])
     table["answers"] = [{"text": [answer], "answer_start": [0]} for answer in trial.table()["answer"]]

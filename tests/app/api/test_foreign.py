@@ -309,6 +309,37 @@ class WithAHead(torch.nn.Module):
         return self.head(states[torch.arange(len(states)), place])
 
 
+class Around(torch.nn.Module):
+    """What gives a batch to a model, or changes what the model says."""
+
+    def __init__(self, model, chance=0.0):
+        super().__init__()
+        self.model, self.chance = model, chance
+
+    def forward(self, batch):
+        return self.model(**batch)
+
+
+class Dropping(Around):
+    def forward(self, input_ids, attention_mask):
+        logits = self.model(input_ids=input_ids, attention_mask=attention_mask).logits
+        return torch.nn.functional.dropout(logits, self.chance, training=True)
+
+
+def test_a_module_that_takes_a_batch_is_told_of_the_model_inside(model, tokenizer):
+    with pytest.raises(AttestError, match=r"expected forward\(tokens, mask\).* Or give the model inside it: module\.model"):
+        attest.trial(Around(model), TEXTS, ["E2"], tokenizer=tokenizer, progress=False)
+
+
+def test_chance_in_evaluation_mode_is_named(model, tokenizer, refusal):
+    with refusal():
+        attest.trial(Dropping(model, 0.1), TEXTS, ["E2"], tokenizer=tokenizer, progress=False)
+    drops = deepcopy(model)
+    drops.bert.encoder.layer[0].output.dropout.forward = lambda states: torch.nn.functional.dropout(states, 0.1)
+    with pytest.raises(AttestError, match="gives other logits for the same text in each pass"):
+        attest.trial(drops, TEXTS, ["E2"], tokenizer=tokenizer, progress=False)
+
+
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize(
     "name", ["bert", pytest.param("modernbert", marks=pytest.mark.whole("a third architecture")), "llama"]

@@ -172,7 +172,7 @@ def test_weights_that_are_not_fine_tuned_or_no_safetensors(folder, reviews, tmp_
     tiny("bert", vocab_size=len(WORDS), num_labels=2).bert.save_pretrained(base)
     assert "has no weights for classifier.bias" in refused(capsys, "--model", base, "--data", reviews)
     (base / "model.safetensors").unlink()
-    assert "expected the file model.safetensors" in refused(capsys, "--model", base, "--data", reviews)
+    assert "has no model.safetensors" in refused(capsys, "--model", base, "--data", reviews)
 
 
 def test_a_tokenizer_that_is_not_there(folder, reviews, tmp_path, capsys, snapshot):

@@ -1,12 +1,17 @@
 """A model that is read from a folder computes attention as the same model does when its owner has loaded it."""
 
+import json
+import re
+
 import pytest
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification
 
 import attest
+from attest.core.errors import AttestError
 from attest.models.pretrained.loading import load
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
@@ -29,3 +34,84 @@ def test_soft_caps_are_kept(tokenizer, tmp_path):
     folder = saved("gemma2", tokenizer, tmp_path)
     assert load(folder)[0].config._attn_implementation == "eager"
     assert attest.trial(folder, TEXTS, ["E2"], progress=False).summary["E2/tvd_median/mean"] > 0
+
+
+def refused(folder) -> str:
+    with pytest.raises(AttestError) as told:
+        load(str(folder))
+    return str(told.value).replace(str(folder), "<folder>")
+
+
+@pytest.fixture
+def folder(model, tokenizer, tmp_path):
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    return tmp_path
+
+
+def with_settings(folder, **changed):
+    settings = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(settings | changed))
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_a_pointer_of_git_lfs_is_named(file, folder):
+    (folder / file).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n")
+    assert refused(folder).startswith(f"<folder>/{file} is a pointer of Git LFS")
+
+
+@pytest.mark.parametrize("prefix", ["model.", "module.", "_orig_mod.", "net.model."])
+def test_what_stands_before_the_names_of_weights_is_named(prefix, folder):
+    weights = load_file(folder / "model.safetensors")
+    save_file({prefix + name: each for name, each in weights.items()}, folder / "model.safetensors", {"format": "pt"})
+    assert refused(folder).startswith(f"the names of the weights of <folder> begin with {prefix!r}")
+
+
+def test_weights_that_are_missing_are_counted(folder, snapshot):
+    weights = load_file(folder / "model.safetensors")
+    save_file(
+        {name: each for name, each in weights.items() if "layer.0" in name}, folder / "model.safetensors", {"format": "pt"}
+    )
+    assert refused(folder) == snapshot
+    (folder / "model.safetensors").unlink()
+    assert refused(folder) == snapshot
+    (folder / "pytorch_model.bin").write_bytes(b"")
+    assert "only pytorch_model.bin, which could run code" in refused(folder)
+
+
+def test_a_missing_shard_is_named(model, tokenizer, tmp_path):
+    model.save_pretrained(tmp_path, max_shard_size="5KB")
+    tokenizer.save_pretrained(tmp_path)
+    last = max(tmp_path.glob("*.safetensors"))
+    last.unlink()
+    assert re.search(rf"1 of the \d+ files of weights of <folder> are missing \({last.name}\)", refused(tmp_path))
+
+
+def test_a_shape_that_does_not_fit_is_told_with_both_shapes(folder, snapshot):
+    with_settings(folder, id2label={"0": "a", "1": "b", "2": "c"}, label2id={"a": 0, "b": 1, "c": 2})
+    assert refused(folder) == snapshot
+
+
+@pytest.mark.parametrize("key", ["num_labels", "num_hidden_layers"])
+def test_nothing_is_built_of_more_parts_than_the_weights_have(key, folder):
+    with_settings(folder, **{key: 10**9})
+    assert f"config.json says {key} 1000000000, and the model has" in refused(folder)
+
+
+@pytest.mark.parametrize("key", ["vocab_size", "max_position_embeddings", "intermediate_size"])
+def test_no_memory_is_taken_for_sizes_that_the_weights_do_not_have(key, folder):
+    with_settings(folder, **{key: 10**10})
+    assert "its config.json asks for the shape (10000000000," in refused(folder)
+
+
+@pytest.mark.parametrize("held", ["[1]", "3", "null", '{"architectures": [3]}', "{"])
+def test_a_config_that_holds_no_settings_is_refused(held, folder, snapshot):
+    (folder / "config.json").write_text(held)
+    assert refused(folder) == snapshot
+
+
+@pytest.mark.parametrize("longest", ["many", -5, 0, 2, True, [3]])
+def test_a_longest_text_without_room_for_a_word_is_refused(longest, folder):
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": longest}))
+    assert refused(folder).startswith(f"the tokenizer reads at most {longest!r} tokens of a text (model_max_length)")
