@@ -1,6 +1,7 @@
 """The adapters of the library peft, LoRA for example, as parts of the model that they adapt."""
 
 import copy
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,15 @@ IN_LAYERS = ("LORA", "ADALORA", "IA3", "LOHA", "LOKR", "OFT", "BOFT", "VERA", "H
 """The kinds of adapters that change only layers of a model."""
 TASKS = {"SEQ_CLS": "texts", "TOKEN_CLS": "tokens", "CAUSAL_LM": "next"}
 """What a model decides, by the task in its adapter's settings."""
+PATTERNS = (
+    "exclude_modules", "feedforward_modules", "layers_pattern", "modules_to_save", "rank_pattern", "alpha_pattern",
+    "target_parameters",
+)  # fmt: skip
+"""The settings of an adapter that peft compares with the names of layers as regular expressions."""
+NAME = re.compile(r"[\w.\\^$-]*")
+"""A name, or a pattern that nothing repeats."""
+ALL_LINEAR = "all-linear"
+"""The word of peft for every linear layer."""
 INSIDE = "base_model.model."
 """The prefix of every parameter name in an adapter's file."""
 
@@ -104,6 +114,7 @@ class Adapter:
                 f"{name} adapts the revision {revision} of {self.base}; expected no revision. Download this one, and "
                 f"write its folder as base_model_name_or_path into {SETTINGS}."
             )
+        self._require_no_patterns()
         if not self.base:
             raise AttestError(f"{name} does not name its base model; expected base_model_name_or_path in {SETTINGS}.")
 
@@ -123,6 +134,28 @@ class Adapter:
             config.num_labels = heads[0][0]
         return config
 
+    def _require_no_patterns(self) -> None:
+        """Refuse regular expressions in the settings, except in ``target_modules``: one can compute for years."""
+        given = {name: getattr(self.settings, name, None) or () for name in PATTERNS}
+        for name, patterns in given.items():
+            for pattern in [patterns] if isinstance(patterns, str) else patterns:
+                if not isinstance(pattern, str) or not NAME.fullmatch(pattern):
+                    raise AttestError(
+                        f"the {SETTINGS} of {self.name} has the pattern {str(pattern)[:40]!r} in {name}; expected names of "
+                        "layers there, because the pattern of a stranger can compute without end. Write the names themselves."
+                    )
+
+    def _by_name(self, model: PreTrainedModel) -> None:
+        """Put the names of the layers that the adapter has weights for in the place of a pattern in ``target_modules``."""
+        pattern = getattr(self.settings, "target_modules", None)
+        if not isinstance(pattern, str) or pattern == ALL_LINEAR:
+            return
+        layers, whole = {name for name, _ in model.named_modules()}, model.state_dict().keys()
+        adapted = {name.removeprefix(INSIDE) for name in self._shapes()} - whole
+        prefixes = ({name.rsplit(".", cut)[0] for cut in range(1, name.count(".") + 1)} & layers for name in adapted)
+        settings: Any = self.settings
+        settings.target_modules = {max(each, key=len) for each in prefixes if each}
+
     def _shapes(self) -> dict[str, list[int]]:
         expected = f"expected {WEIGHTS}. model.save_pretrained(folder) writes it."
         refuse = refusing(lambda said: f"the weights of {self.name} cannot be read ({said}); {expected}")
@@ -133,6 +166,7 @@ class Adapter:
         """Apply the adapter to its base model; return the model, and the names of weights that neither of them has."""
         from peft import PeftModel, get_peft_model_state_dict
 
+        self._by_name(model)
         own = self._shapes().keys()
         unfit, expected = (
             f"the adapter {self.name} does not fit its base {self.base}",

@@ -229,6 +229,28 @@ def test_what_a_stranger_may_write_into_an_adapter(tokenizer, tmp_path):
         load(str(folder))
 
 
+HANGS = "(a|[^x]|.)*" * 9 + "!"
+"""A pattern that compares for years with the name of a layer that it does not fit."""
+
+
+@pytest.mark.parametrize("name", ["rank_pattern", "exclude_modules", "layers_pattern", "modules_to_save"])
+def test_no_pattern_of_a_stranger_is_compared(name, tokenizer, tmp_path):
+    written(tmp_path, tokenizer)
+    changed(tmp_path / "adapter", **{name: {HANGS: 2} if name == "rank_pattern" else [HANGS]}, layers_to_transform=[0])
+    with pytest.raises(AttestError, match=rf"has the pattern '.*' in {name}; expected names of layers"):
+        load(str(tmp_path / "adapter"))
+
+
+@pytest.mark.parametrize("pattern", [r".*\.attention\.self\.(query|value)", HANGS])
+def test_the_layers_of_an_adapter_are_those_that_it_has_weights_for(pattern, tokenizer, tmp_path):
+    model = written(tmp_path, tokenizer)
+    changed(tmp_path / "adapter", target_modules=pattern)
+    found, _ = load(str(tmp_path / "adapter"))
+    tokens = torch.tensor([[2, 5, 6, 3]])
+    with torch.no_grad():
+        torch.testing.assert_close(found(tokens).logits, model(tokens).logits, rtol=0, atol=1e-5)
+
+
 def test_an_adapter_is_not_trained_further_and_has_one_task(tokenizer, tmp_path, refusal):
     written(tmp_path, tokenizer, task="CAUSAL_LM", name="llama")
     with refusal():
