@@ -176,6 +176,13 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
     return found
 
 
+def told_of_special_tokens(tokenizer: Any, texts: Sequence[Any]) -> str | None:
+    """Return a sentence about texts that contain special tokens as words; None if there are none, or no tokenizer."""
+    from attest.models.pretrained.texts import quoted_in
+
+    return None if tokenizer is None else quoted_in(tokenizer, texts)
+
+
 def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
     """Return the tensors ``(B, T)`` that the tokenizer returns in addition to ids and mask, such as token types."""
     from attest.models.pretrained.texts import Encoder

@@ -1,7 +1,7 @@
 """The function ``attest.sources``: which parts of its context a decoder's answer comes from (E18)."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +13,7 @@ from attest.app.api.foreign import bare
 from attest.app.api.pipelines import pipeline_in, require_own_prompt
 from attest.app.api.trials import on_device
 from attest.core.bounds import require_bounds
-from attest.core.errors import AttestError, needing_transformers
+from attest.core.errors import AttestError, needing_transformers, refusing
 from attest.core.memory import in_evaluation_mode
 from attest.core.modes import as_it_is
 from attest.datamodules.notice import say
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from attest.models.pretrained.answering import Answer
 
 PROMPT = "{context}\n\nQuestion: {question}\nAnswer:"
+MESSAGE = "{context}\n\n{question}"
+"""What a chat model is told, inside its template."""
 PLACES = ("{context}", "{question}")
 Span = tuple[int, int]
 
@@ -37,7 +39,8 @@ def sources(
     *,
     tokenizer: Any = None,
     units: str | Sequence[Span] = "sentences",
-    prompt: str = PROMPT,
+    prompt: str | None = None,
+    chat: bool = False,
     new_tokens: int = 20,
     ablations: int = 32,
     leave_out: Literal["each", "groups"] = "each",
@@ -61,7 +64,8 @@ def sources(
         tokenizer: the tokenizer of the model; None for a folder or Hub id, which contains its own.
         units: ``sentences``, ``documents`` as they were given, or for each source its start and end in the context, in
             characters.
-        prompt: the prompt, with ``{context}`` and ``{question}``, each once.
+        prompt: the prompt, with ``{context}`` and ``{question}``, each once; None for the context and the question.
+        chat: whether the prompt is a message to a chat model, around which the tokenizer puts its chat template.
         new_tokens: the largest number of tokens that the model writes.
         ablations: the number of random sets of sources to which the surrogate is fitted; 0 for no surrogate.
         leave_out: ``each`` source alone; or ``groups``: leave out groups of neighbours first, then parts of the groups that
@@ -81,7 +85,7 @@ def sources(
     model, tokenizer = bare(model, tokenizer, prompted=True)
     with needing_transformers():
         from attest.models.pretrained.answering import Answer, written_by
-        from attest.models.pretrained.texts import longest_read, require_fast
+        from attest.models.pretrained.texts import begun_once, longest_read, quoted_in, require_fast
     require_fast(tokenizer)
     if getattr(model, "get_output_embeddings", lambda: None)() is None or model.config.is_encoder_decoder:
         raise AttestError(
@@ -90,15 +94,24 @@ def sources(
     text, spans = _sources(context, units)
     if wrong := [each for each in truth if not 0 <= each < len(spans)]:
         raise AttestError(f"truth= contains {wrong[0]}; expected indexes of sources, from 0 to {len(spans) - 1}.")
-    asked, begins = _asked(prompt, text, question)
-    read = tokenizer(asked, return_offsets_mapping=True, verbose=False)
-    if pipeline is not None:
+    asked, begins = _asked(prompt or (MESSAGE if chat else PROMPT), text, question)
+    if chat:
+        asked, begins = _in_template(tokenizer, asked, begins)
+    told = {"add_special_tokens": False} if chat else begun_once(tokenizer, asked)
+    read = tokenizer(asked, return_offsets_mapping=True, verbose=False, **told)
+    if quoted := quoted_in(tokenizer, [text]):
+        say(quoted)
+    if pipeline is not None and not chat:
         require_own_prompt(pipeline, asked, read["input_ids"])
     parts = _in_tokens(spans, begins, read["offset_mapping"])
     require_finite_weights(model)
     with on_device(model, device), as_it_is(model), in_evaluation_mode(model):
         ids = torch.tensor(read["input_ids"], device=model.device)
-        given = written_by(model, tokenizer, ids, new_tokens) if answer is None else _tokens_of(answer, asked, ids, tokenizer)
+        if answer is None:
+            given = written_by(model, tokenizer, ids, new_tokens)
+        else:
+            apart = "" if chat or answer[:1].isspace() else " "
+            given = _tokens_of(answer, asked, f"{apart}{answer}", ids, tokenizer, told)
         if len(ids) + len(given) > longest_read(model, tokenizer):
             raise AttestError(
                 f"context, question and answer together have {len(ids) + len(given)} tokens; expected at most "
@@ -217,9 +230,41 @@ def _in_tokens(spans: Sequence[Span], begins: int, offsets: Sequence[Span]) -> l
     return parts
 
 
-def _tokens_of(answer: str, asked: str, ids: torch.Tensor, tokenizer: Any) -> torch.Tensor:
-    """Return the tokens of an answer after a prompt. An answer without leading white space gets a space first."""
-    whole = tokenizer(asked + (answer if answer[:1].isspace() else f" {answer}"), verbose=False)["input_ids"]
+def _in_template(tokenizer: Any, message: str, begins: int) -> tuple[str, int]:
+    """Return a message inside the chat template of a tokenizer, and the character in it at which the context begins.
+
+    Args:
+        begins: the character of the message at which the context begins.
+    """
+    if not getattr(tokenizer, "chat_template", None):
+        raise AttestError(
+            "the tokenizer has no chat template (chat_template), so that it is not known how its model is told a message; "
+            "expected the tokenizer of a chat model. Leave chat (--chat) out, or give the whole prompt: prompt= (--prompt)."
+        )
+    with refusing(lambda said: f"the chat template of the tokenizer refuses the message ({said}); expected one for a user."):
+        asked = tokenizer.apply_chat_template(
+            [{"role": "user", "content": message}], tokenize=False, add_generation_prompt=True
+        )
+    before = len(message) - len(message.lstrip())  # many templates take white space away
+    if asked.count(message.strip()) != 1:
+        raise AttestError(
+            f"the chat template of the tokenizer writes the message {asked.count(message.strip())} times, or changes it, so "
+            "that its parts are not found; expected a template that writes it once. Give the whole prompt with prompt= "
+            "(--prompt)."
+        )
+    return asked, asked.index(message.strip()) + begins - before
+
+
+def _tokens_of(
+    answer: str, asked: str, behind: str, ids: torch.Tensor, tokenizer: Any, told: Mapping[str, Any]
+) -> torch.Tensor:
+    """Return the tokens of an answer after a prompt.
+
+    Args:
+        behind: the answer with the white space before it.
+        told: what the tokenizer is told besides.
+    """
+    whole = tokenizer(asked + behind, verbose=False, **told)["input_ids"]
     if not answer.strip() or len(whole) <= len(ids) or whole[: len(ids)] != ids.tolist():
         raise AttestError(
             f"the answer {answer!r} has no tokens of its own after the prompt, which ends with {asked[-10:]!r}; expected an "

@@ -249,6 +249,8 @@ def trial(
             batches = foreign.with_words(batches, encode, read.items)
             if (tell := getattr(encode, "tell_of_cuts", None)) is not None:
                 tell(sum(len(batch["id"]) for batch in batches))
+            if encode is encoder and (quoted := foreign.told_of_special_tokens(tokenizer, read.items)):
+                say(quoted)
         if chooses:
             batches = [numbered(batch, network) for batch in batches]
         scores: dict[str, float] = {}

@@ -6,8 +6,8 @@
 
 The command leaves out each source alone, and measures how far the log-probability of the answer falls. Then it compares these
 falls with attention, rollout, gradients and a linear model of random sets. The model is a causal language model of the library
-transformers. Without --answer the model writes the answer itself, by taking the likeliest token each time. For a chat model,
-give the whole prompt with --prompt.
+transformers. Without --answer the model writes the answer itself, by taking the likeliest token each time. --chat puts
+context and question into the chat template of the tokenizer, as a chat model is asked.
 """
 
 import json
@@ -28,12 +28,12 @@ def main(arguments: list[str]) -> int:
         context = [path.read_text(encoding="utf-8-sig") for path in typed.context]
     except (OSError, UnicodeDecodeError) as error:
         raise AttestError(f"a context cannot be read ({error}); expected files of text in UTF-8.") from error
-    from attest.app.api.sources import PROMPT, sources  # seconds that no mistake waits for
+    from attest.app.api.sources import sources  # seconds that no mistake waits for
 
     with redirect_stdout(sys.stderr) if typed.json else nullcontext():
-        taken = ("question", "answer", "units", "new_tokens", "ablations", "leave_out", "seed", "device")
+        taken = ("question", "answer", "units", "new_tokens", "ablations", "leave_out", "seed", "device", "chat")
         options = {option: getattr(typed, option) for option in taken}
-        prompt = PROMPT if typed.prompt is None else typed.prompt.replace(r"\n", "\n")
+        prompt = None if typed.prompt is None else typed.prompt.replace(r"\n", "\n")
         found = sources(typed.model, context, prompt=prompt, **options)
     found.write_page(typed.out)
     if typed.json:
@@ -59,6 +59,9 @@ def _parser() -> CommandParser:
         help="what counts as one source of the answer: a sentence (sentences, the default) or a file (documents)",
     )
     parser.add_argument("--prompt", help="the whole prompt, with {context} and {question} in it; type \\n for a new line")
+    parser.add_argument(
+        "--chat", action="store_true", help="put the prompt into the chat template of the tokenizer, as a message of a user"
+    )
     parser.add_argument("--new-tokens", type=int, default=20, help="the model writes at most this many tokens; by default 20")
     parser.add_argument(
         "--ablations",

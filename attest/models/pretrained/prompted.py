@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from attest.core.errors import AttestError
 from attest.models.pretrained.calls import last_real
 from attest.models.pretrained.network import PretrainedNetwork
-from attest.models.pretrained.texts import Encoder, shown_tokens, spaced_in
+from attest.models.pretrained.texts import Encoder, begun_once, shown_tokens, spaced_in, words_in
 
 TEXT = "{text}"
 """The place of the text in a prompt."""
@@ -107,6 +107,7 @@ class PromptEncoder(Encoder):
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> None:
         super().__init__(model, tokenizer)
         self.prompt = prompt
+        self.options = begun_once(tokenizer, prompt.about("a text"))
 
     def __call__(self, text: str) -> list[int]:
         if not isinstance(text, str):
@@ -114,7 +115,7 @@ class PromptEncoder(Encoder):
                 f"a prompt asks about one text, but a text is a {type(text).__name__} of {len(text)} parts; expected strings. "
                 'For example: [" ".join(parts) for parts in texts]'
             )
-        ids = self.tokenizer(self.prompt.about(text), verbose=False)["input_ids"]
+        ids: list[int] = self._read(self.prompt.about(text))["input_ids"]
         if len(ids) > self.longest:
             raise AttestError(
                 f"the prompt about the text {text[:20]!r} has {len(ids)} tokens, and the model reads at most {self.longest}; "
@@ -126,7 +127,9 @@ class PromptEncoder(Encoder):
         return super().everything([self.prompt.about(text) for text in texts])
 
     def word_of(self, text: str) -> list[int]:
-        return super().word_of(self.prompt.about(text))
+        """Return the word index of each token of the prompt, -1 for special tokens, also those that the prompt writes."""
+        read, special = self._read(self.prompt.about(text)), {*self.tokenizer.all_special_ids} - {self.tokenizer.unk_token_id}
+        return [-1 if id in special else word for id, word in zip(read["input_ids"], words_in(read[0]), strict=True)]
 
     def spaced_of(self, text: str) -> list[int]:
         """Return the index of each token's word in the text; -1 for tokens of the prompt around the text."""

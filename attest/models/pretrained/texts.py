@@ -53,6 +53,36 @@ def side_cut(tokenizer: Any) -> str:
     return f"their {'beginnings' if tokenizer.truncation_side == 'left' else 'ends'} are cut"
 
 
+def begun_once(tokenizer: Any, prompt: str) -> dict[str, Any]:
+    """Return the options with which a tokenizer reads a prompt, so that it begins once with the tokens that it adds.
+
+    A chat template often writes the first token, such as ``<s>``, which the tokenizer would write again.
+    """
+    read = tokenizer(prompt, verbose=False)[0]
+    added = next((place for place, special in enumerate(read.special_tokens_mask) if not special), len(read.ids))
+    alone = tokenizer(prompt, add_special_tokens=False, verbose=False)["input_ids"]
+    return {"add_special_tokens": False} if added and alone[:added] == read.ids[:added] else {}
+
+
+def quoted_in(tokenizer: Any, texts: Sequence[Any]) -> str | None:
+    """Return a sentence about the texts that contain special tokens, such as ``[SEP]``, as words; None if none does."""
+    if getattr(tokenizer, "split_special_tokens", False):
+        return None
+    tokens = {*tokenizer.all_special_tokens} - {getattr(tokenizer, "unk_token", None)}
+    found = [
+        {token for part in ([text] if isinstance(text, str) else text) for token in tokens if token in part}
+        for text in texts
+        if isinstance(text, str | tuple | list)
+    ]
+    if not any(found):
+        return None
+    return (
+        f"{sum(map(bool, found))} of {len(texts)} texts contain special tokens of the tokenizer as words "
+        f"({', '.join(sorted(set().union(*found)))}), and the model reads them as special tokens. Take them out if they are "
+        "words of the text."
+    )
+
+
 def is_pair(text: Any) -> bool:
     """Return whether a text is a tuple of two texts."""
     return isinstance(text, tuple) and len(text) == 2
@@ -144,6 +174,8 @@ class Encoder:
         self.segments = 1 if told is None else max(told) + 1
         """The number of token types that the tokenizer distinguishes; 1 if the model takes none."""
         self.cut = 0
+        self.options: dict[str, Any] = {}
+        """What the tokenizer is told besides the text."""
 
     def __call__(self, text: Any) -> list[int]:
         """Return the token ids of a text with special tokens; they also encode token types if the model takes them."""
@@ -155,7 +187,7 @@ class Encoder:
     def _read(self, text: Any, **options: Any) -> Any:
         given = text if is_pair(text) else (text,)
         with taking_words(self.tokenizer):
-            return self.tokenizer(*given, is_split_into_words=isinstance(text, list), verbose=False, **options)
+            return self.tokenizer(*given, is_split_into_words=isinstance(text, list), verbose=False, **self.options, **options)
 
     def everything(self, texts: Sequence[Any]) -> dict[str, list[list[int]]]:
         """Return all inputs that the tokenizer makes from texts, pairs or lists of words, such as ids and token types."""
@@ -163,7 +195,8 @@ class Encoder:
         if pairs := all(map(is_pair, texts)) and not self.tagging:
             given = ([first for first, _ in texts], [second for _, second in texts])
         words = not pairs and not isinstance(texts[0], str)
-        return dict(self.tokenizer(*given, is_split_into_words=words, truncation=True, max_length=self.longest, verbose=False))
+        options = {"is_split_into_words": words, "truncation": True, "max_length": self.longest} | self.options
+        return dict(self.tokenizer(*given, verbose=False, **options))
 
     def word_of(self, text: Any) -> list[int]:
         """Return the word index of each token of a text, as in ``words_in``."""

@@ -309,6 +309,15 @@ class WithAHead(torch.nn.Module):
         return self.head(states[torch.arange(len(states)), place])
 
 
+@pytest.mark.parametrize(
+    "texts", [["a [SEP] film", *TEXTS], [("a film", "dull [SEP] [MASK]"), *((text, text) for text in TEXTS)]]
+)
+def test_special_tokens_in_texts_are_counted(texts, model, tokenizer, capsys):
+    attest.trial(model, texts, {"E2": {"permutations": 1}}, tokenizer=tokenizer, progress=False)
+    found = "[MASK], [SEP]" if isinstance(texts[0], tuple) else "[SEP]"
+    assert f"1 of 6 texts contain special tokens of the tokenizer as words ({found})" in capsys.readouterr().out
+
+
 class Around(torch.nn.Module):
     """What gives a batch to a model, or changes what the model says."""
 

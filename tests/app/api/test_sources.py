@@ -67,6 +67,41 @@ def test_where_nothing_matters_no_source_is_named(planted, tmp_path):
     assert "<td>undefined</td><td>undefined</td>" in (tmp_path / "page.html").read_text()
 
 
+def chatting(planted, template):
+    tokenizer = deepcopy(planted.tokenizer)
+    tokenizer.chat_template = template
+    return lambda text, **options: attest.sources(planted.model, text, tokenizer=tokenizer, ablations=0, **options)
+
+
+TEMPLATE = "{{ bos_token }}{% for each in messages %}Review: {{ each.content | trim }}\nSentiment:{% endfor %}"
+
+
+def test_a_chat_model_is_asked_by_the_template_of_its_tokenizer(planted, tmp_path):
+    text, chat = f"  {planted.texts[0]} .  {planted.texts[1]} .  ", chatting(planted, TEMPLATE)
+    spans = {"units": [(2, len(planted.texts[0]) + 4), (len(planted.texts[0]) + 4, len(text) - 2)]}
+    found = chat(text, chat=True, prompt="{context}", answer=" good", **spans)
+    whole = chat(text, prompt="<s>Review: {context}\nSentiment:".replace("{context}", "{context}"), answer=" good", **spans)
+    assert found.table["text"].tolist() == whole.table["text"].tolist()
+    bare = attest.sources(
+        planted.model, text.strip(), tokenizer=planted.tokenizer, prompt="<s>Review: {context}\nSentiment:", answer=" good",
+        ablations=0, units=[(begin - 2, end - 2) for begin, end in spans["units"]],
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(found.table, bare.table)
+    assert found.log_probability == bare.log_probability
+
+
+@pytest.mark.parametrize("template", [None, "{{ raise_exception('no user') }}", "{{ messages[0].content | upper }}"])
+def test_a_chat_template_that_is_missing_or_writes_something_else_is_refused(template, planted, refusal):
+    with refusal():
+        chatting(planted, template)(planted.texts[0], chat=True)
+
+
+def test_special_tokens_in_a_context_are_told(planted, capsys):
+    first, *others = planted.texts[:3]
+    asked(planted, [f"{first} </s>", *others], answer="good", ablations=0, units="documents")
+    assert "1 of 1 texts contain special tokens of the tokenizer as words (</s>)" in capsys.readouterr().out
+
+
 def test_modes_of_torch_around_the_question_change_nothing(planted):
     text = planted.texts[0]
     plain = asked(planted, text, answer="good", units=words(text), ablations=8)

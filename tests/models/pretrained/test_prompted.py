@@ -1,9 +1,13 @@
 """A language model that is asked by a prompt decides as its own logits of the labels' first tokens say."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from tokenizers.processors import TemplateProcessing
 
 import attest
 from attest.core.errors import AttestError
@@ -54,6 +58,26 @@ def test_texts_stand_in_the_prompt_and_answers_behind_it(tokenizer):
     ]  # fmt: skip
     assert tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer)) == ["Ġbad", "Ġgood"]
     assert len(encode.word_of("a {fine} film")) == len(encode("a {fine} film"))
+
+
+def beginning(tokenizer):
+    """The tokenizer, which puts <s> before each text, as most of Llama's kind do."""
+    found = deepcopy(tokenizer)
+    found.backend_tokenizer.post_processor = TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 2)])
+    return found
+
+
+@pytest.mark.parametrize("template", [TEMPLATE, f"<s>{TEMPLATE}"])
+def test_a_prompt_begins_once(template, tokenizer):
+    """A chat template has written the first token already."""
+    encode = PromptEncoder(tiny("llama", speaks=True), beginning(tokenizer), Prompt(template, ANSWERS))
+    assert tokenizer.convert_ids_to_tokens(encode("a film"))[:3] == ["<s>", "Review", ":"]
+    assert encode.everything(["a film"])["input_ids"] == [encode("a film")]
+    assert encode.word_of("a film")[0] == -1, "which is neither ranked nor erased"
+    assert min(encode.word_of("a film")[1:]) >= 0
+    options = {"prompt": template, "answers": ANSWERS, "tokenizer": encode.tokenizer, "progress": False}
+    table = attest.trial(tiny("llama", speaks=True), TEXTS, {"E2": {"permutations": 1}}, **options).table()
+    assert list(table["tokens"][2]) == ["<s>", "Review", ":", "Ġfine", "Ċ", "Sentiment", ":"]
 
 
 def test_a_trial_by_prompt(tokenizer):
