@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -47,9 +47,15 @@ def together(processes: int, work: Callable[[int], Result]) -> Result:
     reason. All share one memory budget: only one process at a time uses more than ``PIECE`` bytes.
 
     Raises:
+        AttestError: this process is daemonic, and may have no children.
         Exception: the error of ``work`` in this process; for an error in another process, a RuntimeError or AttestError with
             its text.
     """
+    if current_process().daemon:
+        raise AttestError(
+            "this process is daemonic, as workers of a pool are, and may not start others; expected processes=1 in it. Type "
+            "processes=1 (--processes 1), or start this process with daemon=False."
+        )
     context = get_context("fork")
     turn = context.RLock()
     with tempfile.TemporaryDirectory() as folder:

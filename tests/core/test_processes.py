@@ -31,6 +31,12 @@ def ranks(rank):
     return gathered
 
 
+def test_a_daemonic_process_is_told_that_it_may_have_no_others(monkeypatch, refusal):
+    monkeypatch.setattr(multiprocessing.current_process(), "_config", {"daemon": True})
+    with refusal():
+        together(2, ranks)
+
+
 def test_all_talk_to_one_another_and_the_first_is_this_process():
     numbers, processes = zip(*together(3, ranks), strict=True)
     assert numbers == (0, 1, 2)

@@ -128,6 +128,13 @@ def _checked(batch: Any) -> Batch:
             f"a batch has no tensor {' and no tensor '.join(missing)} (its keys: {', '.join(map(str, batch))}); expected "
             "token_ids int64 (B, T) and mask bool (B, T), True at real tokens."
         )
+    ids = batch["token_ids"]
+    if ids.is_floating_point() or ids.is_complex() or ids.ndim < 2:
+        kind = str(ids.dtype).removeprefix("torch.")
+        raise AttestError(
+            f"the token ids of a batch are {kind} of the shape {tuple(ids.shape)}; expected whole numbers of the shape (B, "
+            "T), as a tokenizer returns them: a model that is tested reads tokens, not their vectors."
+        )
     return dict(batch)
 
 

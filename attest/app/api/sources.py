@@ -15,7 +15,7 @@ from attest.app.api.trials import on_device
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError, needing_transformers, refusing
 from attest.core.memory import in_evaluation_mode
-from attest.core.modes import as_it_is
+from attest.core.modes import as_it_is, one_at_a_time
 from attest.datamodules.notice import say
 from attest.experiments.sources import by_groups, random_sets, scored, sentences, shares, surrogate
 from attest.models.contract import require_finite_weights
@@ -31,6 +31,7 @@ PLACES = ("{context}", "{question}")
 Span = tuple[int, int]
 
 
+@one_at_a_time()
 def sources(
     model: Any,
     context: str | Sequence[str],

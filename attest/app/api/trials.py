@@ -34,7 +34,7 @@ from attest.core.devices import device_named
 from attest.core.errors import AttestError
 from attest.core.labels import class_numbers, doubt, names_of
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
-from attest.core.modes import as_it_is
+from attest.core.modes import as_it_is, one_at_a_time
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.readings import READINGS
@@ -105,6 +105,7 @@ class Trial(Outcome):
         return open_run(folder.path)
 
 
+@one_at_a_time()
 @uncompiled()
 def trial(
     model: Any,

@@ -19,8 +19,9 @@ WHOLE = 1 << 30
 def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> int:
     """Return the largest number of tokens, special tokens included, that a model can read in one text."""
     told = WHOLE if tokenizer is None else int(min(tokenizer.model_max_length, WHOLE))
-    if not isinstance(model, PreTrainedModel):
-        return told
+    if not isinstance(model, PreTrainedModel):  # a module around one reads no more than it
+        inside = (part for part in model.modules() if isinstance(part, PreTrainedModel))
+        return min((longest_read(part, tokenizer) for part in inside), default=told)
     config = model.config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None) or told
     padding = getattr(config, "pad_token_id", None) or 0

@@ -1,5 +1,6 @@
 """A model of transformers on trial, from texts to the report."""
 
+import re
 import warnings
 from copy import deepcopy
 from pathlib import Path
@@ -316,6 +317,24 @@ def test_special_tokens_in_texts_are_counted(texts, model, tokenizer, capsys):
     attest.trial(model, texts, {"E2": {"permutations": 1}}, tokenizer=tokenizer, progress=False)
     found = "[MASK], [SEP]" if isinstance(texts[0], tuple) else "[SEP]"
     assert f"1 of 6 texts contain special tokens of the tokenizer as words ({found})" in capsys.readouterr().out
+
+
+def test_a_module_reads_as_many_tokens_as_the_model_inside(model, tokenizer):
+    """Also if the tokenizer does not say how many, as those of sentence-transformers."""
+    endless, long = deepcopy(tokenizer), " ".join(["a very fine film"] * 30)
+    endless.model_max_length = 10**30
+    with pytest.warns(UserWarning, match="1 of 6 texts are longer than the 64 tokens that the model reads"):
+        found = attest.trial(
+            WithAHead(model.bert, last=False).eval(), [long, *TEXTS], ["E2"], tokenizer=endless, progress=False
+        )
+    assert len(found.table()) == 6
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 16), (2, 5)])
+def test_vectors_in_the_place_of_token_ids_are_refused(shape, model):
+    batch = {"token_ids": torch.randn(shape), "mask": torch.ones(2, 5, dtype=torch.bool)}
+    with pytest.raises(AttestError, match=rf"token ids of a batch are float32 of the shape {re.escape(str(shape))}"):
+        attest.trial(model, [batch], ["E2"], progress=False)
 
 
 class Around(torch.nn.Module):

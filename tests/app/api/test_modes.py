@@ -1,5 +1,8 @@
 """Whatever surrounds the call, a trial is about the model's own weights, and the model stays as it was."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
 import pandas as pd
 import pytest
 import torch
@@ -14,10 +17,23 @@ from attest.core.modes import ORIGINAL, as_it_is
 from tests.app.api import hf_training
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
+
+@contextmanager
+def rounded_products():
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        yield
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 ASKED = {"E1": {}, "E2": {"permutations": 2}, "E3": {"texts": 2, "steps": 3}, "E15": {"texts": 2}}
 AROUND = {
     "without gradients": torch.no_grad,
     "in inference mode": torch.inference_mode,
+    "with rounded products": rounded_products,
     "in half precision": lambda: torch.autocast("cpu", torch.bfloat16),
 }
 
@@ -40,6 +56,18 @@ def plain(model, tokenizer):
 def test_modes_of_torch_around_a_trial_change_nothing(around, plain, model, tokenizer):
     with AROUND[around]():
         require_equal(tried(model, tokenizer), plain)
+
+
+def test_threads_take_turns_with_a_model(plain, model, tokenizer):
+    quick = {"E1": {}}  # which changes attention by hook points, again and again
+
+    def one(_number):
+        return attest.trial(model, TEXTS, quick, tokenizer=tokenizer, labels=[1, 0, 0, 0, 1], progress=False)
+
+    with ThreadPoolExecutor(2) as threads:
+        for found in threads.map(one, range(2)):
+            pd.testing.assert_frame_equal(found.table("E1"), plain.table("E1"), check_exact=True)
+    assert model.config._attn_implementation == "sdpa"
 
 
 def test_a_model_that_was_made_in_inference_mode_is_refused(tokenizer, refusal):
