@@ -43,27 +43,39 @@ class OfTransformers:
 
     def observe_layers(self, batch: Mapping[str, Any]) -> LayerObservation:
         """Observe the attention inside the model's layers on a batch that the model's tokenizer has made."""
-        tokens, mask, special = self._read(batch)
-        return observe_layers(self.network, None, tokens, mask, special=special)
+        tokens, mask, special, tags = self._read(batch)
+        return observe_layers(self.network, None, tokens, mask, tags, special=special)
 
     def observe_steps(self, batch: Mapping[str, Any]) -> Observation:
         """Observe the token embeddings and the decisions of the model on a batch that its tokenizer has made."""
-        tokens, mask, special = self._read(batch)
-        return observe(self.network, None, tokens, mask, special=special)
+        tokens, mask, special, tags = self._read(batch)
+        return observe(self.network, None, tokens, mask, tags, special=special)
 
-    def _read(self, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return token ids, mask and special-token mask of a batch; the last is None if the batch lacks it."""
+    def _read(self, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+        """Return token ids, mask, special-token mask and tags of a batch, padded on the right; the last two may be None."""
         if not isinstance(batch, Mapping) or not {"input_ids", "attention_mask"} <= {*batch}:
             found = ", ".join(map(str, batch)) if isinstance(batch, Mapping) else type(batch).__name__
             raise AttestError(
                 f"a batch contains {found}, without input_ids and attention_mask; expected a batch of a tokenizer, or a "
                 "module with the method observe_layers(batch). See “Your own Trainer” in the documentation."
             )
+        moved, batch = _padded_on_the_right(batch)
         tokens, mask = batch["input_ids"], batch["attention_mask"].bool()
         if "token_type_ids" in batch and self.network.segments > 1:
             tokens = tokens + self.network.rows * batch["token_type_ids"]
         special = batch.get("special_tokens_mask")
-        return tokens.where(mask, self.network.padding), mask, None if special is None else special.bool()
+        tags = batch.get("labels") if moved and self.network.tags else None
+        return tokens.where(mask, self.network.padding), mask, None if special is None else special.bool(), tags
+
+
+def _padded_on_the_right(batch: Mapping[str, Any]) -> tuple[bool, Mapping[str, Any]]:
+    """Return whether a batch has padding before its texts, and the batch with all padding behind them, as a trial reads it."""
+    mask = batch["attention_mask"].bool()
+    if not (mask[:, 1:] > mask[:, :-1]).any():
+        return False, batch
+    order = mask.int().argsort(dim=-1, descending=True, stable=True)
+    by_token = {name: each for name, each in batch.items() if isinstance(each, Tensor) and each.shape == mask.shape}
+    return True, {**batch, **{name: each.gather(-1, order) for name, each in by_token.items()}}
 
 
 def model_in(module: LightningModule) -> nn.Module | None:

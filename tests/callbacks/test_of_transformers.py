@@ -1,5 +1,7 @@
 """Callbacks on a model of transformers in somebody's LightningModule, which offers no method for them."""
 
+from copy import deepcopy
+
 import pandas as pd
 import pytest
 import torch
@@ -8,7 +10,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from pytorch_lightning import LightningModule
 from torch.utils.data import DataLoader
-from transformers import DataCollatorWithPadding
+from transformers import DataCollatorForTokenClassification, DataCollatorWithPadding
 
 import attest
 from attest.callbacks import AttentionPermutation, FeatureImportance
@@ -38,6 +40,32 @@ class Module(LightningModule):
 
     def configure_optimizers(self):
         return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+@pytest.mark.parametrize("tagging", [False, True])
+def test_padding_on_the_left_is_read_as_padding_on_the_right(tagging, tokenizer):
+    model = tiny("bert", tokens=tagging, vocab_size=len(WORDS), num_labels=2)
+    found = []
+    for side in ("left", "right"):
+        padded = deepcopy(tokenizer)
+        padded.padding_side = side
+        rows = [tokenizer(text, return_special_tokens_mask=True) for text in TEXTS]
+        tags = [[place % 2 for place, _ in enumerate(row["input_ids"])] for row in rows]
+        given = [{**row, "labels": tags[at] if tagging else LABELS[at]} for at, row in enumerate(rows)]
+        collate = (DataCollatorForTokenClassification if tagging else DataCollatorWithPadding)(padded)
+        callback = LayerPermutation(2)
+        trainer(callback).test(Observed(model), DataLoader(given, batch_size=5, collate_fn=collate), verbose=False)
+        found.append(callback.table)
+    pd.testing.assert_frame_equal(*found)
+
+
+class Observed(LightningModule):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def test_step(self, batch, batch_idx):
+        return None
 
 
 def loader(tokenizer, size=2):

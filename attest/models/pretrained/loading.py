@@ -5,8 +5,8 @@ Weights are read from safetensors only, in float32: evidence compares numbers th
 
 import json
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,21 @@ def saved_as(config: Any, kind: str) -> bool:
     return any(name.endswith(kind) for name in config.architectures or ())
 
 
+@contextmanager
+def transformers_quiet() -> Iterator[None]:
+    """Silence the messages and progress bars of transformers inside the ``with`` block."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@transformers_quiet()
 def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load a model in evaluation mode, and its tokenizer.
 
@@ -65,7 +80,6 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
             ``adapter_config.json``; then the base model of the adapter is loaded too.
         prompted: whether the model answers a prompt: it is then loaded as a language model, and not as a classifier.
     """
-    quieten_transformers()
     adapter = adapter_of(name)
     if adapter is not None and adapter.decides and (adapter.decides == "next") != prompted:
         kind = "a language model" if adapter.decides == "next" else "a classifier"
@@ -102,9 +116,9 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     return model.eval(), tokenizer_of(adapter.base if adapter and alone else name, **words_apart)
 
 
+@transformers_quiet()
 def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
     """Load a pretrained model to classify; its head is random unless the saved head has ``classes`` outputs."""
-    quieten_transformers()
     config = config_of(name)
     config.num_labels, config.problem_type = classes, None
     model, missing = _model(name, config, "tokens" if tagging else "texts", ignore_mismatched_sizes=True)
@@ -112,12 +126,6 @@ def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedMo
     if any(id(parameter) in embeddings for key, parameter in model.named_parameters() if key in missing):
         raise AttestError(f"{name} has no weights for its token embeddings; expected a pretrained model.")
     return model
-
-
-def quieten_transformers() -> None:
-    """Silence the messages and progress bars of transformers."""
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
 
 
 def adapter_of(name: str) -> Adapter | None:
@@ -263,6 +271,7 @@ def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
+@transformers_quiet()
 def save(model: PreTrainedModel, names: Sequence[str], tokenizer: str, path: Path) -> None:
     """Save a fine-tuned model with its tokenizer and its class names, so that ``load`` can read them."""
     model.config.id2label = dict(enumerate(names))

@@ -8,7 +8,7 @@ from transformers import AutoModelForSequenceClassification, PreTrainedTokenizer
 
 from attest.core.errors import AttestError
 from attest.core.labels import UNLABELLED
-from attest.models.pretrained.loading import config_of, quieten_transformers, tokenizer_of
+from attest.models.pretrained.loading import config_of, tokenizer_of, transformers_quiet
 from attest.models.pretrained.texts import longest_read, taking_words
 
 OURS = 2
@@ -36,8 +36,8 @@ class Subwords:
         AttestError: as in ``attest.models.pretrained.loading``; or ``longest`` is too small or too large.
     """
 
+    @transformers_quiet()
     def __init__(self, pretrained: str, longest: int | None = None) -> None:
-        quieten_transformers()
         self.tokenizer = tokenizer_of(pretrained, add_prefix_space=True)  # which cuts at bytes: a word begins after a blank
         with torch.device("meta"):
             read = longest_read(AutoModelForSequenceClassification.from_config(config_of(pretrained)), self.tokenizer)

@@ -9,10 +9,12 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification
+from transformers.utils import logging
 
 import attest
 from attest.core.errors import AttestError
 from attest.models.pretrained.loading import load
+from attest.models.pretrained.subwords import Subwords
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
 
@@ -34,6 +36,20 @@ def test_soft_caps_are_kept(tokenizer, tmp_path):
     folder = saved("gemma2", tokenizer, tmp_path)
     assert load(folder)[0].config._attn_implementation == "eager"
     assert attest.trial(folder, TEXTS, ["E2"], progress=False).summary["E2/tvd_median/mean"] > 0
+
+
+@pytest.mark.parametrize("bars", [True, False])
+def test_what_transformers_tells_is_as_it_was_before(bars, folder):
+    before = logging.get_verbosity()
+    (logging.enable_progress_bar if bars else logging.disable_progress_bar)()
+    logging.set_verbosity_info()
+    try:
+        load(str(folder))
+        Subwords(str(folder))
+        assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == (logging.INFO, bars)
+    finally:
+        logging.set_verbosity(before)
+        logging.enable_progress_bar()
 
 
 def refused(folder) -> str:
