@@ -295,10 +295,11 @@ def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
             f"The padding token {network.padding} occurs as a real token in texts (count: {found.any(dim=-1).sum()}). Leave "
             "these texts out."
         )
-    return (
-        "The evidence would be about a different model. SDPA ignores soft caps: model.set_attn_implementation('eager') keeps "
-        "them."
-    )
+    different = "The evidence would be about a different model."
+    config = getattr(getattr(network, "model", None), "config", None)
+    if getattr(config, "attn_logit_softcapping", None) is None:
+        return different
+    return f"{different} SDPA ignores soft caps: model.set_attn_implementation('eager') keeps them."
 
 
 def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str) -> None:

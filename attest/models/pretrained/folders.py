@@ -73,7 +73,8 @@ def shapes_beside(path: Path) -> dict[str, list[int]]:
     files = [path.parent / SAFE_WEIGHTS_NAME]
     with suppress(Exception):  # a broken file is told of where it is loaded
         if (index := path.parent / SAFE_WEIGHTS_INDEX_NAME).is_file():
-            files = [path.parent / file for file in {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}]
+            named = {*map(str, json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())}
+            files = [path.parent / file for file in named if Path(file).name == file]  # and no file of another folder
         for each in files:
             with safe_open(each, "pt") as file:
                 found |= {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118

@@ -184,6 +184,11 @@ def _require_safe_weights(name: str, config: Any) -> None:
     index = _file(name, SAFE_WEIGHTS_INDEX_NAME)
     named = set() if index is None else {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
     named |= {getattr(config, "transformers_weights", None)} - {None}
+    if other := sorted(file for file in map(str, named) if Path(file).name != file or not file.endswith(".safetensors")):
+        raise AttestError(
+            f"the index of {name} names the file of weights {other[0]}; expected files in the folder of the model that end in "
+            ".safetensors. model.save_pretrained(folder) writes such files."
+        )
     folder = Path(name).expanduser()
     if absent := sorted(file for file in map(str, named) if folder.is_dir() and not (folder / file).is_file()):
         raise AttestError(
@@ -195,11 +200,6 @@ def _require_safe_weights(name: str, config: Any) -> None:
         raise AttestError(
             f"{name} has no {SAFE_WEIGHTS_NAME}{pickled}; expected weights in this form. Load the model, and type "
             "model.save_pretrained(folder)"
-        )
-    if other := sorted(file for file in map(str, named) if Path(file).name != file or not file.endswith(".safetensors")):
-        raise AttestError(
-            f"the index of {name} names the file of weights {other[0]}; expected files in the folder of the model that end in "
-            ".safetensors. model.save_pretrained(folder) writes such files."
         )
 
 

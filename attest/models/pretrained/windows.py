@@ -47,11 +47,16 @@ class Windows:
     after: int = 0
 
     def __post_init__(self) -> None:
+        special = self.before + self.after
+        if self.body < 1:
+            raise AttestError(
+                f"a window of {self.window} tokens has no place for a word, because {special} tokens of each window are "
+                f"special; expected a window of at least {special + 1} tokens."
+            )
         if not 0 <= self.stride < self.body:
             raise AttestError(
-                f"the stride is {self.stride} and the window {self.window} tokens, of which {self.before + self.after} are "
-                f"special; expected a stride from 0 and below {max(self.body, 1)}. The stride is the number of tokens that "
-                "two neighbouring windows share."
+                f"the stride is {self.stride} and the window {self.window} tokens, of which {special} are special; expected a "
+                f"stride from 0 and below {self.body}. The stride is the number of tokens that two neighbouring windows share."
             )
 
     @property

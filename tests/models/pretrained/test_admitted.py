@@ -174,6 +174,23 @@ def test_ways_that_differ_are_refused_with_the_largest_difference(kind, said):
         require_as_it_is(kind(model, 0))
 
 
+@pytest.mark.parametrize("name", ["mistral", "gemma2"])
+def test_soft_caps_are_blamed_only_for_a_model_that_has_them(name):
+    with pytest.raises(AttestError, match="The evidence would be about a different model") as told:
+        require_as_it_is(Strange(tiny(name), 0))
+    assert ("soft caps" in str(told.value)) == (name == "gemma2")
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_beyond_a_sliding_window_changes_nothing(side):
+    model, tokens = tiny("mistral", sliding_window=2), torch.tensor([[5, 6, 7, *[0] * 20], [8, 9, 5, 6, *[0] * 19]])
+    given = {"input_ids": tokens if side == "right" else tokens.flip(-1)}
+    found = attest.trial(model, [given | {"attention_mask": (given["input_ids"] > 0).long()}], ["E2"], progress=False)
+    alone = [model(row[row > 0].unsqueeze(0)).logits.softmax(dim=-1)[0] for row in given["input_ids"]]
+    own = torch.tensor(found.table().sort_values("id").filter(like="probability_").to_numpy()).float()
+    torch.testing.assert_close(own, torch.stack(alone).detach(), rtol=0, atol=1e-5)
+
+
 def test_looking_leaves_every_part_in_its_mode():
     model = tiny("bert").train()
     model.bert.encoder.eval()

@@ -202,6 +202,7 @@ def test_attention_of_windows_stands_side_by_side_and_can_be_replaced(bert, toke
 
 REFUSED = {
     "stride": ({"window": 12, "stride": 10}, "the stride is 10 and the window 12 tokens, of which 2 are special; expected a"),
+    "no place": ({"window": 2}, "a window of 2 tokens has no place for a word, because 2 tokens of each window are special"),
     "long": (
         {"window": 65},
         "the window has 65 tokens, and BertForSequenceClassification reads at most 64",
