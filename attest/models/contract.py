@@ -149,11 +149,16 @@ def require_no_chance(name: str, logits: Callable[[], Tensor]) -> None:
 
 
 def require_finite_weights(model: nn.Module) -> None:
-    """Refuse a model with a parameter that is NaN or infinite, by the name of the first."""
+    """Refuse a model with a parameter that is NaN, infinite or without values, by the name of the first."""
     for name, parameter in model.named_parameters():
         values = parameter.detach()
+        if values.is_meta:
+            raise AttestError(
+                f"the weight {name} has no values (its device is meta), as of a model that is offloaded or was never loaded; "
+                "expected a model whose weights are in memory. Load it again without offloading: device_map=None"
+            )
         values = values.float() if values.is_floating_point() and values.itemsize == 1 else values  # of eight bits
-        if not values.is_meta and not values.isfinite().all():
+        if not values.isfinite().all():
             raise AttestError(
                 f"the weights of the model contain NaN or infinity ({name}); expected finite numbers. Load the model again "
                 "from a whole file, or train it again with a smaller learning rate."

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TASKS = ("text-classification", "sentiment-analysis", "token-classification", "ner", "text-generation")
 """The tasks of pipelines of transformers that return what their model returns."""
+CLASSES = ("TextClassificationPipeline", "TokenClassificationPipeline", "TextGenerationPipeline")
+"""The classes of these pipelines, which have no task if somebody made them without ``pipeline(task, …)``."""
 
 
 def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
@@ -32,7 +34,7 @@ def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
         model, read = load(str(model), prompted)
         return model, tokenizer or read
     if isinstance(inner := getattr(model, "model", None), nn.Module) and not isinstance(model, nn.Module):
-        _require_task(getattr(model, "task", None))
+        _require_task(model)
         return bare(inner, tokenizer or getattr(model, "tokenizer", None), prompted)
     if isinstance(model, nn.Module) and not all(hasattr(model, step) for step in STEPS):
         model = unwrapped(model)
@@ -43,9 +45,13 @@ def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _require_task(task: Any) -> None:
+def _require_task(pipeline: Any) -> None:
     """Refuse a pipeline whose answers are no outputs of its model alone, by the name of its task."""
+    task = getattr(pipeline, "task", None)
+    if task == "" and any(base.__name__ in CLASSES for base in type(pipeline).__mro__):  # made without pipeline(task, …)
+        return
     if isinstance(task, str) and task not in TASKS:
+        task = task or type(pipeline).__name__
         raise AttestError(
             f"the pipeline is for {task}, so that its answers are not those of its model alone; expected a pipeline for one "
             f"of: {', '.join(TASKS)}. Give the model itself, with the texts or pairs that it reads: "

@@ -439,8 +439,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             gradient = torch.autograd.grad(loss, weights[last], allow_unused=True)[0] if passes else None
         if gradient is None:
             raise AttestError(
-                f"no gradient passes the layers of {type(self.model).__name__}, perhaps because it is quantised (int8); "
-                "expected layers of floating-point numbers. Give the model before quantisation."
+                f"no gradient passes the layers of {type(self.model).__name__}, perhaps because it is quantised (int8), "
+                "computes under torch.no_grad or keeps its answers; expected a new pass with gradients for each text. Give "
+                "the model before quantisation, or leave out what ends its gradients."
             )
         rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")

@@ -359,6 +359,13 @@ def test_a_module_that_takes_a_batch_is_told_of_the_model_inside(model, tokenize
         attest.trial(Around(model), TEXTS, ["E2"], tokenizer=tokenizer, progress=False)
 
 
+def test_weights_without_values_are_named(tokenizer):
+    with torch.device("meta"):
+        nowhere = tiny("bert", vocab_size=len(WORDS))
+    with pytest.raises(AttestError, match=r"the weight bert\.\S+ has no values \(its device is meta\)"):
+        attest.trial(nowhere, TEXTS, ["E2"], tokenizer=tokenizer, progress=False)
+
+
 def test_chance_in_evaluation_mode_is_named(model, tokenizer, refusal):
     with refusal():
         attest.trial(Dropping(model, 0.1), TEXTS, ["E2"], tokenizer=tokenizer, progress=False)

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import torch
-from transformers import BertTokenizerFast, pipeline
+from transformers import BertTokenizerFast, TextClassificationPipeline, pipeline
 
 import attest
 from attest.core.errors import AttestError
@@ -37,6 +37,22 @@ def test_a_setting_that_changes_scores_is_refused_by_its_name(settings, model, t
     guilty = [*settings][-1]
     with pytest.raises(AttestError, match=rf"the scores of the pipeline .* because of {guilty}="):
         tried("text-classification", model, tokenizer, **settings)
+
+
+class Cooled(TextClassificationPipeline):
+    def postprocess(self, model_outputs, **settings):
+        return super().postprocess({**model_outputs, "logits": model_outputs["logits"] / 3}, **settings)
+
+
+def test_a_pipeline_of_a_class_of_ones_own_is_compared(model, tokenizer):
+    for kind in (TextClassificationPipeline, Cooled):
+        classify = kind(model=model, tokenizer=tokenizer, device="cpu")
+        assert classify.task == ""
+        if kind is TextClassificationPipeline:
+            assert "E2" in attest.trial(classify, TEXTS, QUICK, progress=False).experiments
+        else:
+            with pytest.raises(AttestError, match="of what it computes after its model"):
+                attest.trial(classify, TEXTS, QUICK, progress=False)
 
 
 def test_a_tokenizer_other_than_the_pipelines_is_noticed(model, tokenizer, tmp_path):
