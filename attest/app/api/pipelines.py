@@ -27,6 +27,8 @@ CUTS = {"truncation", "max_length", "tokenizer_params"}
 ITSELF = "the model itself: attest.trial(pipeline.model, …, tokenizer=pipeline.tokenizer)"
 CLOSE = 1e-4
 """The largest difference between equal scores in single precision, of texts with and without padding."""
+COMPARED = 8
+"""The texts of a batch that a pipeline answers, one by one."""
 Apart = Callable[[str], float]
 """The largest difference between the pipeline, without the setting of this name, and the model."""
 
@@ -42,7 +44,8 @@ def require_own_answers(
 ) -> None:
     """Refuse a pipeline whose answers are not those of the network, by the name of the setting that makes the difference.
 
-    Texts that are cut or read in several windows are left out, unless the pipeline itself cuts texts.
+    The longest texts of the batch are compared. Texts that are cut or read in several windows are left out, unless the
+    pipeline itself cuts texts.
 
     Args:
         pipeline: made by transformers for one of the tasks in ``foreign.TASKS``.
@@ -56,6 +59,7 @@ def require_own_answers(
     tokens, mask = batch["token_ids"], batch["mask"].bool()
     fits = mask.sum(dim=-1) <= window if window is not None else mask.sum(dim=-1) < encode.longest
     rows = [row for row, fit in enumerate(fits.tolist()) if fit or (window is None and CUTS & _settings(pipeline).keys())]
+    rows = rows[-COMPARED:]  # the longest, which a setting cuts first
     if hasattr(encode, "prompt"):
         for row in rows:
             require_own_prompt(pipeline, encode.prompt.about(texts[row]), tokens[row][mask[row]].tolist())
