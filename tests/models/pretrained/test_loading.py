@@ -108,10 +108,11 @@ def test_a_shape_that_does_not_fit_is_told_with_both_shapes(folder, snapshot):
     assert refused(folder) == snapshot
 
 
-@pytest.mark.parametrize("key", ["num_labels", "num_hidden_layers"])
-def test_nothing_is_built_of_more_parts_than_the_weights_have(key, folder):
-    with_settings(folder, **{key: 10**9})
-    assert f"config.json says {key} 1000000000, and the model has" in refused(folder)
+@pytest.mark.parametrize(("key", "value"), [("num_labels", 10**6), ("num_hidden_layers", 300)])
+def test_nothing_is_built_of_more_parts_than_the_weights_have(key, value, folder):
+    """Of 10**9 either would take all memory or years; these take seconds."""
+    with_settings(folder, **{key: value})
+    assert f"config.json says {key} {value}, and the model has" in refused(folder)
 
 
 @pytest.mark.parametrize("key", ["vocab_size", "max_position_embeddings", "intermediate_size"])
