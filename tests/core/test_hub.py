@@ -44,11 +44,17 @@ def test_a_server_that_says_nothing_is_not_waited_for(monkeypatch):
 
 
 def test_a_model_is_looked_for_on_this_machine_alone(unreachable, tmp_path, monkeypatch):
-    where = []
+    where, written = [], tmp_path / "config.json"
+    written.write_text("{}")
+
+    def cached(name, file, **options):
+        where.append(options)
+        return str(written) if file == written.name else None
+
     monkeypatch.setattr(loading.AutoConfig, "from_pretrained", lambda name, **options: where.append(options))
-    monkeypatch.setattr(loading, "cached_file", lambda name, file, **options: where.append(options))
+    monkeypatch.setattr(loading, "cached_file", cached)
     loading.config_of("nobody/none")
-    assert [options["local_files_only"] for options in where] == [True, True]
+    assert [options["local_files_only"] for options in where] == [True, True, True]
     assert loading._looked_for(str(tmp_path)) == {}
     monkeypatch.setattr(loading, "hub_answers", lambda: True)
     assert loading._looked_for("nobody/none") == {"local_files_only": False}
