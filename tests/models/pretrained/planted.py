@@ -1,6 +1,7 @@
 """A tiny Llama, trained to answer prompts by a planted span: `` good`` where two certain words stand, else `` bad``."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerFast
@@ -36,6 +37,7 @@ def planted(generator: torch.Generator, count: int) -> tuple[list[str], list[int
     return [" ".join(row) for row in words], [1 - number % 2 for number in range(count)], spans
 
 
+@cache
 def trained() -> Planted:
     """A few CPU seconds, the same every time."""
     torch.manual_seed(0)
