@@ -21,7 +21,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICA
 import attest
 from attest.core.errors import AttestError, DisagreementError, said_by
 from attest.models.contract import CLOSE
-from attest.models.pretrained.loading import quieten_transformers
+from attest.models.pretrained.loading import transformers_quiet
 
 HIDDEN = 16
 SIZES: dict[str, Any] = {
@@ -142,10 +142,10 @@ def outcome(name: str) -> tuple[str, str]:
     return ("agrees" if apart < CLOSE else "traceback"), f"{apart:.1g} from its own probabilities"
 
 
+@transformers_quiet()
 def main(names: Sequence[str]) -> int:
     """Print a line for each architecture and the counts; returns 1 where one is neither itself nor refused in a sentence."""
     warnings.simplefilter("ignore")
-    quieten_transformers()
     counts = Counter[str]()
     for name in names or sorted(MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES):
         kind, found = outcome(name)

@@ -34,7 +34,7 @@ import attest
 from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import CLOSE, CLOSE_IN_HALF
-from attest.models.pretrained.loading import quieten_transformers
+from attest.models.pretrained.loading import transformers_quiet
 
 HIDDEN, CLASSES = 16, 3
 WORDS = ("a", "fine", "film", "dull", "very", "not", "good", "bad", "slow", "warm")
@@ -390,10 +390,10 @@ def walked(architectures: Sequence[str], told: Callable[[str], None]) -> Outcome
     return outcomes
 
 
+@transformers_quiet()
 def main(names: Sequence[str]) -> int:
     """Walk the matrix and write or print its page; returns 1 where a cell is neither the model itself nor a sentence."""
     warnings.simplefilter("ignore")
-    quieten_transformers()
     torch._logging.set_logs(all=logging.ERROR)
     outcomes = walked(names or list(ARCHITECTURES), lambda line: print(line, flush=True))
     if names:

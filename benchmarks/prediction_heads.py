@@ -27,7 +27,7 @@ from transformers import (
 )
 
 import attest
-from attest.models.pretrained.loading import quieten_transformers
+from attest.models.pretrained.loading import transformers_quiet
 from attest.report.run_tables import markdown_table
 
 GRADES = {"awful": -2.0, "poor": -1.0, "average": 0.0, "good": 1.0, "excellent": 2.0}
@@ -201,9 +201,9 @@ def page(found: dict[str, dict[str, Any]]) -> str:
     ])  # fmt: skip
 
 
+@transformers_quiet()
 def main(arguments: Sequence[str]) -> int:
     """Teach and try each head, and write or print the page."""
-    quieten_transformers()
     torch.set_num_threads(1)
     folder, *names = arguments
     found = {name: tried(folder, name) for name in names or HEADS}

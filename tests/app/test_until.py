@@ -105,9 +105,12 @@ def test_asked_for_more_it_is_gathered_again_bit_for_bit(stopped, small_run, cap
     assert "E2/texts_read/count" not in read_json(stopped.summary)
 
 
+READ = {"E2/texts_read/count": 20.0, "E2/texts/count": 90.0}
+
+
 def test_a_run_is_complete_with_what_it_was_asked_for(tmp_path):
     folder = RunFolder(tmp_path)
-    folder.write_evidence("E2", pd.DataFrame({"id": [1]}), Stopped(0.02, {}))
+    folder.write_evidence("E2", pd.DataFrame({"id": [1]}), Stopped(0.02, READ))
     assert folder.missing_evidence(["E2"], until=0.02) == []
     assert folder.missing_evidence(["E2"], until=0.01) == folder.missing_evidence(["E2"]) == ["E2"]
     folder.write_evidence("E2", pd.DataFrame({"id": [1, 2]}))
@@ -124,7 +127,7 @@ def test_a_table_of_a_part_never_passes_for_the_whole(tmp_path, monkeypatch):
 
     monkeypatch.setattr("attest.runs.folder.write_table", killed)
     with pytest.raises(KeyboardInterrupt):
-        folder.write_evidence("E2", pd.DataFrame({"id": [1]}), Stopped(0.02, {}))
+        folder.write_evidence("E2", pd.DataFrame({"id": [1]}), Stopped(0.02, READ))
     assert folder.missing_evidence(["E2"]) == ["E2"]
 
 

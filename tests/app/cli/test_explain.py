@@ -140,7 +140,10 @@ def test_all_readings_stand_beside_one_another_in_the_terminal_and_on_the_page(s
 
 @pytest.mark.parametrize("command", ["explain", "evidence"])
 def test_the_folder_of_a_trial_has_no_model(command, tmp_path, capsys):
-    (tmp_path / "config.yaml").write_text("trial: {model: transformers.BertForSequenceClassification}")
+    (tmp_path / "config.yaml").write_text(
+        "run: {data: own, recipe: own, model: Bert, scoring: own, projection: own}\nseed_everything: 0\n"
+        "trial: {model: transformers.BertForSequenceClassification, attest: 0.2.0}"
+    )
     assert main([command, "--run", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert f"{tmp_path} is the folder of a trial, which contains no model; expected the folder of a trained run." in said
