@@ -142,7 +142,7 @@ def test_all_readings_stand_beside_one_another_in_the_terminal_and_on_the_page(s
 def test_the_folder_of_a_trial_has_no_model(command, tmp_path, capsys):
     (tmp_path / "config.yaml").write_text(
         "run: {data: own, recipe: own, model: Bert, scoring: own, projection: own}\nseed_everything: 0\n"
-        "trial: {model: transformers.BertForSequenceClassification, attest: 0.2.0}"
+        "trial: {model: transformers.BertForSequenceClassification, texts: 1, experiments: {E2: {}}, attest: 0.2.0}"
     )
     assert main([command, "--run", str(tmp_path)]) == 2
     said = capsys.readouterr().err
