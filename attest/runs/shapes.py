@@ -94,8 +94,10 @@ OF_TRIAL = Entries(
             {"model": str, "texts": int, "experiments": Entries(others=SECTION), "attest": str},
             {
                 **dict.fromkeys(("remarks", "labels"), ([str], NoneType)),
-                **dict.fromkeys(("name", "explanation"), TEXT),
+                **dict.fromkeys(("name", "explanation", "model_from", "tokenizer_from"), TEXT),
                 **dict.fromkeys(("max_tokens", "until"), NUMBER),
+                "asked": SECTION,
+                "given": [str],
             },
         ),
     }
