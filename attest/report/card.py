@@ -84,6 +84,8 @@ def _again(found: Findings) -> str:
         options = {"experiments": experiments, "seed": settings["seed_everything"]}
         options |= {name: tried[name] for name in ("max_tokens", "until") if name in tried} | tried.get("asked", {})
         same = ["model", "texts", *tried.get("given", [])]
+        if not all(name.isidentifier() for name in (*same, *options)):  # a stranger may have written it
+            return "The file `config.yaml` of the trial has all its settings."
         told = [f"{name}={name}" for name in same[2:]] + [f"{name}={value!r}" for name, value in options.items()]
         call = ", ".join([*same[:2], *told])
         return f"{INSTALL} and call, with the same {_listed(same)}:\n\n```python\nattest.trial({call})\n```"

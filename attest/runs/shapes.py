@@ -96,7 +96,7 @@ OF_TRIAL = Entries(
                 **dict.fromkeys(("remarks", "labels"), ([str], NoneType)),
                 **dict.fromkeys(("name", "explanation", "model_from", "tokenizer_from"), TEXT),
                 **dict.fromkeys(("max_tokens", "until"), NUMBER),
-                "asked": SECTION,
+                "asked": Entries(),
                 "given": [str],
             },
         ),

@@ -66,6 +66,14 @@ def test_a_command_that_a_stranger_may_have_written_is_left_out(run):
     assert "config.yaml" in section(run)
 
 
+@pytest.mark.parametrize("written", [{"given": ["a=rm()"]}, {"asked": {"a=1); rm(": 2}}])
+def test_a_call_that_a_stranger_may_have_written_is_left_out(trial, written):
+    settings = yaml.safe_load(trial.config.read_text())
+    trial.config.write_text(yaml.safe_dump(settings | {TRIAL: settings[TRIAL] | written}, sort_keys=False))
+    assert "rm(" not in section(trial)
+    assert "config.yaml" in section(trial)
+
+
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_a_card_keeps_every_line_above_its_section(run, ending):
     card = CARD.replace("\n", ending)
