@@ -37,7 +37,7 @@ def written(asked: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, 
 
 
 def _is_plain(value: Any) -> bool:
-    if isinstance(value, Mapping):
+    if type(value) is dict:  # YAML takes no other mapping
         return all(isinstance(name, str) and _is_plain(each) for name, each in value.items())
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))

@@ -1,6 +1,7 @@
 """All that was asked of a trial is written down, and the card's call makes the same trial again."""
 
 import re
+from collections import OrderedDict
 
 import pandas as pd
 import pytest
@@ -59,3 +60,5 @@ def test_what_yaml_cannot_hold_is_named():
 
     options = {"model": None, "tokenizer": None, "encode": len, "labels": [0], "answers": {"a": 1j}, "window": 5, "seed": 3}
     assert written(asked, options) == {"asked": {"window": 5}, "given": ["encode", "labels", "answers"]}
+    answers = OrderedDict(bad=" bad")
+    assert written(asked, options | {"answers": answers})["given"] == ["encode", "labels", "answers"]
