@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from attest.core.errors import AttestError
-from attest.runs.folder import TRIAL, RunFolder, read_json, write_json
+from attest.runs.folder import TRIAL, UNFINISHED, RunFolder, read_json, write_json
 from attest.runs.identity import TYPED, RunIdentity
 
 ROOT = Path("runs/trial")
@@ -65,10 +65,11 @@ def _option(name: str) -> str:
 
 
 def _holds_trial(folder: RunFolder) -> bool:
-    return folder.config.is_file() and folder.summary.is_file() and TRIAL in folder.settings()
+    unfinished = (folder.path / UNFINISHED).is_file()  # a command was killed while it put another trial there
+    return not unfinished and folder.config.is_file() and folder.summary.is_file() and TRIAL in folder.settings()
 
 
-def keep_options(folder: RunFolder, typed: Sequence[str], options: Mapping[str, Any]) -> None:
-    """Write into ``run.json`` what a trial is and the command that made it."""
-    RunIdentity.of(folder.settings(), folder.path.absolute().parent.name).store(folder)
-    write_json(folder.identity, read_json(folder.identity) | {TYPED: list(typed), OPTIONS: dict(options)})
+def keep_options(made: RunFolder, folder: RunFolder, typed: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Write into ``run.json`` what a trial is and the command that made it, before it is moved into its folder."""
+    RunIdentity.of(made.settings(), folder.path.absolute().parent.name).store(made)
+    write_json(made.identity, read_json(made.identity) | {TYPED: list(typed), OPTIONS: dict(options)})

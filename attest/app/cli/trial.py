@@ -89,8 +89,9 @@ def main(arguments: list[str]) -> int:
     with redirect_stdout(sys.stderr) if typed.json else nullcontext():
         tried = _prepared(typed, wanted)
         with claimed(folder, options, force), beside(folder.path):
-            kept = tried.trial().write_into(folder)
-            keep_options(folder, arguments, options)
+            found = tried.trial()
+            keep_options(found.folder, folder, arguments, options)
+            kept = found.write_into(folder)
         _tell(tried, kept, words.text("LOGGER") == "wandb")
     if typed.json:
         print(folder.summary.read_text(encoding="utf-8"), end="", flush=True)

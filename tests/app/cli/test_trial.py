@@ -17,7 +17,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 import attest
 from attest.app.cli.main import main
 from attest.app.trial_folder import default_folder
-from attest.runs.folder import RunFolder
+from attest.runs.folder import UNFINISHED, RunFolder
 from tests.conftest import without_places
 from tests.models.pretrained.speaking import speaking_tokenizer
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
@@ -426,8 +426,12 @@ def test_the_same_command_computes_a_trial_again_in_the_folder_of_its_model_and_
     assert "contains a trial that was made by another command (different: --texts); expected the same command" in said
     assert main([*command, "--label-column", "none", "--texts", "2"]) == 2
     assert "contains a trial" not in capsys.readouterr().err, "other mistakes are told first"
-    assert main([*command, "--texts", "2", "FORCE=1"]) == 0
+    (made / "run.json").unlink()
+    (made / UNFINISHED).touch()  # killed while it was put there
+    assert main([*command, "--texts", "2"]) == 0
     assert len(pd.read_parquet(made / "evidence" / "E2.parquet")) == 2
+    assert main([*command, "FORCE=1"]) == 0
+    assert len(pd.read_parquet(made / "evidence" / "E2.parquet")) > 2
 
 
 def test_a_trial_that_fails_leaves_the_trial_that_was_there(folder, reviews, tmp_path, capsys):
