@@ -270,7 +270,7 @@ def _measured(folder: RunFolder, key: str) -> Sample:
             f"{path} has several rows for each text, one for each label, so no confidence interval can be computed; expected "
             f"one row for each text. Leave {key} out."
         )
-    table, copies = read_table(path, [*dict.fromkeys(("id", name))]), _copies(folder)
+    table, copies = read_table(path, ["id", name]), _copies(folder)
     low, high = _range(key, table[name])
     rows = _in_order(folder, table, copies)
     values = rows[name].dropna().to_numpy(float)
