@@ -66,9 +66,12 @@ class Game:
         self.texts, self.pool, self.seed = texts, pool, seed
         self.passes = 0
         """The number of texts that the model has read."""
-        everyone = torch.arange(len(texts.tokens), device=texts.tokens.device)
-        self.nothing = self.value(everyone, torch.zeros_like(texts.there), FEW + MORE)
-        """v of no word, ``(B,)``."""
+
+    @cached_property
+    def nothing(self) -> Tensor:
+        """Return v of no word, float64 ``(B,)``."""
+        everyone = torch.arange(len(self.texts.tokens), device=self.texts.tokens.device)
+        return self.value(everyone, torch.zeros_like(self.texts.there), FEW + MORE)
 
     @property
     def way(self) -> Tensor:

@@ -21,6 +21,8 @@ MOST = 0.75
 """The share of the first words that must matter."""
 EXCHANGES = 6
 """The words of the smallest set for which another word is tried as a stand-in."""
+WAYS = ("alone", "beside", "without")
+"""How a word may move v: put alone into neutral words, put beside the smallest set, taken out of the text."""
 PEELS = 4
 """How often what is left of the first words is asked whether it decides by itself."""
 
@@ -33,7 +35,7 @@ class Pointing(NamedTuple):
     first: Tensor
     """bool ``(B, W)``: the shortest prefix that decides, with the words that tie with its last; empty where none decides."""
     matter: Tensor
-    """bool ``(B, W)``: the words of ``first`` that matter."""
+    """bool ``(B, W)``: the words of ``first`` that are known to matter. Once a text is right, no other words are asked."""
 
 
 def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointing:
@@ -44,14 +46,15 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
     set; if it moves v by a fifth of the way when it is taken out of the text, put alone into neutral words, or put beside the
     smallest set; if it can stand in for a word of the smallest set; or if it is in the smallest set that decides of all first
     words that would not matter otherwise. Three quarters of the first words must matter, one of the very first, and the
-    weight on words that speak for the decision must be at least the weight on words that speak against it.
+    weight on words that speak for the decision must be at least the weight on words that speak against it. A text is asked no
+    more once that is sure, even if all words that have not been asked spoke against the decision.
 
     Args:
         best: bool ``(B, W)``, a small set that decides, as ``deciding_words`` returns it.
         weights: ``(B, W)``, larger for words that the explanation puts first; words without weight are never pointed at.
         asked: bool ``(B,)``, the texts that need words.
     """
-    there, everyone = game.texts.there, torch.arange(len(best), device=best.device)
+    there = game.texts.there
     weights = weights.double().masked_fill(~there, -torch.inf)
     places, fewest = places_in(game, weights), best.sum(dim=1)
     most = torch.minimum(FACTOR * fewest, there.sum(dim=1))
@@ -62,28 +65,34 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
     found = asked & (size < NONE) & (last.squeeze(1) > 0)
     prefix = there & (places < size.unsqueeze(1)) & found.unsqueeze(1)
     first = (prefix | (there & (weights > last / TIE))) & found.unsqueeze(1)
-    of_best = game.value(everyone, best)
-    needed, left = _needed(game, best & found.unsqueeze(1), of_best, fewest)
-    supports = needed | _needed(game, prefix, game.value(everyone, prefix), fewest)[0]
-    up, down = _moved(game, first & ~supports, best, of_best)
-    supports |= up
-    matter = supports | down
-    stands_in = _stand_ins(game, first & ~matter & ~best, best, of_best, left)
-    supports, matter = (each | stands_in for each in (supports, matter))
+    going = found.clone()  # texts whose answer is open
+
+    def is_right(against: Tensor) -> Tensor:
+        matter = first & (supports | down)
+        enough = matter.sum(dim=1) >= MOST * first.sum(dim=1)
+        speaks_for = (mass * (first & supports)).sum(dim=1) >= (mass * (first & against & ~supports)).sum(dim=1)
+        return found & enough & (tied & matter).any(dim=1) & speaks_for
+
+    mass, down = weights.masked_fill(~there, 0), torch.zeros_like(first)
+    supports, left, of_best = _needed(game, best & going.unsqueeze(1), fewest)
+    going &= ~is_right(first)
+    supports |= _needed(game, prefix & going.unsqueeze(1), fewest)[0]
+    for way in WAYS:
+        going &= ~is_right(first)
+        up, falls = _moved(game, first & ~supports & going.unsqueeze(1), way, best, of_best)
+        supports, down = supports | up, down | falls
+    going &= ~is_right(down)
+    supports |= _stand_ins(game, first & ~supports & ~down & ~best & going.unsqueeze(1), best, of_best, left)
     for _ in range(PEELS):
-        rest = first & ~matter
+        going &= ~is_right(down)
+        rest = first & ~supports & ~down & going.unsqueeze(1)
         rows = rest.any(dim=1).nonzero().squeeze(-1)
         again = torch.zeros_like(found)
         again[rows] = game.decides(rows, rest[rows])[0]
         if not again.any():
             break
-        own = eliminated(game, rest, again) & again.unsqueeze(1)
-        supports, matter = supports | own, matter | own
-    matter &= first
-    mass = weights.masked_fill(~there, 0)
-    speaks_for = (mass * (first & supports)).sum(dim=1) >= (mass * (matter & ~supports)).sum(dim=1)
-    enough = matter.sum(dim=1) >= MOST * first.sum(dim=1)
-    return Pointing(found & enough & (tied & matter).any(dim=1) & speaks_for, first, matter)
+        supports |= eliminated(game, rest, again) & again.unsqueeze(1)
+    return Pointing(is_right(down), first, first & (supports | down))
 
 
 def _as_a_block(game: Game, tied: Tensor, size: Tensor, asked: Tensor) -> Tensor:
@@ -93,39 +102,35 @@ def _as_a_block(game: Game, tied: Tensor, size: Tensor, asked: Tensor) -> Tensor
     return size.index_put((rows[decides],), tied.sum(dim=1)[rows[decides]])
 
 
-def _needed(game: Game, sets: Tensor, values: Tensor, fewest: Tensor) -> tuple[Tensor, Tensor]:
-    """Return which words sets that decide need, bool ``(B, W)``, and v of the set without each, ``(B, W)``, NaN elsewhere.
+def _needed(game: Game, sets: Tensor, fewest: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return which words sets that decide need, bool ``(B, W)``; v of the set without each, ``(B, W)``; v of the set, ``(B,)``.
 
-    A word is needed if the others do not decide, and its loss costs half an even share of what the smallest set gives.
+    A word is needed if the others do not decide, and its loss costs half an even share of what the smallest set gives. Values
+    that are not asked are NaN.
     """
+    asked = sets.any(dim=1).nonzero().squeeze(-1)
+    values, left = (torch.full(sets.shape[:size], torch.nan, dtype=torch.float64) for size in (1, 2))
+    values[asked] = game.value(asked, sets[asked])
     rows, words = sets.nonzero(as_tuple=True)
-    decides, without = game.decides(rows, sets[rows] & ~alone(words, sets.shape[1]))
+    decides, left[rows, words] = game.decides(rows, sets[rows] & ~alone(words, sets.shape[1]))
     share = 0.5 * DECIDES * game.way[rows] / fewest[rows].clamp(min=2)
-    needed, left = torch.zeros_like(sets), torch.full(sets.shape, torch.nan, dtype=torch.float64)
-    needed[rows, words] = ~decides & (values[rows] - without >= share)
-    left[rows, words] = without
-    return needed, left
+    needed = torch.zeros_like(sets)
+    needed[rows, words] = ~decides & (values[rows] - left[rows, words] >= share)
+    return needed, left, values
 
 
-def _moved(game: Game, asked: Tensor, best: Tensor, of_best: Tensor) -> tuple[Tensor, Tensor]:
-    """Return which asked words move v up, and which down: beside the best set, alone, or by leaving the text.
-
-    Words that move v up are asked no further.
-    """
-    there, whole = game.texts.there, game.texts.whole
-    up, down = torch.zeros_like(asked), torch.zeros_like(asked)
-    for how in ("beside", "alone", "without"):
-        rows, words = (asked & ~up).nonzero(as_tuple=True)
-        one = alone(words, asked.shape[1])
-        if how == "beside":
-            moved = game.value(rows, best[rows] | one) - of_best[rows]
-        elif how == "alone":
-            moved = game.value(rows, one) - game.nothing[rows]
-        else:
-            moved = whole[rows] - game.value(rows, there[rows] & ~one)
-        bound = MATTERS * game.way[rows]
-        up[rows, words] = moved >= bound
-        down[rows, words] |= moved <= -bound
+def _moved(game: Game, asked: Tensor, way: str, best: Tensor, of_best: Tensor) -> tuple[Tensor, Tensor]:
+    """Return which asked words move v up, and which down: alone, beside the best set, or by leaving the text."""
+    there, (rows, words) = game.texts.there, asked.nonzero(as_tuple=True)
+    one = alone(words, asked.shape[1])
+    if way == "alone":
+        moved = game.value(rows, one) - game.nothing[rows]
+    elif way == "beside":
+        moved = game.value(rows, best[rows] | one) - of_best[rows]
+    else:
+        moved = game.texts.whole[rows] - game.value(rows, there[rows] & ~one)
+    bound, up, down = MATTERS * game.way[rows], torch.zeros_like(asked), torch.zeros_like(asked)
+    up[rows, words], down[rows, words] = moved >= bound, moved <= -bound
     return up, down
 
 

@@ -7,7 +7,7 @@ from attest.experiments.deciding import Game, deciding_words, neutral_words, poi
 from attest.experiments.deciding.neutral import LEAST_WAY
 from attest.experiments.deciding.pointing import TIE
 from benchmarks.deciding.__main__ import texts_of
-from benchmarks.deciding.mechanisms import FIRST_FILLER, MECHANISMS, Draw
+from benchmarks.deciding.mechanisms import BAD, FIRST_FILLER, GOOD, MECHANISMS, Case, Draw, count_of, everywhere, two
 
 SEED = 3
 SURE = [name for name in MECHANISMS if name not in ("dense", "very_dense", "length", "place")]
@@ -98,6 +98,32 @@ def test_equal_weights_are_read_together(asked):
     assert torch.equal(found.matter, weights > 0.1)
     apart = torch.where(weights > 0.1, weights * TIE ** torch.arange(weights.shape[1]), 0)
     assert pointing(game, best, apart, needs).first.sum(dim=1).eq(1).all()
+
+
+def test_a_text_whose_answer_is_sure_is_asked_no_more(asked):
+    """The prefix of one word under 16 fillings, the set of this word under 4, and what is left without it under 4."""
+    case, game, needs, best = asked("token")
+    before = game.passes
+    found = pointing(game, best, case.readings["all"][0], needs)
+    assert found.right.all()
+    assert game.passes - before == len(needs) * (16 + 4 + 4)
+
+
+def test_words_that_have_not_been_asked_count_as_if_they_spoke_against_the_decision():
+    """Six words decide together, and each is needed. Two that speak against have more weight, and are asked late."""
+    draw = Draw(0, 8)
+    places = draw.places(8)
+    draw.write(places, torch.tensor([GOOD] * 6 + [BAD] * 2))
+    weights = torch.full(draw.mask.shape, 1e-4).scatter(1, places, torch.tensor([0.3, *[0.01] * 5, 0.29, 0.28]).expand(8, -1))
+
+    def logits(tokens, mask):
+        return two(8.0 * (count_of(tokens, GOOD) >= 6) - 4 - 1.7 * count_of(tokens, BAD))
+
+    texts, _ = texts_of(Case(logits, draw.tokens, draw.mask, everywhere(draw, True)))
+    game, needs = Game(texts, torch.tensor([FIRST_FILLER]), 0), everywhere(draw, True)
+    best = (draw.tokens == GOOD)[:, : texts.there.shape[1]]
+    assert not pointing(game, best, weights * draw.mask, needs).right.any()
+    assert pointing(game, best, weights * draw.mask * torch.where(draw.tokens == BAD, 0.5, 1), needs).right.all()
 
 
 def test_weights_that_are_flat_point_at_nothing(asked):
