@@ -1,6 +1,9 @@
 """Hold the measure of what decides against small trained networks, whose rule is known.
 
-    python -m benchmarks.deciding.trained --networks 24 --processes 2
+    python -m benchmarks.deciding.trained
+
+configs/judges/deciding.yaml states the networks, the endpoints and the goals. Each network that is done is a row of
+docs/results/deciding/trained.csv; a run that was stopped goes on behind the last one.
 
 The truth is found by replacement, without the search: every subset of the words of the rule is tried, with the generator's own
 fillers in all other places. A text needs words if the way from fillers alone to the whole text is long enough, as in the
@@ -13,11 +16,9 @@ Legend: B texts, T tokens, S subsets, D fillings, W words of the rule.
 import argparse
 import random
 import time
-from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,23 +31,24 @@ from attest.core.attention.rollout import attention_rollout
 from attest.core.measures import probabilities
 from attest.core.randomness import random_bits, stream
 from attest.experiments import observe
-from attest.experiments.deciding import Game, Neutral, deciding_words, neutral_words, pointing
+from attest.experiments.deciding import Game, deciding_words, neutral_words, pointing
 from attest.experiments.deciding import Texts as Asked
 from attest.experiments.deciding.filling import DECIDES
 from attest.experiments.deciding.pointing import MATTERS, TIE
-from attest.experiments.judges.texts import FILLERS, RULES, Texts, draw_texts
+from attest.experiments.judges.texts import FILLERS, Texts, draw_texts
 from attest.experiments.layers import observe_layers
 from attest.experiments.layers.rollout import where_rollout_begins
-from benchmarks.deciding.page import SETTING, kept
-from benchmarks.judges.trained import DECOY, FREE, TRUTH
+from benchmarks.deciding.looks import answer_of
+from benchmarks.deciding.page import SETTING, TABLES, write
+from benchmarks.judges.trained import FREE
+from benchmarks.judges.training import Asked as Network
 from benchmarks.judges.training import trained
 
-STATED = Path("configs/judges/trained.yaml")
+STATED = Path(__file__).parents[2] / "configs" / "judges" / "deciding.yaml"
 DRAWS = 16
 """Fillings of each subset."""
-SIZE = 32
-"""Texts of a network."""
-LEARNED = 0.98
+OTHERS = 1000
+"""Texts that tell whether a network has learned its rule."""
 
 
 class Truth(NamedTuple):
@@ -60,13 +62,13 @@ class Truth(NamedTuple):
     """bool ``(B, T)``, the words of any least deciding subset."""
 
 
-def asked_for() -> list[tuple[str, str, str, int, str]]:
-    """Return every network that can be trained, in a fixed random order: network, projection, rule, seed, guide."""
-    free = product(("bilstm", "average", "cnn", "transformer", "decoder"), ("softmax", "entmax15"), RULES, (0, 1), (FREE,))
-    guided = product(("bilstm", "average", "cnn"), ("softmax",), RULES, (0, 1), (TRUTH, DECOY))
+def asked_for(stated: Mapping[str, Any]) -> list[Network]:
+    """Return every network that may be trained, in a fixed random order; the last seed of all mechanisms comes last."""
+    free = product(stated["free"], stated["projections"], stated["rules"], stated["seeds"], (FREE,))
+    guided = product(stated["guided"], stated["projections"], stated["rules"], stated["seeds"], stated["guides"])
     every = [*free, *guided]
     random.Random(0).shuffle(every)
-    return every
+    return sorted(every, key=lambda network: network[3] == stated["seeds"][-1])
 
 
 def read_by(network: nn.Module, texts: Texts, decided: Tensor) -> Any:
@@ -80,7 +82,7 @@ def read_by(network: nn.Module, texts: Texts, decided: Tensor) -> Any:
     return read
 
 
-def truth_by_replacement(asked: Asked, neutral: Neutral, texts: Texts, attention: Tensor, ranked: Tensor, seed: int) -> Truth:
+def truth_by_replacement(asked: Asked, least_way: float, texts: Texts, attention: Tensor, ranked: Tensor, seed: int) -> Truth:
     """Find what decides among the words of the rule by trying all their subsets."""
     rule = texts.deciding & ranked
     most = int(rule.sum(dim=1).max())
@@ -109,7 +111,7 @@ def truth_by_replacement(asked: Asked, neutral: Neutral, texts: Texts, attention
     others = attention.masked_fill(~ranked | of_least | matters, 0).amax(dim=1, keepdim=True)
     of_subset = attention.unsqueeze(1).masked_fill(~kept, torch.inf).amin(dim=-1)
     leads = least & (of_subset >= TIE * others) & (of_subset > 0) & kept.any(dim=-1)
-    needs = (way >= neutral.least_way) & least.any(dim=1)
+    needs = (way >= least_way) & least.any(dim=1)
     return Truth(needs, needs & leads.any(dim=1), of_least)
 
 
@@ -123,84 +125,128 @@ def explained(network: Any, texts: Texts) -> tuple[Tensor, Tensor]:
     return attention_rollout(layers.attention, where_rollout_begins(observation)).detach(), observation.ranked
 
 
-def rows_of(asked_for: tuple[str, str, str, int, str], stated: Mapping[str, Any]) -> pd.DataFrame:
-    """Train a network, and return a row for each of its texts; no row if it has not learned its rule."""
-    started = time.process_time()
-    network, (kind, projection, rule, seed, guide) = trained(asked_for, stated), asked_for
-    others = draw_texts(rule, 1000, seed + 2000)
-    with torch.no_grad():
-        learned = float(((network(others.tokens, others.mask)[:, 0] > 0).long() == others.labels).double().mean())
-    named = {"kind": kind, "projection": projection, "rule": rule, "seed": seed, "guide": guide, "accuracy": learned}
-    if learned < LEARNED:
-        return pd.DataFrame([named])
-    texts = draw_texts(rule, SIZE, seed)
+def part_of(texts: Texts, first: int, count: int) -> Texts:
+    """Return some of the texts, which keep their ids."""
+    rows = slice(first, first + count)
+    named = ("ids", "tokens", "mask", "labels", "deciding", "exchanged")
+    return replace(texts, **{name: getattr(texts, name)[rows] for name in named})
+
+
+def block_of(network: Any, texts: Texts, most: int, seed: int) -> pd.DataFrame:
+    """Return a row for each text of a block: what is measured in the first ``most`` texts that need words, and the truth."""
     with torch.no_grad():
         said = probabilities(network(texts.tokens, texts.mask))
     attention, ranked = explained(network, texts)
     places = torch.arange(texts.tokens.shape[1]).expand_as(texts.tokens)
     asked = Asked(read_by(network, texts, said.argmax(dim=1)), texts.ids, texts.tokens, places.masked_fill(~ranked, -1))
-    trained_in = time.process_time() - started
     neutral, falls, rises = neutral_words(asked, said, seed)
+    singles = int((4 * asked.there.sum(dim=1) + 2).sum())  # passes of neutral_words
     game = Game(asked, neutral.pool, seed)
     needs = game.way >= neutral.least_way
-    best = deciding_words(game, [falls + rises, falls], needs)
+    tried = needs & (needs.cumsum(dim=0) <= most)
+    best = deciding_words(game, [falls + rises, falls], tried)
     searched = game.passes
-    found = pointing(game, best, asked.of_words(attention), needs)
-    truth = truth_by_replacement(asked, neutral, texts, attention, ranked, seed)
+    found = pointing(game, best, asked.of_words(attention), tried)
+    truth = truth_by_replacement(asked, neutral.least_way, texts, attention, ranked, seed)
     shown = asked.of_words(truth.deciding.double())[:, : best.shape[1]] > 0
-    return pd.DataFrame(
-        {
-            "needs": needs.numpy(),
-            "right": found.right.numpy(),
-            "needs_truth": truth.needs.numpy(),
-            "right_truth": truth.right.numpy(),
-            "foreign": (best & ~shown).any(dim=1).numpy(),
-            "words": best.sum(dim=1).numpy(),
-        }
-    ).assign(
-        **named,
-        search=searched / SIZE,
-        passes=game.passes / SIZE,
-        trained=trained_in,
-        seconds=time.process_time() - started - trained_in,
-    )
+    found_in = {
+        "tried": tried,
+        "needs": needs,
+        "right": found.right,
+        "needs_truth": truth.needs,
+        "right_truth": truth.right,
+        "foreign": (best & ~shown).any(dim=1),
+        "words": best.sum(dim=1),
+    }
+    rows = pd.DataFrame({name: values.numpy() for name, values in found_in.items()})
+    count = max(1, int(tried.sum()))
+    return rows.assign(search=(singles + searched) / count, pointing=(game.passes - searched) / count)
 
 
-def main() -> None:
-    """Print a line for each network, and the errors of all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", type=int, default=24)
-    parser.add_argument("--skip", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=2)
-    typed = parser.parse_args()
-    torch.set_num_threads(1)
-    stated = yaml.safe_load(STATED.read_text(encoding="utf-8"))
-    asked, parts = asked_for()[typed.skip : typed.skip + typed.networks], []
-    with ProcessPoolExecutor(typed.processes, get_context("fork")) as shared:
-        for name, rows in zip(asked, shared.map(partial(rows_of, stated=stated), asked), strict=True):
-            parts.append(_in_one_row(rows))
-            print(*name, *(f"{key} {value:.2f}" for key, value in parts[-1].items() if isinstance(value, float)), flush=True)
-    kept("trained", pd.DataFrame(parts))
+def row_of(asked: Network, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Train a network, and return what is measured and what is true; less, if it has not learned its rule."""
+    started = time.process_time()
+    network, (_, _, rule, seed, _) = trained(asked, stated), asked
+    others = draw_texts(rule, OTHERS, seed + 2 * OTHERS)
+    with torch.no_grad():
+        learned = float(((network(others.tokens, others.mask)[:, 0] > 0).long() == others.labels).double().mean())
+    named = dict(zip(SETTING, asked, strict=True)) | {"accuracy": learned, "training": time.process_time() - started}
+    if learned < stated["learned"]:
+        return named
+    texts = draw_texts(rule, sum(stated["drawn"]), seed)
+    blocks: list[pd.DataFrame] = []
+    answer, drawn = None, 0
+    for block, (count, most) in enumerate(zip(stated["drawn"], stated["looks"], strict=True)):
+        if answer is not None and drawn >= stated["truth"]:
+            break
+        rows = block_of(network, part_of(texts, drawn, count), 0 if answer else most, seed + block)
+        drawn, blocks = drawn + count, [*blocks, rows]
+        if answer is None:
+            tried = pd.concat(blocks)[lambda rows: rows.tried]
+            answer = answer_of(int(tried.right.sum()), len(tried), drawn == sum(stated["drawn"]), stated["level"])
+    return named | {"answer": answer} | _in_one_row(pd.concat(blocks)) | {"seconds": time.process_time() - started}
 
 
 def _in_one_row(rows: pd.DataFrame) -> dict[str, Any]:
-    named = {name: rows[name].iloc[0] for name in (*SETTING, "accuracy")}
-    if "needs" not in rows:
-        return named
-    both = rows[rows.needs & rows.needs_truth]
-    return named | {
-        "texts": len(rows),
+    tried, true = rows[rows.tried], rows[rows.needs_truth]
+    both = tried[tried.needs_truth]
+    return {
+        "drawn": len(rows),
+        "texts": len(tried),
+        "measured": tried.right.mean(),
+        "true_texts": len(true),
+        "truth": true.right_truth.mean(),
         "needs": rows.needs.mean(),
         "needs_truth": rows.needs_truth.mean(),
-        "measured": rows[rows.needs].right.mean(),
-        "truth": rows[rows.needs_truth].right_truth.mean(),
         "both": len(both),
-        "agree": (both.right == both.right_truth).mean(),
         "false_right": int((both.right & ~both.right_truth).sum()),
+        "false_wrong": int((~both.right & both.right_truth).sum()),
         "foreign": both.foreign.mean(),
         "words": both.words.mean(),
-        "passes": rows.passes.mean(),
+        "passes": (tried.search + tried.pointing).mean(),
+        "pointing": tried.pointing.mean(),
     }
+
+
+def results(stated: Mapping[str, Any], done: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield a row for each network that is not done, until enough have learned their rule.
+
+    Args:
+        done: the rows of an earlier run.
+    """
+    known = {*done[SETTING].itertuples(index=False, name=None)} if len(done) else set()
+    learned = int((done.accuracy >= stated["learned"]).sum()) if len(done) else 0
+    for asked in asked_for(stated):
+        if asked[3] == stated["seeds"][-1] and learned >= stated["least"]:
+            return
+        if asked not in known:
+            row = row_of(asked, stated)
+            learned += row["accuracy"] >= stated["learned"]
+            yield row
+
+
+COLUMNS = (
+    *SETTING,
+    *("accuracy", "training", "answer", "drawn", "texts", "measured", "true_texts", "truth", "needs", "needs_truth"),
+    *("both", "false_right", "false_wrong", "foreign", "words", "passes", "pointing", "seconds"),
+)
+
+
+def main() -> None:
+    """Train and measure all networks that are stated, print a line for each, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", type=Path, default=TABLES / "trained.csv", help="rows are added to it")
+    typed = parser.parse_args()
+    torch.set_num_threads(1)
+    stated = yaml.safe_load(STATED.read_text(encoding="utf-8"))
+    if not typed.table.is_file():
+        typed.table.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(columns=COLUMNS).to_csv(typed.table, index=False, lineterminator="\n")
+    for row in results(stated, pd.read_csv(typed.table)):
+        line = pd.DataFrame([row]).reindex(columns=COLUMNS).round(4)
+        line.to_csv(typed.table, mode="a", header=False, index=False, lineterminator="\n")
+        print(*row.values(), flush=True)
+    write()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pandas as pd
 import torch
-from pytorch_lightning import Trainer, seed_everything
+from pytorch_lightning import Callback, LightningModule, Trainer, seed_everything
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
@@ -79,6 +79,21 @@ class Guided(Classifier):
         return loss - self.strength * (mass + LEAST_MASS).log().mean()
 
 
+class Enough(Callback):
+    """Ends the training after an epoch whose mean loss is at most a bound."""
+
+    def __init__(self, bound: float) -> None:
+        self.bound = bound
+        self.losses: list[float] = []
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *batch: Any) -> None:
+        self.losses.append(float(outputs["loss"]))
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        trainer.should_stop = sum(self.losses) <= self.bound * len(self.losses)
+        self.losses.clear()
+
+
 def asked_for(stated: Mapping[str, Any]) -> list[Asked]:
     """Return every network that must be trained, described by five settings; networks without a guide come first."""
     return [
@@ -110,7 +125,12 @@ def trained_and_heard(
 
 
 def trained(asked: Asked, stated: Mapping[str, Any]) -> nn.Module:
-    """Train one model and return its network in evaluation mode."""
+    """Train one model and return its network in evaluation mode.
+
+    Args:
+        asked: a Transformer's or decoder's name may end with its number of layers, as ``transformer-4``; it has 2 otherwise.
+        stated: its ``enough``, where it is there, is the mean loss of an epoch after which training ends before ``epochs``.
+    """
     network_name, projection, rule, seed, guided_to = asked
     quieten()
     seed_everything(seed, verbose=False)
@@ -142,6 +162,7 @@ def trained(asked: Asked, stated: Mapping[str, Any]) -> nn.Module:
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
+        callbacks=[Enough(stated.get("enough", -1))],
     )
     trainer.fit(model, loader)
     return model.network.eval()
@@ -149,9 +170,11 @@ def trained(asked: Asked, stated: Mapping[str, Any]) -> nn.Module:
 
 def _network(name: str, projection: str, size: int, vocabulary: int, outputs: int) -> nn.Module:
     attends = PROJECTIONS[projection]()
-    if name in ("transformer", "decoder"):
-        made = TransformerClassifier if name == "transformer" else Decoder
-        return made(vocabulary, outputs, size, layers=2, heads=2, feedforward_size=2 * size, projection=attends)
+    kind, _, layers = name.partition("-")
+    if kind in ("transformer", "decoder"):
+        made = TransformerClassifier if kind == "transformer" else Decoder
+        shape = {"layers": int(layers or 2), "heads": 2, "feedforward_size": 2 * size}
+        return made(vocabulary, outputs, size, **shape, projection=attends)
     encoders: dict[str, Callable[[int], nn.Module]] = {
         "bilstm": partial(BiLSTM, embedding_size=size, hidden_size=size),
         "average": partial(Average, embedding_size=size, hidden_size=size),
