@@ -54,11 +54,13 @@ def of_length(run: Any, lengths: tuple[int, int], count: int, seed: int) -> dict
 
     asked = Texts(read, ids, tokens, torch.arange(size).expand(count, -1).masked_fill(~mask, -1))
     neutral, falls, rises = neutral_words(asked, said, seed)
+    singles = 4 * asked.there.double().sum(dim=1).mean() + 2  # passes of neutral_words
     game = Game(asked, neutral.pool, seed)
     needs = game.way >= neutral.least_way
     best = deciding_words(game, [falls + rises, falls], needs)
     searched = game.passes
     found = pointing(game, best, observation.attention.double(), needs).right
+    pointed = game.passes - searched
     rows, words = (mask & ~rationale).nonzero(as_tuple=True)
     moved = (game.outcomes(rows, asked.there[rows] & ~alone(words, size), EXCHANGES) - asked.whole[rows, None]).abs()
     most = torch.zeros(count, size, dtype=torch.float64).index_put((rows, words), moved.amax(dim=1)).amax(dim=1)
@@ -76,8 +78,9 @@ def of_length(run: Any, lengths: tuple[int, int], count: int, seed: int) -> dict
         "right": float(found[obeys].double().mean()),
         "agree, others": float((found == truth)[needs & ~obeys].double().mean()),
         "set, others": float(same[needs & ~obeys].double().mean()),
+        "singles": float(singles),
         "search": searched / count,
-        "passes": game.passes / count,
+        "pointing": pointed / count,
     }
 
 

@@ -34,6 +34,7 @@ from attest.experiments import observe
 from attest.experiments.deciding import Game, deciding_words, neutral_words, pointing
 from attest.experiments.deciding import Texts as Asked
 from attest.experiments.deciding.filling import DECIDES
+from attest.experiments.deciding.neutral import least_way
 from attest.experiments.deciding.pointing import MATTERS, TIE
 from attest.experiments.judges.texts import FILLERS, Texts, draw_texts
 from attest.experiments.layers import observe_layers
@@ -47,6 +48,8 @@ from benchmarks.judges.training import trained
 STATED = Path(__file__).parents[2] / "configs" / "judges" / "deciding.yaml"
 DRAWS = 16
 """Fillings of each subset."""
+AT_A_TIME = 512
+"""Texts that a network reads together: few enough to stay near a core."""
 OTHERS = 1000
 """Texts that tell whether a network has learned its rule."""
 
@@ -76,13 +79,14 @@ def read_by(network: nn.Module, texts: Texts, decided: Tensor) -> Any:
 
     @torch.no_grad()
     def read(rows: Tensor, tokens: Tensor) -> Tensor:
-        found = probabilities(network(tokens, texts.mask[rows]))
+        parts = zip(tokens.split(AT_A_TIME), texts.mask[rows].split(AT_A_TIME), strict=True)
+        found = torch.cat([probabilities(network(*part)) for part in parts])
         return found.gather(1, decided[rows].unsqueeze(1)).squeeze(1)
 
     return read
 
 
-def truth_by_replacement(asked: Asked, least_way: float, texts: Texts, attention: Tensor, ranked: Tensor, seed: int) -> Truth:
+def truth_by_replacement(asked: Asked, lowest: float, texts: Texts, attention: Tensor, ranked: Tensor, seed: int) -> Truth:
     """Find what decides among the words of the rule by trying all their subsets."""
     rule = texts.deciding & ranked
     most = int(rule.sum(dim=1).max())
@@ -111,7 +115,7 @@ def truth_by_replacement(asked: Asked, least_way: float, texts: Texts, attention
     others = attention.masked_fill(~ranked | of_least | matters, 0).amax(dim=1, keepdim=True)
     of_subset = attention.unsqueeze(1).masked_fill(~kept, torch.inf).amin(dim=-1)
     leads = least & (of_subset >= TIE * others) & (of_subset > 0) & kept.any(dim=-1)
-    needs = (way >= least_way) & least.any(dim=1)
+    needs = (way >= lowest) & least.any(dim=1)
     return Truth(needs, needs & leads.any(dim=1), of_least)
 
 
@@ -133,12 +137,16 @@ def part_of(texts: Texts, first: int, count: int) -> Texts:
 
 
 def block_of(network: Any, texts: Texts, most: int, seed: int) -> pd.DataFrame:
-    """Return a row for each text of a block: what is measured in the first ``most`` texts that need words, and the truth."""
+    """Return a row for each text of a block: the truth, and what is measured in the first ``most`` texts that need words."""
     with torch.no_grad():
         said = probabilities(network(texts.tokens, texts.mask))
     attention, ranked = explained(network, texts)
     places = torch.arange(texts.tokens.shape[1]).expand_as(texts.tokens)
     asked = Asked(read_by(network, texts, said.argmax(dim=1)), texts.ids, texts.tokens, places.masked_fill(~ranked, -1))
+    truth = truth_by_replacement(asked, least_way(said), texts, attention, ranked, seed)
+    known = pd.DataFrame({"needs_truth": truth.needs.numpy(), "right_truth": truth.right.numpy(), "tried": False})
+    if not most:
+        return known
     neutral, falls, rises = neutral_words(asked, said, seed)
     singles = int((4 * asked.there.sum(dim=1) + 2).sum())  # passes of neutral_words
     game = Game(asked, neutral.pool, seed)
@@ -147,20 +155,17 @@ def block_of(network: Any, texts: Texts, most: int, seed: int) -> pd.DataFrame:
     best = deciding_words(game, [falls + rises, falls], tried)
     searched = game.passes
     found = pointing(game, best, asked.of_words(attention), tried)
-    truth = truth_by_replacement(asked, neutral.least_way, texts, attention, ranked, seed)
     shown = asked.of_words(truth.deciding.double())[:, : best.shape[1]] > 0
-    found_in = {
-        "tried": tried,
-        "needs": needs,
-        "right": found.right,
-        "needs_truth": truth.needs,
-        "right_truth": truth.right,
-        "foreign": (best & ~shown).any(dim=1),
-        "words": best.sum(dim=1),
-    }
-    rows = pd.DataFrame({name: values.numpy() for name, values in found_in.items()})
     count = max(1, int(tried.sum()))
-    return rows.assign(search=(singles + searched) / count, pointing=(game.passes - searched) / count)
+    return known.assign(
+        tried=tried.numpy(),
+        needs=needs.double().numpy(),
+        right=found.right.numpy(),
+        foreign=(best & ~shown).any(dim=1).numpy(),
+        words=best.sum(dim=1).numpy(),
+        search=(singles + searched) / count,
+        pointing=(game.passes - searched) / count,
+    )
 
 
 def row_of(asked: Network, stated: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,7 +193,7 @@ def row_of(asked: Network, stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_one_row(rows: pd.DataFrame) -> dict[str, Any]:
-    tried, true = rows[rows.tried], rows[rows.needs_truth]
+    tried, true = rows[rows.tried].astype({"right": bool}), rows[rows.needs_truth]
     both = tried[tried.needs_truth]
     return {
         "drawn": len(rows),

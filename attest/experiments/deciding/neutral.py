@@ -41,6 +41,12 @@ def single_effects(game: Game, fillings: int) -> tuple[Tensor, Tensor]:
     return falls, rises
 
 
+def least_way(probabilities: Tensor) -> float:
+    """Return the smallest way from no words to all words of a text that needs words, given ``(B, K)`` of a corpus."""
+    ends = probabilities.double().quantile(torch.tensor([0.05, 0.95], dtype=torch.float64, device=probabilities.device), dim=0)
+    return LEAST_WAY * min(1.0, float((ends[1] - ends[0]).max()))
+
+
 def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutral, Tensor, Tensor]:
     """Find the words of a corpus that move its model least.
 
@@ -61,5 +67,4 @@ def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutr
     of_kind = moved.new_zeros(len(kinds)).scatter_reduce(0, kind, moved, "mean", include_self=False)
     order = torch.maximum(moved, of_kind[kind]).argsort(stable=True)
     pool = every[order[: max(1, int(SHARE * len(order)))]]
-    ends = probabilities.double().quantile(torch.tensor([0.05, 0.95], dtype=torch.float64, device=probabilities.device), dim=0)
-    return Neutral(pool, LEAST_WAY * min(1.0, float((ends[1] - ends[0]).max()))), falls, rises
+    return Neutral(pool, least_way(probabilities)), falls, rises

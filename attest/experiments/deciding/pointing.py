@@ -103,7 +103,7 @@ def _as_a_block(game: Game, tied: Tensor, size: Tensor, asked: Tensor) -> Tensor
 
 
 def _needed(game: Game, sets: Tensor, fewest: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return which words sets that decide need, bool ``(B, W)``; v of the set without each, ``(B, W)``; v of the set, ``(B,)``.
+    """Return which words sets that decide need, bool ``(B, W)``; v of a set without each, ``(B, W)``; v of a set, ``(B,)``.
 
     A word is needed if the others do not decide, and its loss costs half an even share of what the smallest set gives. Values
     that are not asked are NaN.
