@@ -7,6 +7,7 @@ the label says, and no word outside the rationale moves the prediction by 0.05 w
 """
 
 import argparse
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ OBEYS = 0.05
 EXCHANGES = 8
 
 
-def of_length(run: Any, lengths: tuple[int, int], count: int, seed: int) -> dict[str, float]:
+def of_length(run: Any, lengths: tuple[int, int], count: int, seed: int) -> dict[str, float | str]:
     """Return what is found on planted texts of some length."""
     network: Any = run.model.network
     batches = [*run.split("test")]
@@ -69,6 +70,8 @@ def of_length(run: Any, lengths: tuple[int, int], count: int, seed: int) -> dict
     others = attention.masked_fill(rationale | ~mask, 0).amax(dim=1)
     truth = attention.masked_fill(~rationale, torch.inf).amin(dim=1) >= TIE * others
     same = (best == rationale[:, : best.shape[1]]).all(dim=1)
+    foreign = best & ~rationale[:, : best.shape[1]] & obeys.unsqueeze(1)
+    beside = Counter(texts[row][0][place][0] for row, place in foreign.nonzero().tolist())
     return {
         "texts": count,
         "needs": float(needs.double().mean()),
@@ -76,6 +79,7 @@ def of_length(run: Any, lengths: tuple[int, int], count: int, seed: int) -> dict
         "agree": float((found == truth)[obeys].double().mean()),
         "set": float(same[obeys].double().mean()),
         "right": float(found[obeys].double().mean()),
+        "foreign": " ".join(f"{word} ({times})" for word, times in beside.most_common(3)),
         "agree, others": float((found == truth)[needs & ~obeys].double().mean()),
         "set, others": float(same[needs & ~obeys].double().mean()),
         "singles": float(singles),
@@ -93,7 +97,7 @@ def main() -> None:
     typed = parser.parse_args()
     torch.set_num_threads(1)
     run = attest.open_run(typed.run)
-    rows = [{"words": f"{a} to {b}"} | of_length(run, (a, b), typed.texts, typed.seed) for a, b in LENGTHS]
+    rows = [{"words": f"{a} to {b}", **of_length(run, (a, b), typed.texts, typed.seed)} for a, b in LENGTHS]
     print(pd.DataFrame(rows).round(3).to_string(index=False))
     kept("planted", pd.DataFrame(rows))
 

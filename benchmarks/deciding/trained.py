@@ -40,12 +40,11 @@ from attest.experiments.judges.texts import FILLERS, Texts, draw_texts
 from attest.experiments.layers import observe_layers
 from attest.experiments.layers.rollout import where_rollout_begins
 from benchmarks.deciding.looks import answer_of
-from benchmarks.deciding.page import SETTING, TABLES, write
+from benchmarks.deciding.page import SETTING, STATED, TABLES, write
 from benchmarks.judges.trained import FREE
 from benchmarks.judges.training import Asked as Network
 from benchmarks.judges.training import trained
 
-STATED = Path(__file__).parents[2] / "configs" / "judges" / "deciding.yaml"
 DRAWS = 16
 """Fillings of each subset."""
 AT_A_TIME = 512
