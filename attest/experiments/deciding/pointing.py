@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 
 from attest.experiments.deciding.filling import DECIDES, Game, alone
-from attest.experiments.deciding.search import NONE, eliminated, places_in, shortest_prefix
+from attest.experiments.deciding.search import NONE, SIZES, is_long, places_in, shortened, shortest_prefix, smallest
 
 FACTOR = 3
 """An explanation may need this many times as many words as the smallest set that was found."""
 TIE = 1.1
 """Weights that differ by less than this factor count as equal."""
 MATTERS = 0.2
-"""A word matters if it moves v by this share of the way from no words to all words."""
+"""A word matters if it moves v by this share of the way from no words to all words; in long texts, by half an even share of
+what the smallest set gives, if that is less."""
 MOST = 0.75
 """The share of the first words that must matter."""
 EXCHANGES = 6
@@ -58,7 +59,9 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
     weights = weights.double().masked_fill(~there, -torch.inf)
     places, fewest = places_in(game, weights), best.sum(dim=1)
     most = torch.minimum(FACTOR * fewest, there.sum(dim=1))
-    size = shortest_prefix(game, places, range(1, int(most.max()) + 1), most, asked)
+    long = is_long(game)
+    some = shortened(game, places, shortest_prefix(game, places, SIZES, most, asked & long), asked & long)
+    size = torch.minimum(some, shortest_prefix(game, places, range(1, int(most.max()) + 1), most, asked & ~long))
     tied = there & (weights > weights.amax(dim=1, keepdim=True) / TIE)  # with the first
     size = _as_a_block(game, tied, size, asked)
     last = weights.masked_fill(places != size.unsqueeze(1) - 1, -torch.inf).amax(dim=1, keepdim=True)
@@ -73,16 +76,17 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
         speaks_for = (mass * (first & supports)).sum(dim=1) >= (mass * (first & against & ~supports)).sum(dim=1)
         return found & enough & (tied & matter).any(dim=1) & speaks_for
 
+    least = _least_move(game, fewest, long)
     mass, down = weights.masked_fill(~there, 0), torch.zeros_like(first)
-    supports, left, of_best = _needed(game, best & going.unsqueeze(1), fewest)
-    going &= ~is_right(first)
-    supports |= _needed(game, prefix & going.unsqueeze(1), fewest)[0]
+    supports = _needed(game, best, best & first, fewest)[0]
     for way in WAYS:
         going &= ~is_right(first)
-        up, falls = _moved(game, first & ~supports & going.unsqueeze(1), way, best, of_best)
+        up, falls = _moved(game, first & ~supports & going.unsqueeze(1), way, best, least)
         supports, down = supports | up, down | falls
+    going &= ~is_right(first)
+    supports |= _needed(game, prefix, prefix & ~supports & going.unsqueeze(1), fewest)[0]
     going &= ~is_right(down)
-    supports |= _stand_ins(game, first & ~supports & ~down & ~best & going.unsqueeze(1), best, of_best, left)
+    supports |= _stand_ins(game, first & ~supports & ~down & ~best & going.unsqueeze(1), best, fewest, least)
     for _ in range(PEELS):
         going &= ~is_right(down)
         rest = first & ~supports & ~down & going.unsqueeze(1)
@@ -91,7 +95,7 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
         again[rows] = game.decides(rows, rest[rows])[0]
         if not again.any():
             break
-        supports |= eliminated(game, rest, again) & again.unsqueeze(1)
+        supports |= smallest(game, rest, again) & again.unsqueeze(1)
     return Pointing(is_right(down), first, first & (supports | down))
 
 
@@ -102,53 +106,70 @@ def _as_a_block(game: Game, tied: Tensor, size: Tensor, asked: Tensor) -> Tensor
     return size.index_put((rows[decides],), tied.sum(dim=1)[rows[decides]])
 
 
-def _needed(game: Game, sets: Tensor, fewest: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return which words sets that decide need, bool ``(B, W)``; v of a set without each, ``(B, W)``; v of a set, ``(B,)``.
+def _needed(game: Game, sets: Tensor, asked: Tensor, fewest: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return which asked words sets that decide need, v of these sets, and v of a set without each asked word.
 
-    A word is needed if the others do not decide, and its loss costs half an even share of what the smallest set gives. Values
-    that are not asked are NaN.
+    A word is needed if the others do not decide, and its loss costs half an even share of what the smallest set gives.
+
+    Args:
+        sets, asked: bool ``(B, W)``; sets hold the words that are asked.
+    Returns:
+        bool ``(B, W)``; float64 ``(B,)``, NaN for texts of which no word is asked; and ``(B, W)``, NaN for other words.
     """
-    asked = sets.any(dim=1).nonzero().squeeze(-1)
-    values, left = (torch.full(sets.shape[:size], torch.nan, dtype=torch.float64) for size in (1, 2))
-    values[asked] = game.value(asked, sets[asked])
-    rows, words = sets.nonzero(as_tuple=True)
+    values, left = _values(game, sets, asked.any(dim=1)), torch.full(sets.shape, torch.nan, dtype=torch.float64)
+    rows, words = asked.nonzero(as_tuple=True)
     decides, left[rows, words] = game.decides(rows, sets[rows] & ~alone(words, sets.shape[1]))
     share = 0.5 * DECIDES * game.way[rows] / fewest[rows].clamp(min=2)
     needed = torch.zeros_like(sets)
     needed[rows, words] = ~decides & (values[rows] - left[rows, words] >= share)
-    return needed, left, values
+    return needed, values, left
 
 
-def _moved(game: Game, asked: Tensor, way: str, best: Tensor, of_best: Tensor) -> tuple[Tensor, Tensor]:
+def _values(game: Game, sets: Tensor, asked: Tensor) -> Tensor:
+    """Return v of the sets of the texts that are asked, float64 ``(B,)``, NaN for others."""
+    rows = asked.nonzero().squeeze(-1)
+    values = torch.full(asked.shape, torch.nan, dtype=torch.float64)
+    values[rows] = game.value(rows, sets[rows])
+    return values
+
+
+def _least_move(game: Game, fewest: Tensor, long: Tensor) -> Tensor:
+    """Return how far a word that matters moves v, ``(B,)``; in long texts, by half an even share of the smallest set's."""
+    even = 0.5 * DECIDES / fewest.clamp(min=1)
+    return game.way * torch.where(long, even.clamp(max=MATTERS), MATTERS)
+
+
+def _moved(game: Game, asked: Tensor, way: str, best: Tensor, least: Tensor) -> tuple[Tensor, Tensor]:
     """Return which asked words move v up, and which down: alone, beside the best set, or by leaving the text."""
     there, (rows, words) = game.texts.there, asked.nonzero(as_tuple=True)
     one = alone(words, asked.shape[1])
     if way == "alone":
         moved = game.value(rows, one) - game.nothing[rows]
     elif way == "beside":
-        moved = game.value(rows, best[rows] | one) - of_best[rows]
+        moved = game.value(rows, best[rows] | one) - _values(game, best, asked.any(dim=1))[rows]
     else:
         moved = game.texts.whole[rows] - game.value(rows, there[rows] & ~one)
-    bound, up, down = MATTERS * game.way[rows], torch.zeros_like(asked), torch.zeros_like(asked)
+    bound, up, down = least[rows], torch.zeros_like(asked), torch.zeros_like(asked)
     up[rows, words], down[rows, words] = moved >= bound, moved <= -bound
     return up, down
 
 
-def _stand_ins(game: Game, asked: Tensor, best: Tensor, of_best: Tensor, left: Tensor) -> Tensor:
+def _stand_ins(game: Game, asked: Tensor, best: Tensor, fewest: Tensor, least: Tensor) -> Tensor:
     """Return which asked words can stand in for one of the first words of the best set, bool ``(B, W)``.
 
     A word stands in for another if it makes good at least half of what the loss of the other costs.
 
     Args:
-        of_best: ``(B,)``, v of the best set.
-        left: ``(B, W)``, v of the best set without each of its words.
+        least: ``(B,)``, how much the loss of a word must cost at least.
     """
-    several = (best.sum(dim=1) > 1).unsqueeze(1)
+    several = (asked.any(dim=1) & (best.sum(dim=1) > 1)).unsqueeze(1)
     replaced = best & (best.cumsum(dim=1) <= EXCHANGES) & several
+    _, of_best, left = _needed(game, best, replaced, fewest)
+    lost = of_best.unsqueeze(1) - left
+    replaced &= lost >= least.unsqueeze(1)
     rows, words, others = (asked.unsqueeze(2) & replaced.unsqueeze(1)).nonzero(as_tuple=True)
     sets = (best[rows] & ~alone(others, best.shape[1])) | alone(words, best.shape[1])
-    lost = of_best[rows] - left[rows, others]
-    helps = (game.value(rows, sets) - left[rows, others] >= lost / 2) & (lost >= MATTERS * game.way[rows])
+    helps = game.value(rows, sets) - left[rows, others] >= lost[rows, others] / 2
     found = torch.zeros_like(asked)
     found[rows[helps], words[helps]] = True
     return found

@@ -13,6 +13,12 @@ from attest.experiments.deciding.filling import Game, alone
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """The sizes of the prefixes that are tried."""
+LONG = 64
+"""A text of more words is long: blocks of its words are read in the place of single words."""
+BLOCKS, PARTS = 16, 4
+"""The blocks that a long text is cut into, and the parts that each block which stays is cut into."""
+ROUGHLY = 2
+"""Fillings that order blocks."""
 NONE = 1 << 30
 """The size of the shortest prefix that decides, where none does."""
 
@@ -25,6 +31,11 @@ def places_in(game: Game, scores: Tensor) -> Tensor:
     ranked = scores.masked_fill(~there, -torch.inf).gather(1, by_chance)
     order = by_chance.gather(1, ranked.argsort(dim=1, descending=True, stable=True))
     return torch.empty_like(order).scatter_(1, order, torch.arange(there.shape[1]).expand_as(order))
+
+
+def is_long(game: Game) -> Tensor:
+    """Return which texts are long, bool ``(B,)``."""
+    return game.texts.there.sum(dim=1) > LONG
 
 
 def shortest_prefix(game: Game, places: Tensor, sizes: Sequence[int], most: Tensor, asked: Tensor) -> Tensor:
@@ -43,6 +54,21 @@ def shortest_prefix(game: Game, places: Tensor, sizes: Sequence[int], most: Tens
         decides, _ = game.decides(rows, (places[rows] < size) & there[rows])
         found[rows[decides]] = size
     return found
+
+
+def shortened(game: Game, places: Tensor, size: Tensor, asked: Tensor) -> Tensor:
+    """Return a smaller size at which the prefix still decides, int64 ``(B,)``, by bisection down to the size tried before.
+
+    Args:
+        size: of ``SIZES``, as ``shortest_prefix`` returns it.
+    """
+    there, size, sizes = game.texts.there, size.clone(), torch.tensor((0, *SIZES))
+    fails = sizes[(torch.searchsorted(sizes, size) - 1).clamp(min=0)]
+    while (rows := (asked & (size < NONE) & (size - fails > 1)).nonzero().squeeze(-1)).numel():
+        half = (size + fails)[rows] // 2
+        decides, _ = game.decides(rows, (places[rows] < half.unsqueeze(1)) & there[rows])
+        size[rows[decides]], fails[rows[~decides]] = half[decides], half[~decides]
+    return size
 
 
 def eliminated(game: Game, sets: Tensor, asked: Tensor) -> Tensor:
@@ -66,14 +92,69 @@ def eliminated(game: Game, sets: Tensor, asked: Tensor) -> Tensor:
     return sets
 
 
+def narrowed(game: Game, sets: Tensor, asked: Tensor) -> Tensor:
+    """Take blocks of words out of sets that decide, and cut what stays into smaller blocks, down to single words.
+
+    Of the blocks, those whose loss costs least go together, as many as may go; how many is found by bisection.
+
+    Args:
+        sets: bool ``(B, W)``.
+        asked: bool ``(B,)``.
+    """
+    sets, going = sets.clone(), asked & (sets.sum(dim=1) > 1)
+    parts = torch.full_like(game.texts.ids, BLOCKS)
+    while going.any():
+        size = sets.sum(dim=1)
+        blocks = torch.minimum(parts, size)
+        block = (sets.cumsum(dim=1) - 1) * blocks.unsqueeze(1) // size.clamp(min=1).unsqueeze(1)  # of each word of a set
+        places = _places_of_blocks(game, sets, block, blocks.masked_fill(~going, 0))
+        gone = _as_many_as_may_go(game, sets, places, blocks, going)
+        sets &= (places >= gone.unsqueeze(1)) | ~going.unsqueeze(1)
+        going &= ((blocks < size) | (gone > 0)) & (sets.sum(dim=1) > 1)
+        parts = PARTS * (blocks - gone)
+    return sets
+
+
+def _places_of_blocks(game: Game, sets: Tensor, block: Tensor, blocks: Tensor) -> Tensor:
+    """Return the place of each word's block, int64 ``(B, W)``; the block whose loss costs least comes first.
+
+    Args:
+        block: int64 ``(B, W)``, the number of each word's block.
+        blocks: int64 ``(B,)``, how many each text has.
+    """
+    numbers = torch.arange(sets.shape[1])
+    rows, chosen = (numbers < blocks.unsqueeze(1)).nonzero(as_tuple=True)
+    left = torch.full(sets.shape, -torch.inf, dtype=torch.float64)
+    left[rows, chosen] = game.value(rows, sets[rows] & (block[rows] != chosen.unsqueeze(1)), ROUGHLY)
+    order = left.argsort(dim=1, descending=True, stable=True)
+    return torch.empty_like(order).scatter_(1, order, numbers.expand_as(order)).gather(1, block.clamp(min=0))
+
+
+def _as_many_as_may_go(game: Game, sets: Tensor, places: Tensor, blocks: Tensor, asked: Tensor) -> Tensor:
+    """Return how many of the first blocks can be taken out of sets that then still decide, int64 ``(B,)``, by bisection."""
+    gone, most = torch.zeros_like(blocks), (blocks - 1) * asked
+    while (rows := (gone < most).nonzero().squeeze(-1)).numel():
+        half = (gone + most + 1)[rows] // 2
+        decides, _ = game.decides(rows, sets[rows] & (places[rows] >= half.unsqueeze(1)))
+        gone[rows[decides]], most[rows[~decides]] = half[decides], half[~decides] - 1
+    return gone
+
+
+def smallest(game: Game, sets: Tensor, asked: Tensor) -> Tensor:
+    """Take words out of sets that decide, as long as the rest decides: one by one, or in blocks in long texts."""
+    long = is_long(game)
+    return narrowed(game, eliminated(game, sets, asked & ~long), asked & long)
+
+
 def deciding_words(game: Game, rankings: Sequence[Tensor], asked: Tensor) -> Tensor:
     """Search for a small set of words that decides, in each text.
 
-    Prefixes of several rankings are tried, and words are taken out of the smallest that decides. Another set of as few words
-    may decide as well.
+    Prefixes of several rankings are tried, and words are taken out of the smallest that decides; in long texts, whole blocks
+    first. Another set of as few words may decide as well.
 
     Args:
-        rankings: scores ``(B, W)``, larger for words that are tried earlier.
+        rankings: scores ``(B, W)``, larger for words that are tried earlier. A ranking is not tried in texts in which some
+            scores are NaN.
         asked: bool ``(B,)``, the texts that need words.
     Returns:
         bool ``(B, W)``, empty for texts that are not asked.
@@ -81,7 +162,8 @@ def deciding_words(game: Game, rankings: Sequence[Tensor], asked: Tensor) -> Ten
     there = game.texts.there
     best = there & asked.unsqueeze(1)
     for scores in rankings:
+        known = ~(scores.isnan() & there).any(dim=1)
         places = places_in(game, scores)
-        size = shortest_prefix(game, places, [*SIZES], best.sum(dim=1) - 1, asked)
+        size = shortest_prefix(game, places, [*SIZES], best.sum(dim=1) - 1, asked & known)
         best = torch.where((size < NONE).unsqueeze(1), (places < size.unsqueeze(1)) & there, best)
-    return eliminated(game, best, asked)
+    return smallest(game, best, asked)
