@@ -1,7 +1,8 @@
 """Mechanisms that decide texts of random words by a rule in code, and explanations that are right or wrong by this rule.
 
-A text has 24 to 36 words. Fillers follow Zipf's law and have a small fixed effect each. An explanation is right in a text if
-its first words decide it: a set of words of the rule with which the rule says the same whatever fillers stand for the rest.
+A text has 24 to 36 words, unless others are asked for. Fillers follow Zipf's law and have a small fixed effect each. An
+explanation is right in a text if its first words decide it: a set of words of the rule with which the rule says the same
+whatever fillers stand for the rest.
 
 Legend: B texts, T words.
 """
@@ -55,14 +56,15 @@ def is_looked_at(name: str) -> bool:
 class Draw:
     """Random texts of fillers, into which a mechanism writes its words."""
 
-    def __init__(self, seed: int, texts: int = 64) -> None:
+    def __init__(self, seed: int, texts: int = 64, words: tuple[int, int] = (SHORTEST, LONGEST)) -> None:
         self.generator = torch.Generator().manual_seed(seed)
         self.count = texts
-        lengths = torch.randint(SHORTEST, LONGEST + 1, (texts,), generator=self.generator)
-        lengths[0] = LONGEST
-        self.mask = torch.arange(LONGEST) < lengths.unsqueeze(1)
+        self.shortest, longest = words
+        lengths = torch.randint(self.shortest, longest + 1, (texts,), generator=self.generator)
+        lengths[0] = longest
+        self.mask = torch.arange(longest) < lengths.unsqueeze(1)
         zipf = 1 / (torch.arange(FILLERS) + 2.0)
-        drawn = torch.multinomial(zipf, texts * LONGEST, replacement=True, generator=self.generator).view(texts, LONGEST)
+        drawn = torch.multinomial(zipf, texts * longest, replacement=True, generator=self.generator).view(texts, longest)
         self.tokens = (FIRST_FILLER + drawn).masked_fill(~self.mask, 0)
 
     def coin(self, chance: float = 0.5) -> Tensor:
@@ -75,7 +77,7 @@ class Draw:
 
     def places(self, count: int, gap: int = 3) -> Tensor:
         """Return places in order, at least ``gap`` apart, int64 ``(B, count)``."""
-        slots = SHORTEST // gap
+        slots = self.shortest // gap
         slot = torch.rand(self.count, slots, generator=self.generator).argsort(dim=1)[:, :count].sort(dim=1).values
         return slot * gap + 1
 

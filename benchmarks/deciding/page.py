@@ -40,7 +40,7 @@ def write() -> None:
         "measure with a truth that "
         f"it does not use. The definition was frozen on {FROZEN}.",
     ]
-    for name, said in (("mechanisms", _mechanisms), ("trained", _trained), ("planted", _planted)):
+    for name, said in (("mechanisms", _mechanisms), ("trained", _trained), ("planted", _planted), ("long", _long)):
         if (path := TABLES / f"{name}.csv").is_file():
             parts += said(pd.read_csv(path))
     write_text(PAGE, "\n\n".join(parts) + "\n")
@@ -187,5 +187,28 @@ def _planted(rows: pd.DataFrame) -> list[str]:
         f"length. {'**Missed**: ' + '; '.join(missed) + '.' if missed else 'All were reached.'} *Foreign* are the most "
         "frequent words of the sets that the rationale does not hold: among neutral words the model needs them, in the whole "
         "text it does not. *Singles*, *search* and *pointing* are passes a text.",
+        markdown_table(table),
+    ]
+
+
+def _long(rows: pd.DataFrame) -> list[str]:
+    rows = rows.assign(search=rows.groupby(["length", "mechanism"]).search.transform("first"))
+    known = rows.dropna(subset="agree")
+    every = known.assign(all=known.singles + known.search + known.passes)
+    table = [("words", "pairs", "agree", "needs", "median passes", "worst")]
+    for words, part in every.groupby("length"):
+        shares = (part.agree * part.texts).groupby(part.mechanism).sum() / part.texts.groupby(part.mechanism).sum()
+        low = "; ".join(f"{name} {share:.2f}" for name, share in shares.sort_values().items() if share < AGREE)
+        agree, needs = (part.agree * part.texts).sum() / part.texts.sum(), part.needs.mean()
+        table.append(
+            (f"{words}", f"{part.texts.sum():,}", percent(agree, 1), percent(needs, 1), f"{part['all'].median():.0f}", low)
+        )
+    return [
+        "## Long texts",
+        "The same mechanisms in longer texts, which are searched by blocks of words (`python -m benchmarks.deciding.long`). "
+        "*Agree* is the share of pairs of a text and an explanation in which rule and measure say the same, *needs* the share "
+        "of texts of which both say the same about whether they need words, *worst* the mechanisms in which fewer than "
+        f"{percent(AGREE)} agree. Where many words say the same, some of them are taken for neutral, because the loss of one "
+        "moves nothing; in a long text each filling then holds evidence. Passes are those for one explanation.",
         markdown_table(table),
     ]

@@ -6,20 +6,17 @@ import torch
 from attest.experiments.deciding import Game, deciding_words, neutral_words, pointing
 from attest.experiments.deciding.neutral import FEW_WORDS
 from attest.experiments.deciding.search import LONG
-from benchmarks.deciding import mechanisms
 from benchmarks.deciding.__main__ import texts_of
 from benchmarks.deciding.mechanisms import BAD, FIRST_FILLER, GOOD, MECHANISMS, Case, Draw, count_of, everywhere, two
 
 
-def drawn(monkeypatch, words, texts=8):
-    monkeypatch.setattr(mechanisms, "SHORTEST", words - 8)
-    monkeypatch.setattr(mechanisms, "LONGEST", words)
-    return Draw(1, texts)
+def drawn(words):
+    return Draw(1, 8, (words - 8, words))
 
 
 @pytest.mark.parametrize("name", ["conjunction", "negated", "order", "bigram", "majority"])
-def test_the_words_of_the_rule_are_found_without_reading_each_word(monkeypatch, name):
-    case = MECHANISMS[name](drawn(monkeypatch, 200))
+def test_the_words_of_the_rule_are_found_without_reading_each_word(name):
+    case = MECHANISMS[name](drawn(200))
     texts, said = texts_of(case)
     neutral, falls, rises = neutral_words(texts, said, 0)
     game = Game(texts, neutral.pool, 0)
@@ -35,8 +32,8 @@ def test_the_words_of_the_rule_are_found_without_reading_each_word(monkeypatch, 
         assert torch.equal(found[needs], truth[needs]), explanation
 
 
-def test_a_few_words_of_a_long_text_are_measured_and_all_of_a_short_one(monkeypatch):
-    draw = drawn(monkeypatch, 200)
+def test_a_few_words_of_a_long_text_are_measured_and_all_of_a_short_one():
+    draw = drawn(200)
     draw.mask[0] = torch.arange(200) < LONG
     texts, said = texts_of(MECHANISMS["token"](draw))
     _, falls, rises = neutral_words(texts, said, 0)
@@ -51,9 +48,9 @@ def test_a_few_words_of_a_long_text_are_measured_and_all_of_a_short_one(monkeypa
 
 
 @pytest.mark.parametrize(("words", "right"), [(LONG - 10, True), (LONG + 40, False)])
-def test_in_long_texts_a_word_matters_that_moves_half_an_even_share(monkeypatch, words, right):
+def test_in_long_texts_a_word_matters_that_moves_half_an_even_share(words, right):
     """Four of six words decide. Two words against them move the model by a seventh of the way, and have more weight."""
-    draw = drawn(monkeypatch, words)
+    draw = drawn(words)
     places = draw.places(8)
     draw.write(places, torch.tensor([GOOD] * 6 + [BAD] * 2))
     weights = torch.full(draw.mask.shape, 1e-4).scatter(1, places, torch.tensor([0.3, *[0.01] * 5, 0.29, 0.28]).expand(8, -1))
@@ -69,9 +66,9 @@ def test_in_long_texts_a_word_matters_that_moves_half_an_even_share(monkeypatch,
     assert pointing(game, best, weights * draw.mask, needs).right.eq(right).all()
 
 
-def test_the_shortest_prefix_of_a_long_text_lies_between_the_sizes_that_are_tried_first(monkeypatch):
+def test_the_shortest_prefix_of_a_long_text_lies_between_the_sizes_that_are_tried_first():
     """Five words decide together; prefixes of 4 and of 6 words are tried."""
-    draw = drawn(monkeypatch, 100)
+    draw = drawn(100)
     chosen = draw.write(draw.places(5), GOOD)
     texts, _ = texts_of(
         Case(lambda tokens, mask: two(12.0 * (count_of(tokens, GOOD) >= 5) - 6), draw.tokens, draw.mask, chosen)
