@@ -91,8 +91,8 @@ def _trained(rows: pd.DataFrame) -> list[str]:
         "## Trained networks",
         f"Stated on {stated['stated']} in `configs/judges/deciding.yaml` before any of them was trained: which networks, what "
         "counts, the truth, the endpoints and the goals (`python -m benchmarks.deciding.trained`; a row for each network in "
-        f"`deciding/trained.csv`). {len(learned)} of {len(rows)} small networks learned their rule; in "
-        f"{len(learned) - len(judged)} of these fewer than {stated['fewest']} texts need words in truth. The other "
+        f"`deciding/trained.csv`). {_unfinished(rows, stated)}{len(learned)} of {len(rows)} small networks learned their "
+        f"rule; in {len(learned) - len(judged)} of these fewer than {stated['fewest']} texts need words in truth. The other "
         f"{len(judged)} are of {judged.mechanism.nunique()} mechanisms: rule, architecture, projection and guide. The truth "
         "is found by trying all subsets of the rule's words with the generator's own fillers.",
         f"**False yes** (answered yes, true share below {percents[0]}): {said['false yes']}. **False no** (answered no, true "
@@ -104,6 +104,16 @@ def _trained(rows: pd.DataFrame) -> list[str]:
         markdown_table(answers),
         markdown_table(table),
     ]
+
+
+def _unfinished(rows: pd.DataFrame, stated: Mapping[str, Any]) -> str:
+    """Return a sentence if the run has not ended, whose networks are trained in a random order."""
+    free, guided = len(stated["free"]), len(stated["guided"]) * len(stated["guides"])
+    mechanisms = len(stated["rules"]) * len(stated["projections"]) * (free + guided)
+    least = mechanisms * (len(stated["seeds"]) - 1)
+    if len(rows) >= least:
+        return ""
+    return f"**This run has not ended**: {len(rows)} of {least} networks are done, in the random order that is stated. "
 
 
 def _missed(missed: list[str], stated: Mapping[str, Any]) -> str:
@@ -145,8 +155,8 @@ def endpoints(judged: pd.DataFrame, stated: Mapping[str, Any], bounds: bool = Fa
         wrong = part.answer == answer
         by_mechanism = wrong.groupby(part.mechanism).any()
         _, high = interval(int(by_mechanism.sum()), len(by_mechanism), 0.05)
-        share = f"{percent(wrong.mean(), 1)} " if len(part) else ""
-        said[name] = f"{share}({int(wrong.sum())} of {len(part)} networks, upper bound {percent(high, 1)})"
+        told = f"({int(wrong.sum())} of {len(part)} networks, {len(by_mechanism)} mechanisms, upper bound {percent(high, 1)})"
+        said[name] = f"{percent(wrong.mean(), 1)} {told}" if len(part) else f"no network with the truth {truth}"
         if len(part) and wrong.mean() > goals["errors"]:
             missed.append(f"{name} {percent(wrong.mean(), 1)}")
         if bounds and high > goals["bound"]:

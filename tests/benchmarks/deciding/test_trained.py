@@ -11,7 +11,7 @@ from attest.core.measures.numbers import percent
 from attest.experiments.judges.texts import draw_texts
 from benchmarks.deciding import trained
 from benchmarks.deciding.looks import CANNOT_TELL, IN_PART, NO, YES, answer_of, interval
-from benchmarks.deciding.page import SETTING, STATED, endpoints, judged_of
+from benchmarks.deciding.page import SETTING, STATED, _trained, endpoints, judged_of
 from benchmarks.judges.training import Enough, _network
 
 TOLD = yaml.safe_load(STATED.read_text(encoding="utf-8"))
@@ -83,10 +83,16 @@ def test_a_mechanism_errs_if_one_of_its_networks_does():
     assert judged.true.tolist() == [NO, NO, NO, YES]
     found = endpoints(judged, TOLD, bounds=True)
     high = interval(1, 2, 0.05)[1]
-    assert found.said["false yes"] == f"{percent(1 / 3, 1)} (1 of 3 networks, upper bound {percent(high, 1)})"
+    assert found.said["false yes"] == f"{percent(1 / 3, 1)} (1 of 3 networks, 2 mechanisms, upper bound {percent(high, 1)})"
     assert found.said["false no"].startswith(f"{percent(1, 1)} (1 of 1")
     assert [missed.split(" of ")[0] for missed in found.missed if "bound" in missed] == ["upper bound"] * 2
     assert len(endpoints(judged, TOLD).missed) == 2, "families are not judged by their bounds"
+
+
+def test_the_page_says_that_a_run_has_not_ended():
+    rows = pd.DataFrame([row("token", 0, YES, 1.0), row("order", 0, NO, 0.1)])
+    assert f"**This run has not ended**: 2 of {2 * 252} networks are done" in "".join(_trained(rows))
+    assert "has not ended" not in "".join(_trained(pd.concat([rows] * 252)))
 
 
 def test_goals_that_are_missed_are_named():
