@@ -101,6 +101,7 @@ def _trained(rows: pd.DataFrame) -> list[str]:
         "one errs if any of its networks does, and of agreement over mechanisms drawn again. Counted by rule and guide alone, "
         f"the strictest way: false yes {strict.said['false yes']}, false no {strict.said['false no']}.",
         _missed(missed, stated),
+        _sides(judged),
         markdown_table(answers),
         markdown_table(table),
     ]
@@ -114,6 +115,19 @@ def _unfinished(rows: pd.DataFrame, stated: Mapping[str, Any]) -> str:
     if len(rows) >= least:
         return ""
     return f"**This run has not ended**: {len(rows)} of {least} networks are done, in the random order that is stated. "
+
+
+def _sides(judged: pd.DataFrame) -> str:
+    """Return how often the two disagree in each way, and what was found when that was looked into."""
+    right, wrong = int(judged.false_right.sum()), int(judged.false_wrong.sum())
+    majority = int(judged[judged.rule == "majority"].false_wrong.sum())
+    return (
+        f"Where they disagree, the measure says right {right} times and wrong {wrong} times, {majority} of these under the rule "
+        "majority. Looked into on 2026-11-27, after the run had begun, in one network (cnn, sparsemax, majority, guided to the "
+        "truth, seed 100): there most of the attention lies on the outvoted word, which speaks against the decision. The "
+        "definition calls that wrong; the truth as it was stated does not ask for which side a word speaks. It was left as it "
+        "was stated."
+    )
 
 
 def _missed(missed: list[str], stated: Mapping[str, Any]) -> str:
