@@ -122,11 +122,11 @@ def _sides(judged: pd.DataFrame) -> str:
     right, wrong = int(judged.false_right.sum()), int(judged.false_wrong.sum())
     majority = int(judged[judged.rule == "majority"].false_wrong.sum())
     return (
-        f"Where they disagree, the measure says right {right} times and wrong {wrong} times, {majority} of these under the rule "
-        "majority. Looked into on 2026-11-27, after the run had begun, in one network (cnn, sparsemax, majority, guided to the "
-        "truth, seed 100): there most of the attention lies on the outvoted word, which speaks against the decision. The "
-        "definition calls that wrong; the truth as it was stated does not ask for which side a word speaks. It was left as it "
-        "was stated."
+        f"Where they disagree, the measure says right {right} times and wrong {wrong} times, {majority} of these under the "
+        "rule majority. Looked into on 2026-11-27, after the run had begun, in one network (cnn, sparsemax, majority, guided "
+        "to the truth, seed 100): in the texts that they judge differently most attention lies on the outvoted word, which "
+        "speaks against the decision. The definition calls that wrong; the truth as it was stated does not ask for which side "
+        "a word speaks. It was left as it was stated."
     )
 
 

@@ -109,21 +109,42 @@ def test_a_text_whose_answer_is_sure_is_asked_no_more(asked):
     assert game.passes - before == len(needs) * (16 + 4 + 4)
 
 
-def test_words_that_have_not_been_asked_count_as_if_they_spoke_against_the_decision():
-    """Six words decide together, and each is needed. Two that speak against have more weight, and are asked late."""
+def six_together(against: float):
+    """Six words decide together, and each is needed; two may speak against them. Returns game, set, places, all texts."""
     draw = Draw(0, 8)
     places = draw.places(8)
     draw.write(places, torch.tensor([GOOD] * 6 + [BAD] * 2))
-    weights = torch.full(draw.mask.shape, 1e-4).scatter(1, places, torch.tensor([0.3, *[0.01] * 5, 0.29, 0.28]).expand(8, -1))
 
     def logits(tokens, mask):
-        return two(8.0 * (count_of(tokens, GOOD) >= 6) - 4 - 1.7 * count_of(tokens, BAD))
+        return two(8.0 * (count_of(tokens, GOOD) >= 6) - 4 - against * count_of(tokens, BAD))
 
     texts, _ = texts_of(Case(logits, draw.tokens, draw.mask, everywhere(draw, True)))
-    game, needs = Game(texts, torch.tensor([FIRST_FILLER]), 0), everywhere(draw, True)
-    best = (draw.tokens == GOOD)[:, : texts.there.shape[1]]
-    assert not pointing(game, best, weights * draw.mask, needs).right.any()
-    assert pointing(game, best, weights * draw.mask * torch.where(draw.tokens == BAD, 0.5, 1), needs).right.all()
+    game = Game(texts, torch.tensor([FIRST_FILLER]), 0)
+    return game, (draw.tokens == GOOD)[:, : texts.there.shape[1]], places, everywhere(draw, True)
+
+
+def weights_at(places, *weights: float):
+    return torch.full((8, 36), 1e-4).scatter(1, places, torch.tensor(weights).expand(8, -1))
+
+
+def test_words_that_cannot_change_the_answer_are_not_asked():
+    """Two words tie with the last of six that are all needed: three quarters matter, whatever the two do."""
+    game, best, places, needs = six_together(against=0)
+    assert (game.way > 0.9).all()  # v of nothing is read once
+    spent = []
+    for other in (0.001, 0.0099):
+        before = game.passes
+        found = pointing(game, best, weights_at(places, 0.3, 0.2, 0.1, 0.06, 0.03, 0.01, other, other), needs)
+        assert found.right.all()
+        spent.append((game.passes - before, int(found.first.sum(dim=1).max())))
+    assert spent == [(spent[0][0], 6), (spent[0][0], 8)]
+
+
+def test_words_that_have_not_been_asked_count_as_if_they_spoke_against_the_decision():
+    """The two words that speak against the decision have more weight than all others, and are asked late."""
+    game, best, places, needs = six_together(against=1.7)
+    assert not pointing(game, best, weights_at(places, 0.3, *[0.01] * 5, 0.29, 0.28), needs).right.any()
+    assert pointing(game, best, weights_at(places, 0.3, *[0.01] * 5, 0.15, 0.14), needs).right.all()
 
 
 def test_weights_that_are_flat_point_at_nothing(asked):
