@@ -19,6 +19,7 @@ from attest.callbacks.experiment import (
     ImportanceEntropy,
     SideBySide,
     SingleErasure,
+    WhatDecides,
 )
 from attest.callbacks.instances import Instances, TaggedInstances
 
@@ -37,4 +38,5 @@ __all__ = [
     "SideBySide",
     "SingleErasure",
     "TaggedInstances",
+    "WhatDecides",
 ]

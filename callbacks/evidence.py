@@ -19,7 +19,9 @@ from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
 from attest.core.measures import summarise
 from attest.core.memory import longest_quadratic
+from attest.datamodules.encoded import EncodedDocuments
 from attest.datamodules.notice import say
+from attest.experiments.deciding.experiment import Pools, neutral_in, texts_for_pools
 from attest.experiments.erasure import Background
 from attest.experiments.readings import read_as, where_explained
 from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, require_declared
@@ -94,6 +96,7 @@ class Evidence(Callback):
         self.clock: dict[str, float] = {}
         """Seconds by reading, if the experiment counts them."""
         self._background: Background | None = None
+        self._neutral: Pools | None = None
         self._running = RunningBatch()
         self._parts: list[pd.DataFrame] = []
         self._seconds = 0.0
@@ -128,6 +131,7 @@ class Evidence(Callback):
             background=self._training_tokens(trainer, observation) if "background" in asked else None,
             truth=rationale_of(observation, batch) if "truth" in asked else None,
             clock=self.clock,
+            neutral=self._neutral_words(trainer, observation) if "neutral" in asked else None,
         )
         at_validation = {} if self._spec is None or trainer.testing else dict(self._spec.at_validation)
         return ConfiguredExperiment(self.id, self.experiment, self.options | at_validation)(observation, context)
@@ -136,6 +140,26 @@ class Evidence(Callback):
     def _spec(self) -> Spec | None:
         spec = EXPERIMENTS.get(self.id)
         return spec if spec is not None and spec.run is getattr(self, "experiment", None) else None
+
+    def _neutral_words(self, trainer: Trainer, observation: Observation | LayerObservation) -> Pools:
+        """Search for neutral words once an epoch: in training texts, or in this batch if there are none to draw from."""
+        if self._neutral is None:
+            train, seed = getattr(datamodule_of(trainer), "train", None), seed_of(trainer)
+            parts: list[Observation | LayerObservation] = [observation, observation]
+            if isinstance(train, EncodedDocuments):
+                ids = torch.tensor(train.ids)
+                rows = [torch.isin(ids, each).nonzero().squeeze(-1).tolist() for each in texts_for_pools(ids, seed)]
+                parts = [self._observed(trainer.lightning_module, train.__getitems__(each)) for each in rows]
+            first, second = (neutral_in(each, seed) for each in parts)
+            self._neutral = first, second
+        return self._neutral
+
+    def _observed(self, pl_module: LightningModule, batch: Batch) -> Observation | LayerObservation:
+        """Return what the model computes on a batch that is not the current one."""
+        first, *_ = self.methods
+        batch = pl_module.transfer_batch_to_device(batch, pl_module.device, 0)
+        with torch.inference_mode(False):
+            return getattr(pl_module, first)(batch)
 
     def _training_tokens(self, trainer: Trainer, observation: Observation | LayerObservation) -> Background | None:
         flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
@@ -279,6 +303,7 @@ class Evidence(Callback):
     def _gather(self) -> pd.DataFrame:
         parts, self._parts = self._parts, []
         self.seconds, self._seconds = self._seconds, 0.0
+        self._neutral = None  # the next epoch has another model
         self._running.leave()
         return each_once([joined(shard) for shard in all_gather(parts) if shard])
 

@@ -18,6 +18,7 @@ from attest.experiments.erasure.four_operators import OperatorName
 from attest.experiments.layers import LayerObservation, read_from_layers
 from attest.experiments.registry import INSIDE, OF_TAGS, ConfiguredExperiment, askable
 from attest.experiments.spec import Inside
+from attest.runs.folder import write_json
 
 POOLED = askable()
 
@@ -229,6 +230,27 @@ class SideBySide(Evidence):
         self.clock, self._timed = {}, 0
 
 
+class WhatDecides(Explaining):
+    """A callback for E19, which searches a sample of texts for the words that decide, and asks whether attention finds them.
+
+    At validation end it reads one batch, so that the share can be watched from epoch to epoch.
+    """
+
+    id = "E19"
+    experiment = staticmethod(POOLED["E19"].run)
+
+    def __init__(
+        self, texts: int | None = None, readings: list[str] | None = None, validation_instances: int = 1, **options: Any
+    ) -> None:
+        super().__init__(texts=texts, readings=readings, validation_instances=validation_instances, **options)
+
+    def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self._neutral is not None:
+            pools = [{"pool": each.pool.tolist(), "least_way": each.least_way} for each in self._neutral]
+            write_json(self.folder.neutral, pools)
+        super().on_test_epoch_end(trainer, pl_module)
+
+
 class LayerEvidence(Evidence):
     """A callback for experiments on the attention inside the layers of classifiers and taggers.
 
@@ -300,6 +322,16 @@ class LayerIdentifiability(LayerEvidence, Identifiability):
     """A callback for E13 on self-attention, which measures whether each head's output determines its attention."""
 
     experiment = staticmethod(INSIDE["E13"].run)
+
+
+class TagDecides(LayerEvidence):
+    """A callback for E19 on taggers, which searches for the other words that decide the tag of one word."""
+
+    id = "E19"
+    experiment = staticmethod(OF_TAGS["E19"].run)
+
+    def __init__(self, texts: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
+        super().__init__(every_n_epochs, texts=texts, **schedule)
 
 
 class TagErasure(LayerEvidence):

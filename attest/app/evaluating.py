@@ -20,6 +20,8 @@ from attest.core.errors import AttestError, unknown_choice
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord
 from attest.experiments import Observation
+from attest.experiments.deciding import Neutral
+from attest.experiments.deciding.experiment import Pools
 from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
 from attest.experiments.stopping import ALL, READ
 from attest.report.findings import write_summary
@@ -241,7 +243,7 @@ class LoadedRun(_TrainedRun):
         real = observation.mask[0]
         row: dict[str, Any] = {
             name: column[0].item() if column.ndim == 1 else column[0][real].detach().to(torch.float64).cpu().numpy()
-            for name, column in _evidence_on(observation).items()
+            for name, column in _evidence_on(observation, self._neutral()).items()
         }
         row |= {} if observation.read_instead is None else {"attention_name": ROLLOUT}
         names = self.datamodule.label_names
@@ -254,14 +256,23 @@ class LoadedRun(_TrainedRun):
             "predicted": names[int(observation.predicted[0])],
         }
 
+    def _neutral(self) -> Pools | None:
+        """Return the neutral words that E19 found on the run; None if it was not run."""
+        if not self.on_trial.neutral.is_file():
+            return None
+        first, second = (Neutral(torch.tensor(each["pool"]), each["least_way"]) for each in read_json(self.on_trial.neutral))
+        return first, second
 
-def _evidence_on(observation: Observation) -> dict[str, Tensor]:
+
+def _evidence_on(observation: Observation, neutral: Pools | None) -> dict[str, Tensor]:
     """Run on a batch the experiments that the report shows, and return their columns; predictions are the labels.
 
-    Attention rollout cannot be replaced or permuted, so only experiments on tokens are run on it.
+    Attention rollout cannot be replaced or permuted, so only experiments on tokens are run on it. Without neutral words of
+    the corpus, nothing is said of what decides.
     """
-    context = Context(observation.predicted, observation.ids)
+    context = Context(observation.predicted, observation.ids, neutral=neutral)
     shown = [spec for spec in runnable().values() if spec.weights and (spec.of_tokens or observation.read_instead is None)]
+    shown = [spec for spec in shown if spec.id != "E19" or neutral is not None]
     columns = {f"{INSTANCES}/attention": observation.explanation}
     for spec in shown:
         assert spec.run is not None

@@ -17,6 +17,7 @@ from torch import Tensor
 import attest.experiments as room
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
+from attest.experiments.deciding.neutral import Neutral
 from attest.experiments.erasure.operators import Background
 from attest.experiments.sampling import Everyone
 from attest.experiments.spec import Inside, Measure, Spec
@@ -77,6 +78,8 @@ class Context:
     """float ``(B, T, A)``, what they marked for it, as in ``Observation``."""
     words: Tensor | None = None
     """int64 ``(B, T)``, the word of each token, where marks are of words."""
+    neutral: tuple[Neutral, Neutral] | None = None
+    """Two pools of neutral words; None if nobody has searched for them."""
     head_means: Mapping[str, Tensor] | None = None
     """float ``(N, D)`` by layer: what each head hands on in the mean over all tokens of all texts; None if it is not known."""
 

@@ -7,11 +7,21 @@ import torch
 from torch import Tensor
 
 from attest.core.errors import AttestError
-from attest.core.randomness import random_bits
+from attest.core.randomness import random_bits, stream
 
 Everyone = Tensor | int | None
 """All texts, of which a sample is taken: their ids, int64 ``(N,)``; N where only their number is known; None if that is
 not known either."""
+
+
+def reading_order(ids: Tensor, seed: int) -> Tensor:
+    """Return ids ``(N,)`` in the random order in which texts are read where not all of them need be."""
+    return sample_of_ids(stream(seed, "order of the texts"), ids, len(ids))
+
+
+def among_first(seed: int, ids: Tensor, everyone: Everyone, size: int) -> Tensor:
+    """Return which texts of a batch are among the first of ``reading_order``, bool ``(B,)``; arguments as in ``in_sample``."""
+    return in_sample(stream(seed, "order of the texts"), ids, everyone, size)
 
 
 def sample_of_ids(seed: int, ids: Tensor, size: int) -> Tensor:

@@ -12,9 +12,9 @@ import pandas as pd
 from torch import Tensor
 
 from attest.core.measures.betting import MeanByBetting
-from attest.core.randomness import random_bits, stream
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import joined
+from attest.experiments.sampling import reading_order
 
 READ, ALL = "texts_read/count", "texts/count"
 """How a summary names the number of texts that an experiment read before it stopped, and the number of all texts."""
@@ -83,11 +83,6 @@ class EarlyTable:
     rule: Stopping
     rows: pd.DataFrame
     """Sorted by id."""
-
-
-def reading_order(ids: Tensor, seed: int) -> Tensor:
-    """Return ids ``(N,)`` in the random order in which the texts are read."""
-    return ids[random_bits(stream(seed, "order of the texts"), ids).argsort()]
 
 
 MeasureTexts = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]]

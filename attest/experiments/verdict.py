@@ -1,172 +1,157 @@
-"""The verdict: may the attention be read as an explanation? A rule chooses one of four answers.
+"""The verdict: may an explanation be read as what decides? The share of texts in which it points at the words that decide.
 
-The rule is fitted, calibrated and tested on networks whose attention is known to be right or wrong
-(``benchmarks.judges.fitting``). ``verdict.json`` contains the rule and its error rates.
+E19 measures each text; here its rows become one of five answers. Nothing is fitted. After 20, 40, 80 and 160 texts it is asked
+whether the share is known well enough, so each interval holds with 98.75 %, and all four together with 95 %.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
+import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import fisher_exact
 
-from attest.experiments.registry import EXPERIMENTS, askable
+from attest.core.measures.summary import by_text, share_interval
+from attest.experiments.readings.kinds import RANDOM
 
 YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED = "yes", "in part", "no", "cannot tell", "not learned"
+ANSWERS = (YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED)
+LOOKS = (20, 40, 80, 160)
+"""Texts after which it is asked whether an answer is known."""
+LEVEL = 1 - 0.05 / len(LOOKS)
+"""The level of each interval."""
+NEEDED: dict[str, dict[str, Any]] = {"E1": {}, "E19": {}}
+"""What a trial runs where nothing is named: E19, on which the verdict rests, and E1, whose readings are shown beside it."""
+YES_FROM, NO_BELOW = 0.9, 0.5
+"""Shares of texts: *yes* from nine in ten, *no* below a half, *in part* between."""
+WHILE_READING = {YES: (0.8, 1.0), IN_PART: (0.4, 0.95), NO: (0.0, 0.5)}
+"""What the interval must lie within, where more texts can be read, for an answer that the share itself gives."""
+AT_THE_END = {YES: (0.75, 1.0), IN_PART: (0.35, 0.97), NO: (0.0, 0.6)}
+"""The same where there are no more texts."""
+DISAGREE = 0.01
+"""The p-value below which two pools of neutral words are said to disagree."""
 
 
-class Rule(NamedTuple):
-    """A rule with a logistic regression, which estimates whether a model's attention points at the deciding tokens."""
+class Share(NamedTuple):
+    """A share of texts with its interval, each in [0, 1], and the number of texts."""
 
-    weights: Mapping[str, tuple[float, float]]
-    """By feature: its weight, and what is added where it is undefined."""
-    intercept: float
-    limits: Mapping[str, float] = {}
-    """Estimates that are compatible with an answer: ``yes_low``, ``part_low``, ``part_high``, ``no_high``."""
-    shares: Sequence[tuple[float, float]] = ()
-    """Pairs in ascending order: an estimate, and the share of texts with right attention among networks with this estimate."""
-    within: float = 1.0
-    """Nine in ten of these shares were at most this far from the truth."""
-
-    def chance(self, rows: pd.DataFrame) -> pd.Series:
-        """Estimate for each text the chance that attention points at the tokens that decide the prediction, in [0, 1]."""
-        logits = pd.Series(self.intercept, index=rows.index, dtype=float)
-        for name, (weight, undefined) in self.weights.items():
-            values = rows[name].astype(float) if name in rows else pd.Series(np.nan, index=rows.index)
-            logits += (weight * values).where(values.notna(), undefined)
-        return 1 / (1 + np.exp(-logits))
-
-    def share(self, estimate: float) -> float:
-        """Return the estimated share of texts on which attention is right, in [0, 1], by interpolation."""
-        return float(np.interp(estimate, [at for at, _ in self.shares], [share for _, share in self.shares]))
-
-    def answer(self, estimate: float) -> str:
-        """Return whether attention is right: ``yes``, ``in part`` or ``no``; ``cannot tell`` unless one answer fits."""
-        fits = {
-            YES: estimate >= self.limits["yes_low"],
-            IN_PART: self.limits["part_low"] <= estimate <= self.limits["part_high"],
-            NO: estimate <= self.limits["no_high"],
-        }
-        compatible = [answer for answer, fit in fits.items() if fit]
-        return compatible[0] if len(compatible) == 1 else CANNOT_TELL
-
-
-SHIPPED = Path(str(files("attest.experiments"))) / "verdict.json"
-FEWEST = 20
-"""With fewer texts nothing is said."""
-
-
-@cache
-def shipped() -> dict[str, Any]:
-    """Return the rules for verdicts on a model's attention, and their error rates, from ``verdict.json``."""
-    return dict(json.loads(SHIPPED.read_text(encoding="utf-8")))
-
-
-def rule_of(told: Mapping[str, Any]) -> Rule:
-    """Return a rule for verdicts on a model's attention, from its entry in ``verdict.json``."""
-    return Rule(*(told[name] for name in Rule._fields))
+    value: float
+    low: float
+    high: float
+    texts: int
 
 
 class Verdict(NamedTuple):
-    """A verdict on whether attention points at the tokens that decide the prediction, with reasons and error rates."""
+    """The verdict on an explanation, from the texts that were read."""
 
     answer: str
-    """``yes``, ``in part``, ``no``, ``cannot tell`` or ``not learned``."""
-    share: float | None
-    """The estimated share of texts in which it does, in [0, 1]."""
-    within: float | None
-    """Nine in ten estimates were no farther from the truth, on networks whose truth is known."""
-    wrong: Sequence[float] | None
-    """Of such answers about such networks, the share that was wrong, and the ends of its 95 % interval."""
-    tried_on: int
-    """The number of mechanisms that this was tried on."""
-    because: Mapping[str, float]
-    """The means of the features that the rule reads, by key: ``E1/leads_leave_one_out_inputs``."""
-    texts: int
-    lacking: Sequence[str] = ()
-    """Experiments that the rule would read too, and that were not run, or on too few texts."""
+    """One of ``ANSWERS``."""
+    share: Share | None
+    """In how many of the texts that need words the explanation is right; None where no text needs words."""
+    random: Share | None
+    """The same of a random order."""
+    read: int
+    """The number of texts that were read."""
+    guess: str | None = None
+    """Where the answer is *cannot tell*: the answer that the share alone would give."""
+    more: int | None = None
+    """Where texts are missing: about how many more that need words would decide, if the share stays as it is."""
+    disagree: bool = False
+    """Whether the two pools of neutral words give different shares, by more than chance."""
+    instead: tuple[str, Share] | None = None
+    """The reading with the largest share, if its interval lies above that of the explanation: its column and its share."""
     example: int | None = None
-    """The id of the text that shows the answer most clearly."""
+    """The id of a text that shows the answer clearly."""
 
 
-def judged(tables: Mapping[str, pd.DataFrame], about: str, inside: bool, learned: bool | None) -> Verdict | None:
-    """Return the verdict on a model's attention from the tables of its experiments; None if no rule applies.
+def share_of(right: pd.Series) -> Share | None:
+    """Return the share of texts with an interval at ``LEVEL``; values are 0 or 1, or means over the labels of a text."""
+    values = right.dropna().to_numpy(float)
+    if not len(values):
+        return None
+    low, high = share_interval(values, level=LEVEL)
+    return Share(float(values.mean()), *((0.0, 1.0) if math.isnan(low) else (low, high)), len(values))
+
+
+def guess_of(share: float) -> str:
+    """Return the answer that a share of texts stands for."""
+    return YES if share >= YES_FROM else NO if share < NO_BELOW else IN_PART
+
+
+def answer_of(share: Share, within: Mapping[str, tuple[float, float]] = AT_THE_END) -> str:
+    """Return the answer that a share stands for, if its interval lies within the bounds of this answer; else *cannot tell*."""
+    low, high = within[guess_of(share.value)]
+    return guess_of(share.value) if low <= share.low and share.high <= high else CANNOT_TELL
+
+
+def is_decided(rows: pd.DataFrame) -> bool:
+    """Return whether the rows of E19 that were read so far allow an answer, so that no more texts need be read."""
+    share = share_of(by_text(rows)["right"]) if "right" in rows else None
+    if share is None or share.texts < LOOKS[0] or _disagree(rows):
+        return False
+    return answer_of(share, WHILE_READING) != CANNOT_TELL
+
+
+def judged(rows: pd.DataFrame, learned: bool | None) -> Verdict | None:
+    """Return the verdict on the explanation that E19 has tested; None if it has read no text.
 
     Args:
-        tables: the table of each experiment, by its id; each table has one row per text and a column ``id``.
-        about: ``tokens`` or ``states``.
-        inside: whether attention is inside layers alone; then rollout is judged.
-        learned: whether the model does better than a constant answer; None if this is unknown: the answer is then never *yes*.
-    Returns:
-        The verdict; None if no experiment that a rule reads was run, or if no answer of the rules for such attention is
-        reliable enough to be given.
+        rows: the table of E19; texts outside its sample are left out.
+        learned: whether the model has learned its task; None if nobody knows.
     """
-    kind = "layers" if inside and about == "states" else about
-    family = "inside" if inside else "pooled"
-    known = shipped()
-    if not known["said"][about][family]:
+    known = rows[rows["needs_words"].notna()] if "needs_words" in rows else rows[:0]
+    if not len(known):
         return None
-    rules = known["rules"][kind]
-    read = {names: _together(tables, list(rule["weights"])) for names, rule in rules.items()}
-    usable = [names for names, rows in read.items() if len(rows)]
-    if not usable:
-        return None
-    enough = [names for names in usable if len(read[names]) >= FEWEST] or usable
-    names = max(enough, key=lambda each: each.count(","))
-    whole = max(rules, key=lambda each: each.count(","))
-    lacking = [name for name in whole.split(",") if name not in names.split(",")]
-    rule, rows = rule_of(rules[names]), read[names]
-    chance = rule.chance(rows)
-    because = {key: float(rows[key].mean()) for key in rule.weights}
-    estimate = float(chance.mean())
-    found = Verdict(CANNOT_TELL, rule.share(estimate), rule.within, None, 0, because, len(rows), lacking)
+    texts = by_text(known)
+    share, random = share_of(texts["right"]), share_of(texts[f"right_{RANDOM}"]) if f"right_{RANDOM}" in texts else None
+    found = Verdict(CANNOT_TELL, share, random, len(texts))
     if learned is False:
-        return found._replace(answer=NOT_LEARNED, share=None, within=None)
-    if len(rows) < FEWEST:
+        return found._replace(answer=NOT_LEARNED)
+    if share is None:
         return found
-    answer = rule.answer(estimate)
-    if answer == YES and learned is None:
-        return found
-    if answer not in rules[names]["said"][family]:
-        return found
-    errors = rules[names]["errors"][family]
-    shown = chance.idxmax() if answer == YES else chance.idxmin()
-    return found._replace(
-        answer=answer,
-        wrong=errors["wrong"].get(answer),
-        tried_on=errors["mechanisms"],
-        example=None if answer == CANNOT_TELL else int(rows["id"][shown]),
-    )
+    disagree, few = _disagree(known), share.texts < LOOKS[0]
+    answer = CANNOT_TELL if disagree or few else answer_of(share)
+    found = found._replace(answer=answer, disagree=disagree, example=_example(known, share))
+    if answer == CANNOT_TELL:
+        return found._replace(guess=guess_of(share.value), more=None if disagree else _more(share))
+    return found._replace(instead=_instead(texts, share)) if answer in (NO, IN_PART) else found
 
 
-ENOUGH = 40
-"""Texts whose tokens E14 erases for the verdict, in a trial that names no experiments."""
+def readings_in(rows: pd.DataFrame) -> dict[str, Share]:
+    """Return the share of texts of each reading that was asked beside the explanation, by its name in columns."""
+    texts = by_text(rows)
+    found = {name.removeprefix("right_"): share_of(texts[name]) for name in texts if name.startswith("right_")}
+    return {name: share for name, share in found.items() if share is not None}
 
 
-def needed(inside: bool) -> dict[str, dict[str, Any]]:
-    """Return the experiments that a verdict on a model's attention needs, with their cheapest settings.
-
-    Args:
-        inside: whether attention is inside layers alone.
-    """
-    rules, said = shipped()["rules"], shipped()["said"]["states"]["inside" if inside else "pooled"]
-    about = ["tokens", *(["layers" if inside else "states"] if said else [])]
-    names = {name for of in about for each in rules[of] for name in each.split(",")}
-    erasing = {"texts": ENOUGH, "erase_by": ["delete"] if inside else ["attention", "delete"], "extras": False}
-    return {name: erasing if name == "E14" else {} for name in EXPERIMENTS if name in names}
+def _disagree(rows: pd.DataFrame) -> bool:
+    """Return whether the texts of the two pools have different shares of right explanations (Fisher's exact test)."""
+    right = rows.dropna(subset=["right", "pool"])
+    counts = [[int((part == value).sum()) for value in (1, 0)] for _, part in right.groupby("pool")["right"]]
+    return len(counts) == 2 and float(fisher_exact(np.array(counts)).pvalue) < DISAGREE
 
 
-def _together(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> pd.DataFrame:
-    """Join the experiments' tables by ``id``, for texts that all tables contain; no rows if a column is missing."""
-    parts = []
-    for name in dict.fromkeys(key.split("/")[0] for key in keys):
-        columns = {key.split("/")[1]: key for key in keys if key.startswith(f"{name}/")}
-        if name not in tables or not {*columns} <= {*tables[name]}:
-            return pd.DataFrame()
-        rows = tables[name].set_index("id")[list(columns)].rename(columns=columns)
-        parts.append(rows.dropna(how="all") if askable()[name].samples else rows)
-    return pd.concat(parts, axis=1, join="inner").reset_index()
+def _more(share: Share) -> int | None:
+    """Return how many more texts that need words would decide, if the share stays; None if thousands would not."""
+    for texts in range(max(share.texts + 1, LOOKS[0]), 4000):
+        right = round(share.value * texts)
+        values = np.repeat([1.0, 0.0], [right, texts - right])
+        if answer_of(share_of(pd.Series(values)) or share) != CANNOT_TELL:
+            return texts - share.texts
+    return None
+
+
+def _instead(texts: pd.DataFrame, share: Share) -> tuple[str, Share] | None:
+    others = {name: each for name, each in readings_in(texts).items() if name != RANDOM and each.low > share.high}
+    best = max(others, key=lambda name: others[name].value, default=None)
+    return None if best is None else (best, others[best])
+
+
+def _example(rows: pd.DataFrame, share: Share) -> int | None:
+    """Return the id of a text in which words decide by much, and whose explanation is as in most texts."""
+    usual = rows[rows["right"] == float(share.value >= NO_BELOW)]
+    of_number = "moved_with_words" in rows
+    ends = ("moved_without_words", "moved_with_words") if of_number else ("with_words", "without_words")
+    way = usual[ends[0]] - usual[ends[1]]
+    return None if usual.empty else int(usual["id"][way.idxmax()])

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from attest.core.errors import AttestError
 from attest.core.measures.numbers import interval
 from attest.experiments.registry import EXPERIMENTS, measures
-from attest.report.answer import error
 from attest.report.collection import PARTS, leading
 from attest.report.findings import Findings
 from attest.report.gate import ACCURACY, SUBJECTS, VERDICT, verdict_of
@@ -30,7 +29,7 @@ def section(folder: RunFolder) -> str:
     verdict_of(folder)
     found = Findings(folder)
     verdicts = [found.summary[VERDICT][about] for about in SUBJECTS if about in found.summary[VERDICT]]
-    said = [f"**{each['sentence']}** {error(each.get('wrong'))}".rstrip() for each in verdicts]
+    said = [" ".join(filter(None, [f"**{each['sentence']}**", each.get("advice")])) for each in verdicts]
     rows = [("", "mean over texts [95 % interval]")]
     for key, mean in _numbers(found).items():
         low, high = (found.summary.get(f"{key}/{end}") for end in PARTS[1:])
@@ -59,9 +58,8 @@ def put_into(card: str, folder: RunFolder) -> str:
 def _numbers(found: Findings) -> dict[str, float]:
     summary = found.summary
     means = {key: mean for key in measures() if (mean := summary.get(f"{key}/mean")) is not None}
-    reasons = [key for each in summary[VERDICT].values() for key in each.get("because") or ()]
-    shown = [key for key in reasons if key in means] or leading([*means], of_each=1)
-    carrying = {key: means[key] for key in shown}  # of the texts of its interval; a verdict may have read fewer
+    shown = [key for key in means if key.startswith("E19/")] or leading([*means], of_each=1)
+    carrying = {key: means[key] for key in shown}
     score = summary.get(ACCURACY)
     return ({} if score is None else {ACCURACY: score}) | carrying
 

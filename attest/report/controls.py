@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from attest.core.measures import Majority, OverSeeds, against_majority
-from attest.core.measures.numbers import number, percent, significant, spread
+from attest.core.measures import Learned, Majority, OverSeeds, against_majority, classes_apart
+from attest.core.measures.comparison import LEVEL
+from attest.core.measures.numbers import number, p_value, percent, significant, spread
 from attest.experiments.registry import measures
 from attest.experiments.spec import DEVIATION
 from attest.report.collection import decisions_in, tested, value_of
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
 from attest.runs.choices import are_plain
-from attest.runs.folder import TAGGED, TRIAL, RunFolder, columns_in, read_json
+from attest.runs.folder import TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table
 from attest.runs.identity import table_of, typed_of
 
 SCORE_NAMES = {
@@ -50,6 +51,13 @@ class Baseline:
     instances: int
     """The number of texts, or of sentences if the model is a tagger."""
     tagging: bool
+    apart: Learned | None = None
+    """Whether it tells the classes apart; None for a tagger, and if all texts have one label."""
+
+    @property
+    def learned(self) -> bool:
+        """Return whether the model has learned its task: it tells classes apart, or a tagger beats a constant answer."""
+        return self.majority.better if self.apart is None else self.apart.p_value < LEVEL
 
     @property
     def test(self) -> str:
@@ -77,7 +85,12 @@ def baseline(run: RunFolder) -> Baseline | None:
     gold, predicted, lengths = decisions_in(path)
     names, majority = classes_in(columns), against_majority(gold, predicted, lengths)
     only = None if majority.only is None else names[majority.only]
-    return Baseline(majority, names[majority.label], only, len(gold if lengths is None else lengths), lengths is not None)
+    apart = None
+    if lengths is None:
+        probabilities = read_table(path, [f"probability_{name}" for name in names]).to_numpy()
+        apart = classes_apart(gold, predicted, probabilities)
+    count = len(gold if lengths is None else lengths)
+    return Baseline(majority, names[majority.label], only, count, lengths is not None, apart)
 
 
 def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
@@ -108,10 +121,18 @@ def last_words(run: RunFolder) -> list[str]:
 def warnings(held: Baseline) -> list[str]:
     """Return a warning if the model is not shown to be better than a constant answer; else an empty list."""
     said = [] if held.only is None else [f"The model predicts “{held.only}” every time."]
-    if not held.majority.better:
+    little = "What is measured on a model that has not learned its task says little."
+    if held.apart is not None and not held.learned:
+        said.append(f"It is not shown to tell the classes apart better than chance ({p_value(held.apart.p_value)}). {little}")
+    elif not held.learned:
         said.append(
             f"Its accuracy is not shown to be better than that of always answering “{held.answer}”, the most frequent label "
-            f"({held.test}). What is measured on a model that has not learned its task says little."
+            f"({held.test}). {little}"
+        )
+    elif held.apart is not None and held.apart.little:
+        said.append(
+            f"The model has learned little: its balanced accuracy is {percent(held.apart.balanced)}, and chance is "
+            f"{percent(held.apart.chance)}."
         )
     return said
 
@@ -158,7 +179,7 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
     if (chunks := summary.get("test/chunk_f1")) is not None:
         said = f"{said} The F1 of its chunks is {percent(chunks, 1)}."
     only = "" if held.only is None else f" The model predicts “{held.only}” every time."
-    if majority.better:
+    if held.learned:
         return f"Yes. {said}{only}"
     roc_auc = summary.get("test/roc_auc")
     chance = "" if roc_auc is None else "; chance is 0.5"

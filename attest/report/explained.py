@@ -96,8 +96,9 @@ def _is_list(values: Any) -> bool:
 
 
 ATTENTION = f"{INSTANCES}/attention"
-SHOWN = {f"{spec.id}/{weights.column}": weights for spec in EXPERIMENTS.values() for weights in spec.weights}
-"""The weights of tokens that experiments store, by experiment and column."""
+_BESIDE_ATTENTION = sorted(EXPERIMENTS.values(), key=lambda spec: spec.id != "E19")
+SHOWN = {f"{spec.id}/{weights.column}": weights for spec in _BESIDE_ATTENTION for weights in spec.weights}
+"""The weights of tokens that experiments store, by experiment and column; what decides stands next to attention."""
 WANTED = {*SHOWN, *(f"{key.split('/')[0]}/{column}" for key, weights in SHOWN.items() for column in weights.quotes)}
 """The columns that explanations and their notes are made of."""
 

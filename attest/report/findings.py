@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import pandas as pd
+from scipy.stats import spearmanr
 
 from attest.core.measures import Paired
 from attest.core.measures.comparison import LEVEL
@@ -14,9 +15,9 @@ from attest.experiments.judges.judging import sentence_about
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
-from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, Verdict, needed
+from attest.experiments.verdict import IN_PART, NO, Verdict, judged
 from attest.report import readings
-from attest.report.answer import answered, error, error_and_estimate, needing, reasons, told, unanswerable
+from attest.report.answer import NEEDS_E19, NO_WORDS, NOT_BETTER, SENTENCES, TEXTS, instead, told
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Decided, Pairing, paired
 from attest.report.controls import Baseline, Controls, baseline, classes_in, sentence
@@ -28,8 +29,8 @@ CHUNKS = "test/chunk_f1"
 
 
 POOLED, ROLLOUT = "attention", "rollout"
-CALIBRATED = (POOLED, ROLLOUT)
-"""What the rule of the verdict was made and tried on."""
+CALLED = {POOLED: "attention", ROLLOUT: "attention, followed through all layers,", "cross-attention": "cross-attention"}
+"""The tested explanation in a sentence."""
 SHOWN_AS = {POOLED: "Attention", ROLLOUT: "Attention rollout", "cross-attention": "Cross-attention"}
 
 
@@ -104,67 +105,69 @@ class Findings:
 
     @cached_property
     def labelled(self) -> bool:
-        """Return whether the labels of the texts are known."""
-        return self.instances is not None and "label" in self.instances
+        """Return whether the labels of the texts, or the tags of the words, are known."""
+        return "tagged" in self.experiments or (self.instances is not None and "label" in self.instances)
 
     @cached_property
-    def answered(self) -> dict[str, Verdict]:
-        """Return the verdicts that the tables of the run allow, under the keys ``tokens`` and ``states``."""
-        tables = {name: rows for name in self.experiments if name in EXPERIMENTS and (rows := self.table(name)) is not None}
-        if self.instances is None or {"prediction", "answer"} & {*self.instances} or self.explanation not in CALIBRATED:
-            return {}
-        return answered(tables, self.inside, self._better)
+    def verdict(self) -> Verdict | None:
+        """Return the verdict that E19's table allows; None if there is none."""
+        rows = self.table("E19")
+        found = None if rows is None else judged(rows, self.learned)
+        return found if found is None or self.instances is not None else found._replace(example=None)
 
     @property
-    def _better(self) -> bool | None:
-        return None if self.held is None else self.held.majority.better
+    def learned(self) -> bool | None:
+        """Return whether the model has learned its task; None if nobody knows."""
+        if self.held is not None:
+            return self.held.learned
+        rows = self.instances
+        if rows is None or not {"label", "prediction"} <= {*rows}:
+            return None
+        return bool(spearmanr(rows["label"], rows["prediction"], alternative="greater").pvalue < LEVEL)
 
-    @cached_property
-    def _unanswerable(self) -> str | None:
-        there = {*self.experiments, *(() if self.instances is None else self.instances)}
-        shown = None if self.explanation in CALIBRATED else SHOWN_AS.get(self.explanation, self.explanation)
-        return unanswerable(there, shown, self._better)
+    @property
+    def _called(self) -> str:
+        return CALLED.get(self.explanation, f"the reading {self.explanation}")
 
     @cached_property
     def unanswered(self) -> str | None:
         """Return a sentence that says why there is no verdict; None if there is a verdict."""
-        return None if self.answered else self._unanswerable or needing(self.lacking)
+        if self.verdict is not None:
+            return None
+        if self.learned is False:
+            return NOT_BETTER
+        return NO_WORDS if self.of_sentences else NEEDS_E19
+
+    @property
+    def of_sentences(self) -> bool:
+        """Return whether a hierarchical network attends to whole sentences."""
+        return bool(self.settings.get("data", {}).get("init_args", {}).get("sentences"))
 
     @cached_property
     def lacking(self) -> list[str]:
-        """Return the experiments that could lead to a verdict if they were run; empty if none could."""
-        if self._unanswerable:
-            return []
-        unclear = [name for each in self.answered.values() if each.answer == CANNOT_TELL for name in each.lacking]
-        wanted = dict.fromkeys(unclear if self.answered else needed(self.inside))
-        missing = [name for name in wanted if name not in self.experiments]
-        return missing if self.answered else missing or [*wanted]
+        """Return the experiments that would lead to a verdict if they were run; empty if none would."""
+        return ["E19"] if self.unanswered == NEEDS_E19 else []
 
     @cached_property
     def sentences(self) -> list[str]:
-        """Return the verdicts as sentences; the verdict about tokens comes first."""
-        return [sentence_of(about, each, self.inside, self.labelled) for about, each in self.answered.items()]
+        """Return the verdict as a sentence, and a sentence on what to read instead; empty if there is no verdict."""
+        if self.verdict is None:
+            return []
+        counted = SENTENCES if self.instances is None else TEXTS
+        beside = instead(self.verdict, self._called)
+        said = sentence_of(self.verdict, self._called, self.labelled, counted)
+        return [said] if beside is None else [said, beside]
 
     @cached_property
-    def verdict_lines(self) -> list[dict[str, Any]]:
-        """Return one dictionary for each verdict, with the sentence, error rate and numbers that the page shows."""
-        return [
-            {
-                "sentence": said,
-                "error": error(each.wrong),
-                "in_full": error_and_estimate(each),
-                "reasons": [] if each.answer == NOT_LEARNED else reasons(each),
-                "texts": each.texts,
-                "example": each.example if about == "tokens" else None,
-                "instead": self.answers.get("E15") if "E15" in self.experiments and each.answer in (NO, IN_PART) else None,
-            }
-            for said, (about, each) in zip(self.sentences, self.answered.items(), strict=True)
-        ]
+    def sink(self) -> str | None:
+        """Return a sentence on a token that gets the most attention and never decides; None if there is none."""
+        asked = self.verdict is not None and self.verdict.answer in (NO, IN_PART)
+        return readings.sink_sentence(self.instances, self.table("E19")) if asked else None
 
     @cached_property
     def example(self) -> int | None:
-        """Return the id of the text that is shown as an example of the verdict on tokens; None if there is none."""
-        return self.answered["tokens"].example if "tokens" in self.answered else None
+        """Return the id of the text that is shown as an example of the verdict; None if there is none."""
+        return None if self.verdict is None else self.verdict.example
 
     @cached_property
     def truth(self) -> str | None:
@@ -227,8 +230,8 @@ class Findings:
 def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:
     """Write ``summary.json``: a verdict if the tables in the folder allow one, then the numbers by key."""
     found = Findings(folder)
-    said = told(found.answered, found.inside, found.labelled)
-    write_json(folder.summary, ({"verdict": said} if said else {}) | dict(sorted(summary.items())), in_order=True)
+    said = {} if found.verdict is None else {"verdict": {"tokens": told(found.verdict, *found.sentences)}}
+    write_json(folder.summary, said | dict(sorted(summary.items())), in_order=True)
 
 
 def pools(settings: dict[str, Any]) -> bool:

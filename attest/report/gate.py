@@ -23,19 +23,22 @@ from attest.core.measures.betting import MeanByBetting
 from attest.core.measures.numbers import number
 from attest.core.version import __version__
 from attest.experiments.registry import EXPERIMENTS, askable, measures
-from attest.experiments.stopping import ALL, reading_order
-from attest.report.answer import error
-from attest.report.findings import SHOWN_AS, Findings, pools
+from attest.experiments.sampling import reading_order
+from attest.experiments.stopping import ALL
+from attest.experiments.verdict import ANSWERS
+from attest.report.findings import Findings, pools
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, columns_in, read_table
 
 PassOrFail = Literal["pass", "fail", "undecided"]
 EXIT_CODES: dict[PassOrFail, int] = {"pass": 0, "fail": 1, "undecided": 2}
-VERSION = 2
+VERSION = 3
 """Of the JSON line; ``configs/schemas/gate.schema.json`` describes it."""
 VERDICT = "verdict"
-"""The entry of ``summary.json`` with the answers about tokens and about states."""
-SUBJECTS = ("tokens", "states")
-ANSWERS = ("yes", "in part", "no", "cannot tell", "not learned")
+"""The entry of ``summary.json`` with the answer."""
+SUBJECTS = ("tokens",)
+"""What a verdict is about."""
+OF_VERDICT = ("answer", "share", "low", "high", "texts", "read")
+"""The entries of a verdict that the JSON line repeats."""
 ERROR = 0.05
 """The largest probability that a bound passes although it does not hold; that it fails although it holds is as improbable."""
 ALL_LIKE_THEM = 10**12
@@ -100,17 +103,15 @@ def requirement(typed: str) -> Answered | Bounded:
             )
         return Answered(typed, match[1], answers)
     raise AttestError(
-        f"{typed!r} is not a requirement; expected an answer about tokens or states, or a measure with <, <=, > or >= and a "
+        f"{typed!r} is not a requirement; expected an answer about tokens, or a measure with <, <=, > or >= and a "
         f"bound. Put it in quotes, because in a shell > writes to a file: {EXAMPLES}"
     )
 
 
 def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
-    """Return the verdict in ``summary.json`` of a run or trial: about ``tokens``, or about hidden ``states``."""
+    """Return the verdict in ``summary.json`` of a run or trial, which is about ``tokens``."""
     found = Findings(folder)
     verdict = found.summary.get(VERDICT)
-    if not verdict and found.explanation not in SHOWN_AS:
-        raise AttestError(no_verdict_on(found.explanation))
     if not verdict:
         raise AttestError(
             f"{folder.summary} contains no verdict; expected the verdict of a run or a trial. For a run, type: attest "
@@ -125,15 +126,6 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
     return answer
 
 
-def no_verdict_on(reading: str) -> str:
-    """Return a sentence that says why an explanation other than attention has no verdict, and what to use instead."""
-    return (
-        f"There is no verdict on the explanation {reading!r}, because the rule of the verdict was fitted and tested only on "
-        f"attention. E14 shows whether the tokens that {reading!r} ranks first are better than random tokens. E15, without "
-        f"reading={reading!r}, shows whether {reading!r} is better than attention."
-    )
-
-
 def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:
     """Check whether a run or a trial meets one requirement."""
     if isinstance(required, Bounded):
@@ -141,8 +133,7 @@ def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:
     answer = verdict_of(folder, required.question)
     given = answer["answer"]
     outcome: PassOrFail = "pass" if given in required.answers else "undecided" if given == "cannot tell" else "fail"
-    found = {name: answer.get(name) for name in ("answer", "share", "within", "wrong")}
-    return Ruling(required.typed, outcome, f"{answer['sentence']} {error(answer.get('wrong'))}".rstrip(), found)
+    return Ruling(required.typed, outcome, answer["sentence"], {name: answer.get(name) for name in OF_VERDICT})
 
 
 def overall(rulings: Sequence[Ruling]) -> PassOrFail:

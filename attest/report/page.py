@@ -14,6 +14,7 @@ from attest.datamodules.corpus import told
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
 from attest.report import evidence_figures, readings
+from attest.report.answer import STATES
 from attest.report.controls import classes_in, warnings
 from attest.report.explained import contents, joined, said_of
 from attest.report.figures import ALL_TEXTS, Illustration, drawable, embedded, legend, most_predicted, save_figures
@@ -146,6 +147,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "name": _name_of(folder, settings),
         "path": str(folder.path),
         "trial": TRIAL in settings,
+        "states": STATES,
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "warnings": [] if found.held is None else warnings(found.held),

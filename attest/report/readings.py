@@ -5,6 +5,7 @@ top tokens change the prediction more than random tokens when erased. The result
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -118,6 +119,41 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
 def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
     """Return a phrase that says how many of all texts were read; an empty text if all were read."""
     return "" if len(read) == len(instances) else f"{before}{len(read):,} of {len(instances):,} texts"
+
+
+MOST = 0.5
+"""The share of wrong texts in which one token must come first, to be named."""
+FEWEST_WRONG = 10
+"""With fewer wrong texts no token is named."""
+
+
+def sink_sentence(instances: pd.DataFrame | None, decided: pd.DataFrame | None) -> str | None:
+    """Return a sentence on the token that attention puts first where it is wrong, and that never decides; None if none is.
+
+    Args:
+        instances: one row for each text, with ``tokens``, ``attention`` and maybe ``special``.
+        decided: the table of E19.
+    """
+    if instances is None or decided is None or not {"tokens", "attention"} <= {*instances} or not {"right"} <= {*decided}:
+        return None
+    needing = decided.dropna(subset="right").set_index("id")
+    rows = instances.set_index("id").loc[needing.index]
+    firsts, deciding = [], set()
+    for identity, row in rows.iterrows():
+        weights = np.asarray(row["attention"], dtype=float)
+        if "special" in row:
+            weights = np.where(np.asarray(row["special"], dtype=bool), -1.0, weights)
+        firsts.append(row["tokens"][int(weights.argmax())])
+        deciding |= {token for token, decides in zip(row["tokens"], needing["decides"][identity], strict=True) if decides}
+    wrong = [first for first, right in zip(firsts, needing["right"], strict=True) if not right]
+    sinks = Counter(wrong).most_common(1)
+    if len(wrong) < FEWEST_WRONG or sinks[0][1] < MOST * len(wrong) or sinks[0][0] in deciding:
+        return None
+    token, count = sinks[0]
+    return (
+        f"In {count:,} of the {len(wrong):,} texts in which it is wrong, “{token}” has the most attention, and it decides in "
+        "no text: a sink, which gets attention whatever the text says."
+    )
 
 
 # Do other readings rank the same tokens first as attention?

@@ -13,7 +13,7 @@ from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.spec import Measure
 from attest.runs.folder import INSTANCES, RunFolder, read_json
 
-VERSION = 1
+VERSION = 2
 """Of ``summary.json``; it counts up when a key is lost or gets another meaning."""
 SCHEMA = Path(__file__).with_name("summary.schema.json")
 """The JSON schema of ``summary.json``."""

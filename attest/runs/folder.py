@@ -65,7 +65,8 @@ class RunFolder:
     ``checkpoints/{best,last}.ckpt``, ``curves.json`` (written when training has ended),
     ``evidence/<id>.parquet`` (one row per instance), ``summary.json`` (the numbers that a repeated run reproduces),
     ``timing.json`` (times, the commit that made each table, and other facts that differ when the run is repeated),
-    ``stopped.json`` (the experiments that stopped early, before they had read all texts), ``report.html``, ``figures/``,
+    ``neutral.json`` (the neutral words of E19), ``stopped.json`` (the experiments that stopped early, before they had read
+    all texts), ``report.html``, ``figures/``,
     ``wandb/``.
     """
 
@@ -84,6 +85,7 @@ class RunFolder:
         self.summary = path / "summary.json"
         self.timing = path / "timing.json"
         self.stopped = path / "stopped.json"
+        self.neutral = path / "neutral.json"
         self.report = path / "report.html"
         self.figures = path / "figures"
         self.made_from: Callable[[], dict[str, str]] = made_by

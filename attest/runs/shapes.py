@@ -114,9 +114,14 @@ RECORD = Entries(
     }
 )
 """Of the ``data.json`` from which a model reads new texts; a page needs less of it."""
+SHARE = Entries(known=dict.fromkeys(("value", "low", "high", "texts"), NUMBER) | {"reading": str})
 VERDICT = Entries(
     {"answer": str, "sentence": str},
-    {"because": (NUMBERS, NoneType), "share": NUMBER, "within": NUMBER, "wrong": ([NUMBER, NUMBER, NUMBER], NoneType)},
+    {
+        **dict.fromkeys(("share", "low", "high", "texts", "read", "more"), NUMBER),
+        **dict.fromkeys(("random", "instead"), (SHARE, NoneType)),
+        **dict.fromkeys(("advice", "guess"), TEXT),
+    },
 )
 SUMMARY = Entries(
     known={
@@ -144,6 +149,7 @@ SHAPES: dict[str, Shape] = {
             "sampling": str,
         }
     ),
+    "neutral.json": [Entries({"pool": [int], "least_way": int | float})],
     "run.json": Entries(
         {"data": str, "name": str, "seed": int},
         {"variant": str, "kind": str, "dependent": str, "typed": ([str], NoneType), "digests": Entries(others=str)},

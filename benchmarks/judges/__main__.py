@@ -1,11 +1,8 @@
-"""Try the tests of attention on networks whose attention is right or wrong, or make the rule of the verdict anew.
+"""Try the tests of attention on networks whose attention is right or wrong.
 
     python -m benchmarks.judges constructed        # docs/results/judges.md and the findings that reports quote
     python -m benchmarks.judges constructed --smoke --defendant mine.py:Name
     python -m benchmarks.judges trained            # docs/results/judges-trained.md, after the constructed ones
-    python -m benchmarks.judges verdict            # attest/experiments/verdict.json and docs/results/verdict.md
-    python -m benchmarks.judges verdict --again    # the same from the tried texts in docs/results
-    python -m benchmarks.judges verdict --smoke --results /tmp/mine
 
 ``constructed`` runs every experiment that gives one number for each text, on networks whose attention is right or wrong by
 construction. configs/judges/constructed.yaml lists the tests and their directions. A defendant of your own takes a rule and
@@ -13,8 +10,7 @@ offers encode, score, project, decode, forward, and carrying_states(tokens, mask
 Python, attest.judge asks a metric of your own.
 
 ``trained`` trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, runs the same tests on them, and
-compares the two rankings of the tests. ``verdict`` tries the population of configs/judges/verdict.yaml, makes the rule of the
-verdict on a part of it, and writes how often the rule errs on the rest.
+compares the two rankings of the tests.
 """
 
 import argparse
@@ -33,19 +29,13 @@ from attest.app.api.judging import STATED, stated_with
 from attest.core.errors import AttestError
 from attest.core.memory import cores
 from attest.experiments.judges import judging
-from attest.experiments.verdict import SHIPPED
-from attest.runs.folder import RunFolder, read_json, write_json, write_table
-from benchmarks.judges import verdict_made
+from attest.runs.folder import RunFolder
 from benchmarks.judges.constructed import SMALLER, in_checkout, stamp, try_constructed
 from benchmarks.judges.trained_page import TRAINED as PAGES
 from benchmarks.judges.trained_page import write_trained
 from benchmarks.judges.training import all_heard, asked_for
-from benchmarks.judges.verdict_page import write_page
-from benchmarks.judges.witnesses import recipes
 
-TRAINED, POPULATION = STATED.with_name("trained.yaml"), STATED.with_name("verdict.yaml")
-TEXTS = "verdict-texts.parquet"
-"""The evidence on each text of the population, with the truth about it."""
+TRAINED = STATED.with_name("trained.yaml")
 SMALLER_TRAINED = {
     "rules": ["token"],
     "networks": ["average", "transformer"],
@@ -55,23 +45,14 @@ SMALLER_TRAINED = {
     "texts": 12,
     "layered_texts": 4,
 }
-SMALLER_POPULATION = {
-    "values": ["words", "everywhere", "end"],
-    "looks": ["words", "decoy", "all"],
-    "kinds": {"pooled": 1, "layered": 1, "decoder": 0},
-    "texts": {"pooled": 8, "layered": 6, "decoder": 6},
-    "rules": ["token"],
-    "gain_texts": 16,
-}
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run one of the three studies and write its results."""
+    """Run one of the two studies and write its results."""
     parser = argparse.ArgumentParser("python -m benchmarks.judges", description=__doc__)
-    parser.add_argument("study", choices=("constructed", "trained", "verdict"))
+    parser.add_argument("study", choices=("constructed", "trained"))
     parser.add_argument("--smoke", action="store_true", help="a smaller try")
     parser.add_argument("--defendant", help="file.py:Name, a defendant of your own, beside the constructed ones")
-    parser.add_argument("--again", action="store_true", help="make the verdict from the tried texts in the folder")
     parser.add_argument("--results", type=Path, help="the folder to write into; by default docs/results of a checkout")
     typed = parser.parse_args(arguments)
     shipped = in_checkout() and not typed.smoke and typed.results is None and typed.defendant is None
@@ -81,10 +62,8 @@ def main(arguments: Sequence[str]) -> None:
         if typed.study == "constructed":
             findings = judging.SHIPPED if shipped else folder / "findings.json"
             try_constructed(folder, findings, typed.smoke, typed.defendant)
-        elif typed.study == "trained":
-            try_trained(folder, typed.smoke)
         else:
-            make_verdict(folder, SHIPPED if shipped else folder / "verdict.json", typed.smoke, typed.again)
+            try_trained(folder, typed.smoke)
 
 
 def try_trained(folder: Path, smoke: bool) -> None:
@@ -102,40 +81,6 @@ def try_trained(folder: Path, smoke: bool) -> None:
     judged = pd.read_parquet(folder / "judges.parquet")
     print(write_trained(folder, trained, judged, stated, constructed["tests"], stamp(TRAINED, smoke, [])))
     print(f"Judges:     {folder / PAGES.name}.html", flush=True)
-
-
-def make_verdict(folder: Path, target: Path, smoke: bool, again: bool) -> None:
-    """Make the rule of the verdict, and write it, its errors and the tried texts."""
-    stated = _read(POPULATION)
-    if smoke:
-        stated |= SMALLER_POPULATION
-        stated["added"] |= {"values": ["last"], "looks": [], "kinds": SMALLER_POPULATION["kinds"]}
-        stated["trained"] |= {"trained": []}
-    if again:
-        rows, left_out = pd.read_parquet(folder / TEXTS), read_json(target)["left_out"]
-    else:
-        rows, left_out = _tried(stated)
-        write_table(folder / TEXTS, rows)
-    made = verdict_made.made(rows, stated) | {
-        "left_out": dict(left_out),
-        "stamp": stamp(POPULATION, smoke, [], "Mechanisms, split, features and endpoints"),
-    }
-    write_json(target, made)
-    print(write_page(folder, made, verdict_made.strangers(rows, made["rules"], stated), left_out))
-    print(f"Verdict:    {folder / 'verdict.md'}", flush=True)
-
-
-def _tried(stated: dict[str, Any]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Return the evidence on all networks of the population, one row a text, and how many do not count, by reason."""
-    parts, reasons = [], {}
-    for source, found, count in (
-        ("constructed", verdict_made.constructed_rows(stated, cores()), len(list(recipes(stated)))),
-        ("trained", verdict_made.trained_rows(stated, _read(TRAINED), cores()), len(verdict_made.trained_asked(stated))),
-    ):
-        rows, refused = verdict_made.joined(_shown(found, f"{source}:", count), source)
-        parts.append(rows)
-        reasons |= {f"{source}: {reason}": number for reason, number in refused.items()}
-    return pd.concat(parts, ignore_index=True), reasons
 
 
 def _shown(found: Any, what: str, count: int) -> list[Any]:

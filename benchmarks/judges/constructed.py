@@ -64,10 +64,10 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
     return {name: made}
 
 
-def stamp(file: Path, smoke: bool, own: list[str], what: str = "Defendants, tests and directions") -> str:
+def stamp(file: Path, smoke: bool, own: list[str]) -> str:
     """Return a sentence that identifies the list of defendants: the hash of its file and the last commit that changed it."""
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-    told = f"{what} are stated in configs/judges/{file.name}, sha256 {sha256[:16]}"
+    told = f"Defendants, tests and directions are stated in configs/judges/{file.name}, sha256 {sha256[:16]}"
     told += f", {_last_commit(file) or 'of no commit that could be found'}."
     told += " This is a smaller try, not what was stated." if smoke else ""
     return told + (f" Added by hand: {', '.join(own)}." if own else "")

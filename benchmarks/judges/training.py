@@ -11,7 +11,6 @@ from itertools import product
 from multiprocessing import get_context
 from typing import Any, cast
 
-import pandas as pd
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer, seed_everything
 from torch import Tensor, nn
@@ -27,7 +26,6 @@ from attest.lightning_modules.text_module import Batch
 from attest.models.networks import Average, BiLSTM, Cnn, PoolingClassifier, TransformerClassifier
 from attest.runs.versions import quieten
 from benchmarks.judges.trained import DECOY, FREE, TRUTH, Trained
-from benchmarks.judges.witnesses import truthful_rows
 
 PROJECTIONS = {"softmax": Softmax, "entmax15": Entmax15, "sparsemax": Sparsemax}
 OTHER_TEXTS = 1000
@@ -181,32 +179,6 @@ def _network(name: str, projection: str, size: int, vocabulary: int, outputs: in
         "cnn": partial(Cnn, embedding_size=size, kernel_sizes=(1, 3), channels=size),
     }
     return PoolingClassifier(vocabulary, outputs, encoders[name], projection=attends)
-
-
-def rows_of_trained(asked: Asked, stated: Mapping[str, Any], population: Mapping[str, Any]) -> pd.DataFrame | str:
-    """Train one network, and return the evidence on the texts that count, with the truth about them, one row a text.
-
-    Returns:
-        As ``rows_of_recipe``; or the reason why the network does not count.
-    """
-    name, projection, rule, seed, guided_to = asked
-    network = trained(asked, stated)
-    inside = not getattr(network, "pools_by_attention", True)
-    others = draw_texts(rule, stated["train_texts"], seed + 2 * OTHER_TEXTS)
-    if (_decided(network, others.tokens, others.mask) == others.labels).double().mean() < stated["learned"]:
-        return "it has not learned its rule"
-    texts = draw_texts(rule, population["texts"]["layered" if inside else "pooled"], seed)
-    counts = counting(network, texts)
-    if int(counts.sum()) < population["trained"]["least_texts"]:
-        return "too few texts flip when the words are exchanged"
-    carrying = texts.deciding if name == "average" else None
-    rows = truthful_rows(network, texts, carrying, False, population)[counts.numpy()]
-    place = [population["trained"]["networks"].index(name), [*PROJECTIONS].index(projection), SIDES.index(guided_to)]
-    named = {"network": "/".join(map(str, asked)), "side": population["split"][sum(place) % len(population["split"])]}
-    return rows.assign(**named, kind=name, mechanism=f"{name}/{projection}/{guided_to}", rule=rule)
-
-
-SIDES = (FREE, TRUTH, DECOY)
 
 
 def decoys(texts: Texts) -> Tensor:

@@ -8,6 +8,7 @@ from attest.callbacks.experiment import (
     LayerExperiment,
     LayerIdentifiability,
     LayerPermutation,
+    TagDecides,
     TagErasure,
 )
 from attest.callbacks.instances import AttackedInstances, AttentionMaps, KeyAttack, KeyAttackMaps
@@ -24,5 +25,6 @@ __all__ = [
     "LayerExperiment",
     "LayerIdentifiability",
     "LayerPermutation",
+    "TagDecides",
     "TagErasure",
 ]

@@ -8,7 +8,7 @@ import torch
 from attest import open_run
 from attest.app.cli.main import main
 from attest.callbacks.checkpoints import BestCheckpoint
-from attest.report.summary import summarise_run
+from attest.report.summary import VERSION, summarise_run
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.library import EXPENSIVE, SMALL_TRAINING, only_folder, without
 
@@ -81,4 +81,4 @@ def test_the_average_of_weights_is_what_is_tested_and_what_is_opened(tmp_path):
 def test_no_epoch_that_was_validated_is_none(tmp_path):
     folder = RunFolder(tmp_path)
     write_json(folder.curves, [{"epoch": 0, "step": 1, "train/loss": 1.0}])
-    assert summarise_run(folder, [], {}, "validation/loss", "min") == {"version": 1}
+    assert summarise_run(folder, [], {}, "validation/loss", "min") == {"version": VERSION}

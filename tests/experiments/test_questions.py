@@ -7,6 +7,7 @@ import torch
 from attest.core.attention import DotScoring, Sparsemax
 from attest.core.measures import probabilities, total_variation
 from attest.experiments import observe
+from attest.experiments.deciding.experiment import neutral_in
 from attest.experiments.erasure.operators import UNKNOWN, Background, operators
 from attest.experiments.importance import leave_one_out_hidden, leave_one_out_inputs
 from attest.experiments.permutation import attention_permutation
@@ -169,11 +170,11 @@ def test_integrated_gradients_add_up_to_what_the_passage_adds_to_its_question(ne
 @pytest.mark.parametrize("name", [*runnable()])
 def test_what_stands_beside_a_passage_in_its_batch_makes_no_difference_to_any_experiment(name, network, observation):
     """Each passage with its question alone, without padding, gives the numbers that it has among the others."""
-    run = chosen({name: SETTINGS.get(name, {})})[name]
-    together = run(observation, Context(observation.predicted, observation.ids))
+    run, neutral = chosen({name: SETTINGS.get(name, {})})[name], (neutral_in(observation, 0),) * 2
+    together = run(observation, Context(observation.predicted, observation.ids, neutral=neutral))
     for row, text in enumerate(TEXTS):
         single = observe(network, observation.ids[row : row + 1], *rows_of([text], [network.beside[row]]))
-        apart = run(single, Context(single.predicted, observation.ids))
+        apart = run(single, Context(single.predicted, observation.ids, neutral=neutral))
         for column, values in together.items():
             ours = values[row].double()[..., : len(text)] if values.ndim > 1 else values[row].double()
             if column not in apart:

@@ -3,49 +3,63 @@
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, YES, Verdict
-from attest.report.answer import error_and_estimate, reasons, sentence, told
+from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, YES, Share, Verdict
+from attest.report.answer import instead, sentence, told
 
-BECAUSE = {"E1/leads_leave_one_out_inputs": 0.26, "E14/win_sufficiency_delete": 0.61}
+RANDOM = Share(0.06, 0.02, 0.13, 80)
+BETTER = ("gradient_input_signed", Share(0.96, 0.88, 0.99, 80))
 
 
 def found(answer: str, **changed: object) -> Verdict:
-    return Verdict(answer, 0.48, 0.1, [0.03, 0.0, 0.09], 40, BECAUSE, 200)._replace(**changed)  # type: ignore[arg-type]
+    return Verdict(answer, Share(0.48, 0.35, 0.62, 80), RANDOM, 100)._replace(**changed)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("about", ["tokens", "states"])
-@pytest.mark.parametrize("answer", [YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED])
-def test_each_answer_is_one_plain_sentence(about: str, answer: str, snapshot: SnapshotAssertion) -> None:
-    assert sentence(about, found(answer), inside=False, labelled=True) == snapshot
+@pytest.mark.parametrize("answer", [YES, IN_PART, NO, NOT_LEARNED])
+def test_each_answer_is_one_plain_sentence(answer: str, snapshot: SnapshotAssertion) -> None:
+    assert sentence(found(answer), "attention", labelled=True) == snapshot
 
 
-def test_attention_inside_layers_is_named(snapshot: SnapshotAssertion) -> None:
-    assert sentence("tokens", found(NO), inside=True, labelled=True) == snapshot
+def test_another_explanation_is_named(snapshot: SnapshotAssertion) -> None:
+    assert sentence(found(NO, random=None), "attention, followed through all layers,", labelled=True) == snapshot
 
 
 @pytest.mark.parametrize(
     ("changed", "labelled"),
-    [({"texts": 12}, True), ({"lacking": ("E14",)}, True), ({}, False)],
-    ids=["few", "lacking", "unlabelled"],
+    [
+        ({"guess": NO, "more": 40}, True),
+        ({"guess": YES}, False),
+        ({"share": Share(0.5, 0.2, 0.8, 12), "guess": IN_PART, "more": 30}, True),
+        ({"disagree": True, "guess": NO}, True),
+        ({"share": None, "random": None}, True),
+    ],
+    ids=["more", "unlabelled", "few", "disagree", "none"],
 )
 def test_why_nothing_can_be_told(changed: dict[str, object], labelled: bool, snapshot: SnapshotAssertion) -> None:
-    assert sentence("tokens", found(CANNOT_TELL, **changed), inside=False, labelled=labelled) == snapshot
+    assert sentence(found(CANNOT_TELL, **changed), "attention", labelled) == snapshot
 
 
-def test_the_error_and_the_reasons_are_told(snapshot: SnapshotAssertion) -> None:
-    assert error_and_estimate(found(NO)) == snapshot
-    assert error_and_estimate(found(CANNOT_TELL, wrong=None)) is None
-    assert reasons(found(NO)) == snapshot
+def test_what_to_read_instead(snapshot: SnapshotAssertion) -> None:
+    assert instead(found(NO, instead=BETTER), "attention") == snapshot
+    assert instead(found(IN_PART), "attention") == snapshot
+    assert [instead(found(answer), "attention") for answer in (YES, CANNOT_TELL, NOT_LEARNED)] == [None] * 3
 
 
-def test_the_summary_holds_the_answer_and_its_sentence() -> None:
-    said = told({"tokens": found(NO)}, inside=False, labelled=True)["tokens"]
-    assert {**said, "sentence": ""} == {
+def test_the_summary_holds_the_answer_with_its_interval() -> None:
+    said = told(found(NO, instead=BETTER, guess=None), "No. Never.", "Read it.")
+    share = {"value": 0.06, "low": 0.02, "high": 0.13, "texts": 80}
+    assert said == {
         "answer": "no",
-        "sentence": "",
+        "sentence": "No. Never.",
         "share": 0.48,
-        "within": 0.1,
-        "wrong": [0.03, 0.0, 0.09],
-        "because": BECAUSE,
-        "texts": 200,
+        "low": 0.35,
+        "high": 0.62,
+        "texts": 80,
+        "read": 100,
+        "random": share,
+        "instead": {"reading": "gradient_input_signed", "value": 0.96, "low": 0.88, "high": 0.99, "texts": 80},
+        "advice": "Read it.",
+        "guess": None,
+        "more": None,
     }
+    nothing = told(found(CANNOT_TELL, share=None, random=None), "Cannot tell.")
+    assert [nothing[name] for name in ("share", "low", "high", "texts", "random", "instead")] == [None] * 6

@@ -36,11 +36,11 @@ def uniform(ours, theirs, pair=None):
 
 
 def test_every_answer_is_asked_for_here():
-    assert [*ANSWERED] == ["E1", "E2", "E3", "E8", "E10", "E11", "E12", "E14", "E15", "E16", "E17"]
+    assert [*ANSWERED] == ["E1", "E2", "E3", "E8", "E10", "E11", "E12", "E14", "E15", "E16", "E17", "E19"]
 
 
 def test_what_was_not_measured_is_not_spoken_of():
-    assert [said({}, experiment) for experiment in ("test", *ANSWERED)] == [None] * 12
+    assert [said({}, experiment) for experiment in ("test", *ANSWERED)] == [None] * 13
 
 
 def test_uniform_attention_is_a_control_of_its_own(snapshot):
@@ -231,3 +231,15 @@ def test_heads_of_somebodys_choice(ends, snapshot):
     interval = {"E17/won_chosen/ci_low": low, "E17/won_chosen/ci_high": high}
     full = {f"{name}/mean": value for name, value in CHOSEN.items()} | interval
     assert plain(EXPERIMENTS["E17"].answer(Means(full, None))) == snapshot
+
+
+def test_deciding_words_are_told_beside_chance(snapshot):
+    known = {"E19/right": 0.46, "E19/needs_words": 0.8, "E19/right_random": 0.05}
+    assert said(known, "E19") == snapshot
+    ends = {"right": (0.39, 0.54), "needs_words": (0.75, 0.85), "right_random": (0.02, 0.1)}
+    interval = {
+        f"E19/{key}/{end}": at for key, pair in ends.items() for end, at in zip(("ci_low", "ci_high"), pair, strict=True)
+    }
+    full = {f"{name}/mean": value for name, value in known.items()} | interval
+    assert plain(EXPERIMENTS["E19"].answer(Means(full, None))) == snapshot
+    assert said({"E19/right": math.nan, "E19/needs_words": 0.0}, "E19") is None

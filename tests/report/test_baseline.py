@@ -2,10 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from attest.app.cli.main import main
-from attest.report.controls import baseline, last_words, scores_line, sentence
+from attest.report.controls import baseline, last_words, scores_line, sentence, warnings
 from attest.report.page import write_report
 from tests.library import SMALL_RUN
 from tests.report.made import decided, made_run, tagged
@@ -34,6 +35,24 @@ def test_a_model_at_chance_that_always_says_the_same(tmp_path, snapshot):
     said, words = told(tmp_path, {"test/accuracy": 0.5, "test/roc_auc": 0.512}, decided(HALF, [1] * 20))
     assert said == snapshot
     assert words == snapshot
+
+
+def imbalanced(path):
+    """Nine of ten texts are good; the model says so of nearly all, and is surer where it is right."""
+    labels = [0] * 10 + [1] * 90
+    rows = decided(labels, [0] * 3 + [1] * 97)
+    rows["probability_bad"] = np.linspace(0.9, 0.05, 100).astype(np.float32)
+    return made_run(path, {"test/accuracy": 0.93}, rows)
+
+
+def test_imbalanced_labels_are_no_sign_that_nothing_was_learned(tmp_path):
+    held = baseline(imbalanced(tmp_path / "seed0"))
+    assert not held.majority.better
+    assert held.learned
+    assert held.apart.balanced == pytest.approx((0.3 + 1) / 2)
+    assert warnings(held) == [
+        "The model has learned little: its balanced accuracy is 65\N{NO-BREAK SPACE}%, and chance is 50\N{NO-BREAK SPACE}%."
+    ]
 
 
 def test_an_undefined_score_is_said_and_no_zero(tmp_path, snapshot):
@@ -90,7 +109,7 @@ def test_a_page_opens_with_what_is_wrong_with_its_model(tmp_path):
     run = made_run(tmp_path / "seed0", {"test/accuracy": 0.5}, decided([0, 1] * 20, [0] * 40))
     write_report(run)
     banner = run.report.read_text().partition('<p class="warning" role="note">')[2].partition("</p>")[0]
-    assert "The model predicts “bad” every time. Its accuracy is not shown to be better" in banner
+    assert "The model predicts “bad” every time. It is not shown to tell the classes apart better than chance" in banner
     sound = made_run(tmp_path / "other" / "seed0", {"test/accuracy": 1.0}, decided([0, 1] * 20, [0, 1] * 20))
     write_report(sound)
     assert 'class="warning"' not in sound.report.read_text()

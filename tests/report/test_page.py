@@ -232,7 +232,7 @@ def test_every_text_can_be_seen_with_every_explanation(small_run, outline):
     tables = {name: pd.read_parquet(small_run.evidence(name)).set_index("id") for name in ("instances", "E1", "E3")}
     assert [row[0] for row in data["rows"]] == list(range(77))
     names = [shown["name"] for shown in data["texts"]["5"]["shown"]]
-    assert names == ["Attention", "Gradient × input", "Leave-one-out", "Another attention, same prediction",
+    assert names == ["Attention", "What decides", "Gradient × input", "Leave-one-out", "Another attention, same prediction",
                      "Swapped to sparsemax", "Swapped to 1.5-entmax"]  # fmt: skip
     heat = [int(level, 36) for level in data["texts"]["5"]["shown"][0]["heat"]]
     attention = tables["instances"].loc[5, "attention"]

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -34,12 +35,16 @@ from attest.core.memory import memory_budget, rows_at_once
 from attest.core.processes import can_fork, together
 from attest.core.version import __version__
 from attest.datamodules.notice import say
+from attest.experiments.deciding import Neutral
+from attest.experiments.deciding.experiment import Pools, neutral_in, texts_for_pools
 from attest.experiments.erasure import Background
 from attest.experiments.layers import LayerObservation, head_means, observe_layers, passes_a_text, read_from_layers
 from attest.experiments.readings import read_as, where_explained
 from attest.experiments.registry import ConfiguredExperiment, Context
 from attest.experiments.rows import BETWEEN, between_texts, joined, rows_of, tag_columns, text_columns
+from attest.experiments.sampling import reading_order
 from attest.experiments.stopping import EarlyTable, read_until
+from attest.experiments.verdict import LOOKS, is_decided
 from attest.models.contract import require_finite_logits, shown_class
 from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
@@ -132,6 +137,8 @@ class Measuring:
     def __post_init__(self) -> None:
         self.head_means: Mapping[str, Tensor] | None = None
         """What each head hands on in the mean over all texts, if an experiment asks for it."""
+        self.neutral: Pools | None = None
+        """Two pools of neutral words, if an experiment asks for them."""
         self.fitting = Fitting()
         self.clock: dict[str, float] = {}
         """The seconds that this process has spent on each reading of E15."""
@@ -143,6 +150,8 @@ class Measuring:
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
         self._asked = {self.first, *self.measures}
         """The ids of the tables that are measured now."""
+        self._until_decided: pd.DataFrame | None = None
+        """The table of E19, if it was read until the verdict was known."""
         self._early: dict[str, EarlyTable] = {}
         """The tables of the experiments that have read enough texts, by id."""
 
@@ -156,11 +165,16 @@ class Measuring:
     ) -> None:
         """Run all experiments on all batches."""
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
-        if any("head_means" in inspect.signature(experiment.run).parameters for experiment in self.measures.values()):
+        if self._asks_for("head_means"):
             self.head_means = self._read_heads(batches)
 
         def work(rank: int) -> None:
             self._rank = rank
+            self._asked = {self.first, *self.measures}
+            if self._asks_for("neutral"):
+                self.neutral = self._read_neutral(batches, everyone)
+            if "E19" in self.measures:
+                self._read_until_decided(batches, everyone, progress and rank == 0, batch_size)
             if until is not None:
                 self._read_early(until, batches, everyone, progress and rank == 0, batch_size)
             self._some_of(batches, everyone, progress and rank == 0)
@@ -174,6 +188,35 @@ class Measuring:
             together(processes, work) if self._processes > 1 else work(0)
         for name, table in self._early.items():
             self._parts[name] = [table.rows]
+        if self._until_decided is not None:
+            self._parts["E19"] = [self._until_decided]
+
+    def _asks_for(self, name: str) -> bool:
+        return any(name in inspect.signature(experiment.run).parameters for experiment in self.measures.values())
+
+    def _read_neutral(self, batches: Sequence[Batch], everyone: Tensor) -> Pools:
+        """Search for neutral words in two samples of the texts, as many of them as fit into memory at once.
+
+        Where several processes share the texts, two of them search for a pool each.
+        """
+        found: dict[int, Neutral] = {}
+        for number, ids in enumerate(texts_for_pools(everyone, self.seed)):
+            if number % self._processes == self._rank:
+                wanted = {*ids.tolist()}
+                texts = [text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted]
+                with self._timed("E19"):
+                    known = neutral_in(self._seen(self._within_budget([batch_of(texts)], 1)[0]), self.seed)
+                found[number] = known._replace(pool=known.pool.cpu())
+        if self._processes > 1:
+            shares: list[Any] = [None] * self._processes
+            distributed.all_gather_object(shares, found)
+            found = {number: known for share in shares for number, known in share.items()}
+        first, second = (found[number]._replace(pool=found[number].pool.to(device_of(self.network))) for number in (0, 1))
+        return first, second
+
+    def _seen(self, batch: Batch) -> Observation | LayerObservation:
+        """Observe a batch in which neutral words are searched for."""
+        return self._observe(batch)
 
     def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
         """Return each attention head's mean output over all texts; print how many forward passes E17 needs."""
@@ -200,6 +243,21 @@ class Measuring:
             for name, spent in seconds.items():
                 self.seconds[name] += spent
 
+    def _read_until_decided(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int) -> None:
+        """Read texts for E19, in random order, until they decide the verdict or its sample ends."""
+        size = min(self.measures["E19"].settings.get("texts", LOOKS[-1]), len(everyone))
+        order, rows, asked = reading_order(everyone, self.seed).tolist()[:size], [], self._asked
+        for begin, end in pairwise((0, *(look for look in LOOKS if look < size), size)):
+            self._asked, wanted = {"E19"}, {*order[begin:end]}
+            texts = (text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted)
+            each = min(batch_size, -(-(end - begin) // self._processes))  # so that each process has some
+            self._some_of(in_batches(texts, each), everyone, progress)
+            self._share()
+            rows += self._parts.pop("E19")
+            if is_decided(joined(rows)):
+                break
+        self._asked, self._until_decided = asked - {"E19"}, joined(rows)
+
     def _read_early(
         self, precision: float, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int
     ) -> None:
@@ -217,8 +275,9 @@ class Measuring:
             return {name: joined(self._parts.pop(name)) for name in going}
 
         stoppable = [name for name, experiment in self.measures.items() if not experiment.samples]
+        asked = self._asked
         self._early = read_until(precision, stoppable, everyone, self.seed, measure)
-        self._asked = {self.first, *self.measures} - self._early.keys()
+        self._asked = asked - self._early.keys()
         if self._rank:
             self.seconds.clear()  # the first process has them all
 
@@ -309,7 +368,9 @@ class Measuring:
 
     def _context(self, labels: Tensor | None, observed: Observation | LayerObservation, everyone: Tensor) -> Context:
         everyone = everyone.to(observed.ids.device)
-        return Context(labels, everyone, self.seed, self.background, clock=self.clock, head_means=self.head_means)
+        return Context(
+            labels, everyone, self.seed, self.background, clock=self.clock, neutral=self.neutral, head_means=self.head_means
+        )
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
@@ -446,7 +507,7 @@ class TaggedMeasuring(Measuring):
 
     first = TAGGED
 
-    def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
+    def _seen(self, batch: Batch) -> LayerObservation:
         if "tags" not in batch:
             raise AttestError(
                 f"a batch has no tags (B, T); expected a class for each token, and {NO_TAG} for a token without a class."
@@ -458,7 +519,11 @@ class TaggedMeasuring(Measuring):
         require_finite_logits(seen.logits, ids, mask)
         self._require_names(seen.probabilities.shape[-1])
         labels = of_batch(batch["tags"], mask.shape, self.label_names, partly=True).to(device)
-        layers = replace(seen, labels=labels, special=batch["special"].to(device) if "special" in batch else None)
+        return replace(seen, labels=labels, special=batch["special"].to(device) if "special" in batch else None)
+
+    def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
+        layers, device = self._seen(batch), device_of(self.network)
+        ids, mask, labels = layers.ids, layers.mask, layers.labels
         told = {name: batch[key].to(device) for name, key in OF_TAG.items() if key in batch}
         context = replace(self._context(labels, layers, everyone), **told)
         identity = {"id": ids, "length": mask.sum(dim=-1)}

@@ -39,12 +39,10 @@ from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.readings import READINGS
 from attest.experiments.registry import EXPERIMENTS, INSIDE, chosen, runnable, suited
-from attest.experiments.verdict import needed
+from attest.experiments.verdict import NEEDED
 from attest.models.contract import STEPS, require_finite_weights, require_itself, require_steps, shown_class
 from attest.models.prediction import says_number
 from attest.report.explained import ExplainedText
-from attest.report.findings import CALIBRATED
-from attest.report.gate import no_verdict_on
 from attest.report.page import write_report
 from attest.runs.folder import UNFINISHED, RunFolder, write_text
 from attest.runs.identity import table_of
@@ -278,8 +276,6 @@ def trial(
             require_suited(measures, windowed)
             limits |= {"window": window, "stride": stride, "pooled": pooled}
             remarks = [about_windows(windowed, batches)]
-        if reading is not None and reading not in CALIBRATED:
-            remarks.append(no_verdict_on(reading))
         for remark in remarks:
             say(remark)
         with in_evaluation_mode(network):
@@ -400,8 +396,7 @@ def _asked_for(
     if experiments == ALL:
         return suited_ones
     unnamed = [name for name in suited_ones if name not in INSIDE or not INSIDE[name].by_name]
-    wanted = needed(inside)
-    return wanted if wanted.keys() <= {*suited_ones} else unnamed
+    return NEEDED if NEEDED.keys() <= {*suited_ones} else unnamed
 
 
 def _with_readings(

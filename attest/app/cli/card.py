@@ -3,8 +3,8 @@
     attest card runs/sst/jw-bilstm-additive-softmax/seed0
     attest card my-trial --into README.md
 
-The section has the verdict, how often such a verdict is wrong, the numbers behind the verdict, the experiments, the number of
-texts, the version of Attest and the command. --into replaces the earlier section in a card, or adds a section at the end, and
+The section has the verdict, what to read instead, the shares behind the verdict, the experiments, the number of texts, the
+version of Attest and the command. --into replaces the earlier section in a card, or adds a section at the end, and
 keeps the rest of the card. Without --into the command prints the section. From Python, trial.push_to_hub("me/my-model")
 writes the section into the card on the Hub.
 """

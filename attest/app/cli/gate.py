@@ -1,7 +1,7 @@
 """``attest gate``: an exit code for CI that says whether a run or a trial meets your requirements.
 
     attest gate runs/sst/jw-bilstm-additive-softmax/seed0 --require "tokens=yes|in part"
-    attest gate trial-of-mine --require "states=yes" --require "E2/tvd_median>0.1" --require "test/accuracy>=0.8" --json
+    attest gate trial-of-mine --require "E19/right>0.5" --require "E2/tvd_median>0.1" --require "test/accuracy>=0.8" --json
 
 A requirement is an answer of the verdict, or a measure with a bound; summary.json of the run lists the measures. Put a
 requirement in quotes, because a shell reads > as a redirection to a file. The gate treats the texts as a random sample of all
@@ -22,7 +22,7 @@ from attest.app.cli.main import CommandParser
 def main(arguments: list[str]) -> int:
     parser = CommandParser("attest gate", __doc__)
     parser.add_argument("folder", type=Path, help="the folder of a run or of a trial")
-    require = '"tokens=yes", "states=yes|in part", "E2/tvd_median>0.1" or "test/accuracy>=0.8"; may be given several times'
+    require = '"tokens=yes|in part", "E19/right>0.5", "E2/tvd_median>0.1" or "test/accuracy>=0.8"; may be given several times'
     parser.add_argument("--require", action="append", required=True, metavar="REQUIREMENT", help=require)
     parser.add_argument(
         "--json", action="store_true", help="print one line of JSON; its schema is configs/schemas/gate.schema.json"

@@ -15,8 +15,8 @@ of numbers.
 
 Experiments change attention in each layer alone and in all layers together. They shuffle attention (E2), search for other
 attention (E3), replace the projection (E8), shuffle the keys (E9), cut edges in a decoder (E16) or switch off heads (E17).
-E1, E14 and E15 ask what attention rollout says about the tokens of a text. If you name no experiment, the trial runs those
-that the verdict needs; ``all`` runs every experiment that suits the model.
+E1, E14 and E15 ask what attention rollout says about the tokens of a text, and E19 which words decide. If you name no
+experiment, the trial runs E19, on which the verdict rests, and E1; ``all`` runs every experiment that suits the model.
 """
 
 import os

@@ -5,10 +5,12 @@ instances. The number is NaN only if the input is undefined.
 """
 
 from attest.core.measures.comparison import (
+    Learned,
     Majority,
     OverSeeds,
     Paired,
     against_majority,
+    classes_apart,
     in_seed_spreads,
     mcnemar,
     signed_rank,
@@ -27,11 +29,13 @@ from attest.core.measures.summary import summarise
 
 __all__ = [
     "KendallTau",
+    "Learned",
     "Majority",
     "OverSeeds",
     "Paired",
     "against_majority",
     "class_logits",
+    "classes_apart",
     "critical_tau",
     "in_seed_spreads",
     "jensen_shannon",

@@ -168,6 +168,48 @@ def against_majority(labels: np.ndarray, predicted: np.ndarray, lengths: np.ndar
     return Majority(int(label), float(constant.mean()), float(right.mean()), only, test)
 
 
+class Learned(NamedTuple):
+    """Whether a classifier tells the classes apart, whatever their shares are."""
+
+    balanced: float
+    """Balanced accuracy: the mean over classes of the share of their texts that is decided rightly."""
+    chance: float
+    """The balanced accuracy of a model that knows nothing: one over the number of classes."""
+    p_value: float
+    """Of the hypothesis that texts of a class get no larger probability of it than other texts do."""
+
+    @property
+    def little(self) -> bool:
+        """Return whether balanced accuracy is nearer to chance than to 1."""
+        return self.balanced < (1 + self.chance) / 2
+
+
+def classes_apart(labels: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray) -> Learned | None:
+    """Ask whether a classifier tells the classes apart better than chance; None if all texts have the same label.
+
+    For each class, the Mann-Whitney test (1947) compares the probabilities of this class, which the texts of the class get,
+    with those of the other texts: it asks whether the area under the ROC curve is above a half. With more than two classes
+    the smallest p-value is multiplied by their number (Bonferroni).
+
+    Args:
+        labels, predicted: int ``(N,)``; texts with a label below 0 are left out.
+        probabilities: ``(N, K)``.
+    """
+    from scipy.stats import mannwhitneyu  # about a second to import
+
+    known = labels >= 0
+    labels, predicted, probabilities = labels[known], predicted[known], probabilities[known]
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        return None
+    recalls = [(predicted[labels == each] == each).mean() for each in classes]
+    p_values = [
+        mannwhitneyu(probabilities[labels == each, each], probabilities[labels != each, each], alternative="greater").pvalue
+        for each in (classes if len(classes) > 2 else classes[:1])
+    ]
+    return Learned(float(np.mean(recalls)), 1 / len(classes), min(1.0, len(p_values) * float(min(p_values))))
+
+
 def mean_of_each(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Compute the mean of each of S consecutive groups: ``values (N,)``, group sizes ``lengths (S,)`` -> float64 ``(S,)``."""
     return np.add.reduceat(values.astype(np.float64), lengths.cumsum() - lengths) / lengths

@@ -45,7 +45,7 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
 IDENTITY = ("id", "loader", "text", "asked", "label", "predicted", "prediction", "length")
 """Columns that say which instance a row is about; no evidence, so not summarised."""
 SHARES = re.compile(
-    r"significant_.+|(only_top|only_random|both|neither)(_support)?|flips_in_every_order|hangs_on_truth|trivial_(context|prediction)(_strict)?"
+    r"significant_.+|right(_.+)?|needs_words|(only_top|only_random|both|neither)(_support)?|flips_in_every_order|hangs_on_truth|trivial_(context|prediction)(_strict)?"
     r"|(win|violation|won|flipped|correct|support|fraction|concordant|depth|auprc)(_.+)?|same|share"
 )
 """Columns in [0, 1] that say of each instance whether something holds, or in what share of draws, tokens or pairs."""
@@ -85,25 +85,26 @@ def _mean_interval(values: np.ndarray, texts: np.ndarray | None = None) -> tuple
     return mean - margin, mean + margin
 
 
-def share_interval(values: np.ndarray, texts: np.ndarray | None = None) -> tuple[float, float]:
-    """Compute the 95 % interval, within [0, 1], of the mean of shares ``(N,)``.
+def share_interval(values: np.ndarray, texts: np.ndarray | None = None, level: float = 0.95) -> tuple[float, float]:
+    """Compute an interval, by default of 95 %, within [0, 1], of the mean of shares ``(N,)``.
 
     It is Clopper & Pearson's interval (1934). Its sample size is the number of zeros and ones that would carry as much
     information as the values (the effective sample size; Korn & Graubard 1998).
 
     Args:
         texts: ``(N,)``, the text of each share, if several shares are of one text; the interval is then over texts.
+        level: the probability with which it holds the mean.
     """
-    mean, (texts_read, variance) = float(values.mean()), _spread(values, texts)
+    mean, (texts_read, variance), tail = float(values.mean()), _spread(values, texts), (1 - level) / 2
     n = float(texts_read)
     if 0 < mean < 1:
         if variance * len(values) < 1e-12:
             return (mean, mean) if texts_read > 1 else (math.nan, math.nan)
         n = mean * (1 - mean) / variance
-        n *= (special.stdtrit(n - 1, 0.975) / special.stdtrit(texts_read - 1, 0.975)) ** 2
+        n *= (special.stdtrit(n - 1, 1 - tail) / special.stdtrit(texts_read - 1, 1 - tail)) ** 2
     ones, zeros = n * mean, n * (1 - mean)
-    low = float(special.betaincinv(ones, zeros + 1, 0.025)) if ones else 0.0
-    high = float(special.betaincinv(ones + 1, zeros, 0.975)) if zeros else 1.0
+    low = float(special.betaincinv(ones, zeros + 1, tail)) if ones else 0.0
+    high = float(special.betaincinv(ones + 1, zeros, 1 - tail)) if zeros else 1.0
     return low, high
 
 

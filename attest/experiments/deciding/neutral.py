@@ -55,9 +55,9 @@ def single_effects(game: Game, fillings: int) -> tuple[Tensor, Tensor]:
 
 
 def least_way(probabilities: Tensor) -> float:
-    """Return the smallest way from no words to all words of a text that needs words, given ``(B, K)`` of a corpus."""
+    """Return the smallest way from no words to all words of a text that needs words, given predictions ``(B, K)``."""
     ends = probabilities.double().quantile(torch.tensor([0.05, 0.95], dtype=torch.float64, device=probabilities.device), dim=0)
-    return LEAST_WAY * min(1.0, float((ends[1] - ends[0]).max()))
+    return LEAST_WAY * float((ends[1] - ends[0]).max())
 
 
 def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutral, Tensor, Tensor]:
@@ -68,7 +68,7 @@ def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutr
 
     Args:
         texts: a sample of the corpus.
-        probabilities: ``(B, K)`` of these texts, which tell the range of the model.
+        probabilities: ``(B, K)`` of these texts, or numbers ``(B, 1)``, which tell the range of the model.
     Returns:
         The neutral words, and the single effects that told them, ``(B, W)`` each, which rank the words for the search; NaN
         for words of long texts that were not measured.

@@ -1,4 +1,4 @@
-"""The texts of an observed batch, of any kind of network that decides about a whole text.
+"""The texts of an observed batch, of any kind of network that makes one decision about each.
 
 Legend: B texts, T tokens, N variants.
 """
@@ -16,14 +16,16 @@ from attest.models.variants import read_each
 def texts_of(observation: Observation) -> Texts:
     """Return the texts of a batch, whose words can be replaced: all but special tokens, and what is read beside a text.
 
-    A word that a tokenizer cuts into several tokens is replaced as a whole.
+    A word that a tokenizer cuts into several tokens is replaced as a whole. If the network returns one number, minus its
+    distance from the number of the whole text stands for the probability of the decision.
 
     Raises:
-        AttestError: texts are lists of sentences, or the network returns one number.
+        AttestError: texts are lists of sentences.
     """
-    if observation.tokens.ndim != 2 or says_number(observation.network):
-        what = "returns one number" if observation.tokens.ndim == 2 else "reads lists of sentences"
-        raise AttestError(f"the network {what}, and what decides is measured for classifiers of texts in tokens alone.")
+    if observation.tokens.ndim != 2:
+        raise AttestError(
+            "the network reads lists of sentences, and what decides is measured for texts in tokens alone. Leave E19 out."
+        )
     places = torch.arange(observation.tokens.shape[1], device=observation.tokens.device).expand_as(observation.tokens)
     words = (places if observation.words is None else observation.words).masked_fill(~observation.ranked, -1)
     written_over = getattr(observation.network, "written_over", lambda tokens, others: others)
@@ -31,6 +33,25 @@ def texts_of(observation: Observation) -> Texts:
 
     def read(rows: Tensor, tokens: Tensor) -> Tensor:
         found = read_each(observation, rows, written_over(observation.tokens[rows], tokens), observation.mask[rows])
-        return found.gather(1, observation.predicted[rows].unsqueeze(1)).squeeze(1)
+        own = found.gather(1, observation.predicted[rows].unsqueeze(1)).squeeze(1)
+        if not says_number(observation.network):
+            return own
+        return -(own - observation.prediction[rows, 0]).abs()
 
     return Texts(read, observation.ids, observation.tokens - beside, words)
+
+
+def texts_about_a_tag(observation: Observation) -> Texts:
+    """Return the sentences of ``about_one_token``: all words but the one whose tag is asked about can be replaced.
+
+    Args:
+        observation: its ``tokens`` ``(B, T, 2)`` have the id of each token, and 1 at the one token.
+    """
+    ids, mark = observation.tokens.unbind(dim=-1)
+    places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+
+    def read(rows: Tensor, tokens: Tensor) -> Tensor:
+        found = read_each(observation, rows, torch.stack([tokens, mark[rows]], dim=-1), observation.mask[rows])
+        return found.gather(1, observation.predicted[rows].unsqueeze(1)).squeeze(1)
+
+    return Texts(read, observation.ids, ids, places.masked_fill(~observation.ranked, -1))

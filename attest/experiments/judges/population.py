@@ -29,7 +29,7 @@ NUISANCE_FROM = 4
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe for one network with hand-set parameters; its fields are named as in ``configs/judges/verdict.yaml``."""
+    """A recipe for one network with hand-set parameters; its fields are named as in ``configs/judges/population.yaml``."""
 
     kind: str
     value: str

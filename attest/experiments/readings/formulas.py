@@ -147,6 +147,15 @@ def rollout(observation: Observation) -> Tensor:
     return read_from_layers(observation, _layers(observation))
 
 
+def last_layer(observation: Observation) -> Tensor:
+    """Return the attention of the deciding token in the last layer, as a mean over heads, ``(B, T)``.
+
+    Where no single token decides, it is the mean over tokens, weighted as the network pools them.
+    """
+    last = list(_layers(observation).values())[-1].mean(dim=1)
+    return (where_rollout_begins(observation).unsqueeze(1).to(last) @ last).squeeze(1)
+
+
 def flow(observation: Observation) -> Tensor:
     """Compute attention flow (Abnar & Zuidema 2020): the maximum flow from each text's output to each token, ``(B, T)``.
 

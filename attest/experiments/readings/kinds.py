@@ -133,6 +133,7 @@ READINGS: dict[str, Reading] = {
         Reading("contribution", "Contribution weights", values.contributions, needs=READ_BY_ONE, suits=_shows_values),
         Reading("rollout", "Attention rollout", formulas.rollout, needs=LAYERS, suits=_rolls_out),
         Reading("cross-attention", "Cross-attention", formulas.rollout, needs=CROSSES, suits=_crosses),
+        Reading("last-layer", "Attention, last layer", formulas.last_layer, needs=LAYERS, suits=_has_one_map, by_name=True),
         Reading("flow", "Attention flow", formulas.flow, needs=LAYERS, suits=_has_one_map),
         Reading("lrp", "LRP", formulas.relevance_propagation, signed=True, needs=LAYER_NORMS, suits=_has_layer_norms),
         Reading("kernel-shap", "KernelSHAP", surrogates.kernel_shap, True, PACKAGES, _has_captum, by_name=True),

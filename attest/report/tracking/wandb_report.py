@@ -69,9 +69,16 @@ def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) ->
     run.log(pictures | page | {"numbers": numbers, "epochs": wandb.Table(dataframe=epochs)})
     means = {f"{key}/mean" for key in measures()}  # those that the verdict shows
     shown = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
-    shown |= {f"verdict/{about}": each["sentence"] for about, each in verdicts.items()}
+    shown |= _of_verdicts(verdicts)
     run.summary.update({name: value for name, value in shown.items() if value is not None})
     log_artifacts(run, folder)
+
+
+def _of_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the summary of a W&B run says of verdicts: sentence, answer, and share with its interval."""
+    shown = {f"verdict/{about}": each["sentence"] for about, each in verdicts.items()}
+    parts = ("answer", "share", "low", "high", "texts")
+    return shown | {f"verdict/{about}/{part}": each.get(part) for about, each in verdicts.items() for part in parts}
 
 
 PROJECT = "attest"
@@ -101,6 +108,6 @@ def log_trial(folder: RunFolder, model: str) -> Path:
     with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
         run.log(plain | {"figures": figure_table(folder, {}), "report": wandb.Html(str(folder.report), inject=False)})
         summary = read_json(folder.summary)
-        verdicts = {f"verdict/{about}": each["sentence"] for about, each in summary.pop("verdict", {}).items()}
+        verdicts = _of_verdicts(summary.pop("verdict", {}))
         run.summary.update({name: value for name, value in (summary | verdicts).items() if value is not None})
         return Path(run.dir).parent

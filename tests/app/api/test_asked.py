@@ -33,12 +33,13 @@ def prompted(_tokenizer):
 @pytest.mark.parametrize("made", [windowed, prompted])
 def test_the_call_of_the_card_is_the_same_trial(made, tokenizer):
     model, options = made(tokenizer)
-    tried = attest.trial(model, TEXTS, QUICK, progress=False, **options)
+    asked = QUICK | {"E19": {"texts": 5}}
+    tried = attest.trial(model, TEXTS, asked, progress=False, **options)
     (call,) = CALL.findall(section(tried.folder))
     known = {"attest": attest, "model": model, "texts": TEXTS, "tokenizer": options["tokenizer"], "labels": options["labels"]}
     again = eval(call, known)
     assert again.folder.config.read_text() == tried.folder.config.read_text()
-    for name in QUICK:
+    for name in asked:
         pd.testing.assert_frame_equal(again.table(name), tried.table(name), check_exact=True)
     about = yaml.safe_load(tried.folder.config.read_text())[TRIAL]
     assert about["asked"] == {name: options[name] for name in options if name not in ("tokenizer", "labels", "seed")}

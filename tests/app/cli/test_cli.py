@@ -17,6 +17,7 @@ from attest.app.configured import require_same_task
 from attest.core.errors import AttestError
 from attest.datamodules import BabiDataModule, PlantedDataModule
 from attest.datamodules.corpus import Documents
+from attest.report.summary import VERSION
 from attest.runs.belonging import TRAINED_WITH, keep_digests
 from attest.runs.folder import TEMPORARY, RunFolder, read_json
 from tests.conftest import without_places
@@ -42,7 +43,7 @@ def test_a_run_leaves_a_complete_folder(small_run):
     assert small_run.complete(["instances", "E1", "E2", "E8"])
     assert small_run.path.parent.name.startswith("jw-bilstm-additive-softmax-"), "small sizes are not the recipe's: a hash"
     summary = read_json(small_run.summary)
-    assert summary["version"] == 1
+    assert summary["version"] == VERSION
     assert {"test/accuracy", "test/f1", "test/roc_auc", "E1/tau_gradient_inputs/mean", "E2/tvd_median/mean"} <= summary.keys()
     assert [epoch["epoch"] for epoch in read_json(small_run.curves)] == [0, 1]
     assert not list(small_run.path.rglob(f"*{TEMPORARY}")), "no temporary file stays"

@@ -17,6 +17,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 import attest
 from attest.app.cli.main import main
 from attest.app.trial_folder import default_folder
+from attest.report.summary import VERSION
 from attest.runs.folder import UNFINISHED, RunFolder
 from tests.conftest import without_places
 from tests.models.pretrained.speaking import speaking_tokenizer
@@ -63,7 +64,7 @@ def test_the_summary_alone_is_printed_for_other_programs(folder, reviews, tmp_pa
     assert tried(*given, "--out", tmp_path / "out", "--processes", 2) == 0
     out, err = capfd.readouterr()
     assert out == (tmp_path / "out" / "summary.json").read_text()
-    assert json.loads(out)["version"] == 1
+    assert json.loads(out)["version"] == VERSION
     assert "Folder:" in err
     assert "guessed" in err
     assert tried(*given, "--out", tmp_path / "out", "--texts", 3) == 2
@@ -289,7 +290,7 @@ def test_a_trial_is_logged_to_wandb(folder, reviews, tmp_path, capsys):
     out = tmp_path / "out"
     assert tried("--model", folder, "--data", reviews, "--out", out, "E9", "LOGGER=wandb") == 0
     *_, logged, verdict = capsys.readouterr().out.splitlines()
-    assert verdict.startswith("Verdict:    No answer. The model is not shown to be better than a constant answer")
+    assert verdict.startswith("Verdict:    No answer. The model is not shown to be better than chance")
     place = Path(logged.split()[-1])
     assert place.is_relative_to(out)
     assert any("report" in path.name for path in (place / "files" / "media").rglob("*.html"))

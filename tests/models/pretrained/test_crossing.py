@@ -173,6 +173,7 @@ def test_a_trial_of_a_classifier_has_its_own_probabilities_and_says_what_is_on_t
     assert set(attest.trial(model, TEXTS[:2], "all", tokenizer=tokenizer, progress=False).experiments) == {
         *QUICK,
         "E10",
+        "E19",
         "instances",
     }
 

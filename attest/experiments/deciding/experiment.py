@@ -1,0 +1,273 @@
+"""E19: which words decide, and does an explanation point at them? Each text is measured by itself.
+
+Legend: B texts, T tokens, W words of the longest text, R readings.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from attest.core.measures.numbers import percent
+from attest.core.randomness import random_bits, stream
+from attest.experiments.deciding.filling import FEW, MORE, Game, Texts
+from attest.experiments.deciding.neutral import ROUGH, Neutral, neutral_words, single_effects
+from attest.experiments.deciding.observed import texts_about_a_tag, texts_of
+from attest.experiments.deciding.pointing import pointing
+from attest.experiments.deciding.search import deciding_words, is_long, places_in
+from attest.experiments.erasure.tags import about_one_token
+from attest.experiments.readings.compared import column_of, title_of
+from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, random_reading, reading_of
+from attest.experiments.sampling import Everyone, among_first, sample_of_ids
+from attest.experiments.spec import MOVES, Column, Inside, Means, Measure, OfNumbers, Row, Spec, TokenWeights
+from attest.models.layers_observed import LayerObservation
+from attest.models.observation import Observation, observe
+from attest.models.prediction import says_number
+
+Columns = dict[str, Tensor]
+Pools = tuple[Neutral, Neutral]
+"""Two pools of neutral words, of different texts. Each text is measured with one of them, so that they can be compared."""
+ASKED = ("last-layer", "gradient-input", "leave-one-out", RANDOM)
+"""The readings that are held beside the tested explanation, where they suit the network."""
+POOL_TEXTS = 32
+"""The texts in which neutral words are searched for, half of them for each pool."""
+
+
+def texts_for_pools(ids: Tensor, seed: int) -> tuple[Tensor, Tensor]:
+    """Return the ids of the texts in which each of two pools of neutral words is searched for, from all ids ``(N,)``."""
+    drawn = sample_of_ids(stream(seed, "texts of pools"), ids, POOL_TEXTS)
+    return (drawn[::2], drawn[1::2]) if len(drawn) > 1 else (drawn, drawn)
+
+
+def neutral_in(observation: Observation | LayerObservation, seed: int) -> Neutral:
+    """Find neutral words in the texts of a batch: those that move the model least, or a tagger's tag of one token."""
+    if isinstance(observation, LayerObservation):
+        view, _ = about_one_token(observation, seed)
+        return neutral_words(texts_about_a_tag(view), view.prediction, seed)[0]
+    return neutral_words(texts_of(observation), observation.prediction, seed)[0]
+
+
+def what_decides(
+    observation: Observation,
+    everyone: Everyone,
+    texts: int = 160,
+    seed: int = 0,
+    readings: Sequence[str] = ASKED,
+    neutral: Pools | None = None,
+) -> Columns:
+    """Search in a random sample of texts for the words that decide, and ask of explanations whether they point at them.
+
+    Args:
+        texts: size of the sample; its texts are the first of ``reading_order``.
+        seed: chooses the sample and, with an instance's id, the fillings and the pool.
+        readings: the readings that are asked as well, where they suit the network; so are explanations of the user.
+        neutral: two pools of neutral words; None to search for them in this batch.
+    Returns:
+        The columns of ``SPEC``, ``(B,)``, NaN outside the sample; and ``decides``, ``(B, T)``, 1 at tokens of the set of words
+        that was found.
+    """
+    chosen = among_first(seed, observation.ids, everyone, texts) & (observation.erasable > 0)
+    pools = (neutral_in(observation, seed),) * 2 if neutral is None else neutral
+    return _with_pools(observation, chosen, pools, seed, lambda part: _others(part, seed, readings), texts_of)
+
+
+def what_decides_of_tags(
+    observation: LayerObservation, everyone: Everyone, texts: int = 160, seed: int = 0, neutral: Pools | None = None
+) -> Columns:
+    """Ask in a random sample of sentences which other words decide the tag of one random word.
+
+    The explanation is attention rollout from that word; a random order is held beside it.
+
+    Args:
+        texts, seed, neutral: as in ``what_decides``.
+    Returns:
+        As ``what_decides``; and ``token``, ``(B,)``, the place of the word, from 0.
+    """
+    view, place = about_one_token(observation, seed)
+    chosen = among_first(seed, observation.ids, everyone, texts) & (view.erasable > 0)
+    pools = (neutral_in(observation, seed),) * 2 if neutral is None else neutral
+
+    def others(part: Observation) -> Columns:
+        return {RANDOM: random_reading(part, seed)}
+
+    return _with_pools(view, chosen, pools, seed, others, texts_about_a_tag) | {"token": place}
+
+
+def _with_pools(
+    observation: Observation,
+    chosen: Tensor,
+    neutral: Pools,
+    seed: int,
+    others: Callable[[Observation], Columns],
+    read: Callable[[Observation], Texts],
+) -> Columns:
+    """Measure the chosen texts, bool ``(B,)``, each with one of two pools."""
+    pool = random_bits(stream(seed, "pools"), observation.ids).remainder(2)
+    columns: Columns = {}
+    for number, words in enumerate(neutral):
+        rows = (chosen & (pool == number)).nonzero().squeeze(-1)
+        if not len(rows):
+            continue
+        found = _measured(observation.part(rows), words, seed, others, read)
+        found["pool"] = torch.full_like(found["without_words"], number)
+        for name, values in found.items():
+            whole = columns.setdefault(name, _empty(observation.mask, of_tokens=values.ndim == 2))
+            whole[(rows, slice(values.shape[1])) if values.ndim == 2 else rows] = values.double()
+    return columns
+
+
+def _empty(mask: Tensor, of_tokens: bool) -> Tensor:
+    """Return 0 for each token ``(B, T)``, or NaN for each text ``(B,)``."""
+    if of_tokens:
+        return torch.zeros_like(mask, dtype=torch.float64)
+    return torch.full(mask.shape[:1], torch.nan, dtype=torch.float64, device=mask.device)
+
+
+def _measured(
+    part: Observation,
+    neutral: Neutral,
+    seed: int,
+    others: Callable[[Observation], Columns],
+    read: Callable[[Observation], Texts],
+) -> Columns:
+    texts = read(part)
+    game = Game(texts, neutral.pool, seed)
+    needs = game.way >= neutral.least_way
+    falls, rises = single_effects(game, ROUGH)
+    beside = {name: texts.of_words(each.double()) for name, each in others(part).items()}
+    gradient = beside.get("gradient_input_signed", torch.full_like(falls, torch.nan))  # in long texts it saves passes
+    rankings = [falls + rises, falls, gradient.masked_fill(~is_long(game).unsqueeze(1), torch.nan)]
+    best = deciding_words(game, rankings, needs)
+    everyone, sizes = torch.arange(len(best), device=best.device), best.sum(dim=1)
+    weights = texts.of_words(part.explanation)
+    first = (places_in(game, weights) < sizes.unsqueeze(1)) & texts.there
+    explanations = {"": weights} | {f"_{name}": each for name, each in beside.items()}
+    right = {f"right{name}": pointing(game, best, each, needs).right for name, each in explanations.items()}
+    searched = {"with_words": game.value(everyone, best, FEW + MORE), "with_first": game.value(everyone, first)}
+    if says_number(part.network):
+        searched = {name: -values for name, values in searched.items()}
+    known = {"words": sizes} | searched | right
+    of_needing = {name: values.double().masked_fill(~needs, torch.nan) for name, values in known.items()}
+    decides = best.gather(1, texts.words.clamp(min=0)) & (texts.words >= 0)
+    nothing = -game.nothing if says_number(part.network) else game.nothing
+    return {"needs_words": needs, "without_words": nothing} | of_needing | {"decides": decides}
+
+
+def _others(part: Observation, seed: int, names: Sequence[str]) -> Columns:
+    """Return the weights of the readings that are held beside the tested one, by column name, ``(B, T)`` each."""
+    known = (part.ids, part.tokens, part.mask, part.labels, part.words, part.spared)
+    seen = replace(observe(part.network, *known), given=part.given)  # gradients need the graph
+    asked: list[Reading] = [READINGS[name] for name in names if READINGS[name].suits(seen)]
+    asked += [reading_of(name, seen) for name in seen.given]
+    found = {}
+    for reading in asked:
+        values = random_reading(seen, seed) if reading.name == RANDOM else reading.of(seen)
+        signed = "_signed" if reading.signed else ""
+        found[f"{column_of(reading.name)}{signed}"] = values.detach()
+    return found
+
+
+def _answer(mean: Means) -> str | None:
+    """Return a sentence with the share of texts in which the explanation is right; None where no text needs words."""
+    share, needing = _within(mean, "right"), _within(mean, "needs_words")
+    if share is None or needing is None:
+        return None
+    random = _within(mean, f"right_{RANDOM}")
+    chance = "" if random is None else f"; a random order does in {random}"
+    return (
+        f"The explanation points at the words that decide in {share} of the texts that need words{chance}. Of all texts that "
+        f"were read, {needing} need words: in the others the model says the same of neutral words."
+    )
+
+
+def _within(mean: Means, column: str) -> str | None:
+    """Return a share with its 95 % interval; None if it is undefined."""
+    share = mean(f"E19/{column}")
+    low, high = (mean.summary.get(f"E19/{column}/{end}") for end in ("ci_low", "ci_high"))
+    if share is None:
+        return None
+    return percent(share) + ("" if low is None or high is None else f" [{percent(low)}, {percent(high)}]")
+
+
+def _shown(row: Row) -> str:
+    """Return how sure the model is with the deciding words alone, and without any word; of a number, nothing."""
+    alone, nothing = row.get("E19/with_words"), row.get("E19/without_words")
+    if alone is None or nothing is None:
+        return ""
+    return f"a set that is enough: alone {percent(alone)}, without any word {percent(nothing)}"
+
+
+def _right(name: str) -> Measure:
+    title = title_of(name)
+    return Measure.low(
+        f"right_{name}",
+        f"deciding words found by {title}",
+        f"Share of the texts that need words in which {title} points at words that decide.",
+    )
+
+
+IN_PROBABILITY = (
+    Column.share("without_words", "probability of the decision if all words are neutral"),
+    Column.share("with_words", "probability of the decision if the words of the found set alone are kept"),
+    Column.share("with_first", "probability of the decision if as many first words of the explanation are kept"),
+)
+INSIDE = Inside("E19", what_decides_of_tags, of_tags=True)
+SPEC = Spec(
+    id="E19",
+    question="Which words decide, and does the explanation point at them?",
+    does="Searches each text for a small set of words that decides, and asks whether the explanation's own first words do",
+    source="Carter et al. 2019; Ribeiro et al. 2018; here with neutral fillings, and asked of the explanation's own words",
+    about="tokens",
+    cost="about 4 T passes and 100 more for a text, on a sample of texts",
+    about_columns="Words that are not kept are replaced by random neutral words of the corpus; special tokens stay. “What "
+    "decides in a text” in the documentation defines the terms.",
+    columns=(
+        Column.yes_or_no("needs_words", "whether the model is surer of the text than of neutral words alone"),
+        *IN_PROBABILITY,
+        *(each.moved(f"moved_{each.name}") for each in IN_PROBABILITY),
+        Column.at_least_0("words", "words of the smallest set found that decides; undefined where none is needed", "words"),
+        Column.yes_or_no("right", "whether the explanation points at words that decide; undefined where none is needed"),
+        Column.yes_or_no("right_<reading>", "the same of another reading; `_signed`: words that speak for the decision"),
+        Column.yes_or_no("decides", "1 at the tokens of the set that was found", type="list of float"),
+        Column.share("pool", "which of two pools of neutral words was used, 0 or 1"),
+        Column.at_least_0("token", "taggers only: the place of the word whose tag is asked about, from 0"),
+    ),
+    measures=(
+        Measure.low(
+            "right",
+            "deciding words found",
+            "Share of the texts that need words in which the explanation's own first words decide, and most of them matter.",
+            "It is asked what suffices among neutral words. If several words say the same, each of them is right.",
+            beside=("random order", f"right_{RANDOM}"),
+        ),
+        *(_right(name) for name in ("last_layer", "gradient_input_signed", "leave_one_out")),
+        Measure(
+            "needs_words",
+            "texts that need words",
+            "Share of texts of which the model is surer than of neutral words alone, by a tenth of its range.",
+            "Where a model has a default class, texts of this class need no words.",
+        ),
+        Measure("words", "words that decide", "Number of words in the smallest set that was found to decide."),
+    ),
+    answer=_answer,
+    weights=(
+        TokenWeights(
+            "decides",
+            "What decides",
+            "importance",
+            _shown,
+            ("words", "with_words", "without_words"),
+            is_shown=lambda row: row["E19/words"] > 0,
+        ),
+    ),
+    run=what_decides,
+    any_reading=True,
+    of_numbers=OfNumbers(
+        f"the columns of probabilities say how far the number moves, {MOVES}, if the other words are neutral",
+        ((r"(without_words|with_words|with_first)", r"moved_\1"),),
+    ),
+    at_validation={"texts": 1_000_000},
+    when_explaining={"texts": 1},
+    of_tokens=True,
+)

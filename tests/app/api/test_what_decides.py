@@ -1,0 +1,112 @@
+"""E19 in every kind of model that decides: what is filled, what is never filled, and what is said of it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoModelForTokenClassification
+
+import attest
+from tests.app.api.test_choices import CHOICES, made
+from tests.models.pretrained.planted import ANSWERS, BEFORE, TEMPLATE, WORDS, planted, trained
+from tests.models.pretrained.tiny import TEXTS, tiny
+
+ASKED = {"E19": {}}
+TAGGED = [text.split() for text in TEXTS]
+
+
+def tried(model, data, **options):
+    return attest.trial(model, data, options.pop("asked", ASKED), progress=False, **options)
+
+
+def found(trial):
+    """The rows that were read, each in agreement with itself."""
+    rows = trial.table("E19")
+    assert len(rows)
+    assert rows["needs_words"].isin([0, 1]).all()
+    needing = rows["needs_words"] == 1
+    assert (rows["decides"].map(sum) > 0).tolist() == needing.tolist()
+    assert rows["right"].notna().tolist() == needing.tolist()
+    assert (rows["words"][needing] <= rows["decides"].map(sum)[needing]).all()
+    return rows
+
+
+def test_a_classifier_of_subwords(model, tokenizer):
+    trial = tried(model, TEXTS, tokenizer=tokenizer, labels=[1, 0, 0, 0, 1])
+    rows, texts = found(trial), trial.table().set_index("id")
+    for _, row in rows.iterrows():
+        assert not (np.array(row["decides"]) * np.array(texts.loc[row["id"], "special"])).any()
+    assert {"right_random", "right_leave_one_out", "right_gradient_input_signed", "right_last_layer"} <= {*rows}
+
+
+def test_a_pair_a_choice_and_a_question(model, tokenizer):
+    found(tried(model, list(zip(TEXTS, TEXTS[::-1], strict=True)), tokenizer=tokenizer))
+    found(tried(made(AutoModelForMultipleChoice), CHOICES, tokenizer=tokenizer))
+    asked = [(TEXTS[place - 1], text) for place, text in enumerate(TEXTS)]
+    trial = tried(made(AutoModelForQuestionAnswering, num_labels=2), asked, tokenizer=tokenizer)
+    rows, texts = found(trial), trial.table().set_index("id")
+    for _, row in rows.iterrows():
+        assert not (np.array(row["decides"]) * np.array(texts.loc[row["id"], "special"])).any(), "the question stays"
+
+
+def test_each_label_of_a_text(tokenizer):
+    several = tiny("bert", problem_type="multi_label_classification", id2label=dict(enumerate("abc")))
+    rows = found(tried(several, TEXTS, tokenizer=tokenizer, labels=[["a"], ["b", "c"], [], ["c"], ["a"]]))
+    assert {"text", "asked"} <= {*rows}
+
+
+def test_a_number_moves_and_has_no_probability(tokenizer):
+    rows = found(tried(tiny("bert", num_labels=1), TEXTS * 5, tokenizer=tokenizer))
+    assert (rows.filter(like="moved_").fillna(0) >= 0).all(axis=None)
+    assert not {"without_words", "with_words"} & {*rows}
+    needing = rows[rows["needs_words"] == 1]
+    assert (needing["moved_with_words"] <= 0.2 * needing["moved_without_words"] + 1e-6).all(), "four fifths of the way"
+
+
+def test_a_tag_of_one_word_is_decided_by_others(tokenizer):
+    model = made(AutoModelForTokenClassification, num_labels=3)
+    trial = tried(model, TAGGED, tokenizer=tokenizer, labels=[[0] * len(words) for words in TAGGED])
+    rows, sentences = found(trial), trial.table("tagged").set_index("id")
+    for _, row in rows.iterrows():
+        place = int(row["token"])
+        assert row["decides"][place] == 0
+        tags = sentences.loc[row["id"], "tags"]
+        assert tags[place] >= 0, "a word, and no special token"
+        assert not (np.array(row["decides"]) * (np.array(tags) < 0)).any()
+
+
+def test_shares_do_not_hang_on_batches_or_processes(model, tokenizer):
+    options = {"tokenizer": tokenizer, "labels": [1, 0, 0, 0, 1] * 5}
+    torch.set_num_threads(1)
+    first = tried(model, TEXTS * 5, **options)
+    for other in ({"batch_size": 3}, {"processes": 2}):
+        again = tried(model, TEXTS * 5, **options, **other)
+        pd.testing.assert_frame_equal(again.table("E19"), first.table("E19"), atol=1e-5)
+        assert again.verdict == first.verdict
+
+
+def test_another_explanation_gets_a_verdict(model, tokenizer):
+    options = {"tokenizer": tokenizer, "labels": [1, 0, 0, 0, 1] * 5, "reading": "leave-one-out"}
+    trial = tried(model, TEXTS * 5, **options)
+    rows = found(trial)
+    assert rows["right"].equals(rows["right_leave_one_out"])
+    assert "verdict" in trial.summary or trial.unanswered
+
+
+def test_reading_ends_where_the_answer_is_known():
+    """Every second text has two words, either of which is enough; the reading points at them, and random numbers do not."""
+    made = trained()
+    texts, labels, spans = planted(torch.Generator().manual_seed(7), 160)
+    scores = [[0.0] * WORDS for _ in texts]
+    for number, (first, second) in spans.items():
+        scores[number][first - BEFORE] = scores[number][second - BEFORE] = 1.0
+    options = {"tokenizer": made.tokenizer, "prompt": TEMPLATE, "answers": ANSWERS, "labels": labels}
+    options |= {"explanations": {"mine": scores}, "asked": {"E19": {"readings": ["random"]}}}
+    trial = tried(made.model, texts, reading="mine", **options)
+    assert trial.verdict.startswith("Yes. The reading mine points at the words that decide in 100")
+    assert 40 < len(trial.table("E19")) < 160
+    needing = trial.table("E19").query("needs_words == 1")
+    assert needing["id"].mod(2).eq(0).all()
