@@ -39,7 +39,7 @@ SMALL_RUN = (
     "--experiments.E14.init_args.sets=5",
 )
 """A real run with every experiment, each on little: a few seconds."""
-EXPENSIVE = ("E1", "E3", "E10", "E11", "E12", "E13", "E14", "E15")
+EXPENSIVE = ("E1", "E3", "E10", "E11", "E12", "E13", "E14", "E15", "E19")
 """Experiments that take nine tenths of its evidence's time."""
 
 
@@ -92,7 +92,7 @@ PRETRAINED = (
     *("--trainer.max_epochs=2", "--model.init_args.learning_rate_scale=20"),
 )
 """Six batches of training on texts that are cut into the model's own subwords."""
-FEW = without("E1", "E3", "E13", "E14", "E15", "maps")
+FEW = without("E1", "E3", "E13", "E14", "E15", "E19", "maps")
 """Leaves out of a pretrained model what takes long."""
 TAGS = {"the": "O", "cat": "B-NP", "black": "I-NP", "sees": "B-VP"}
 PRETRAINED_TAGGER = (
