@@ -34,7 +34,8 @@ class Neutral(NamedTuple):
 def measured(game: Game) -> Tensor:
     """Return the words whose single effects are measured, bool ``(B, W)``: all of a short text, a random few of a long one."""
     there = game.texts.there
-    chance = random_uniforms(stream(game.seed, "words measured"), game.texts.ids[:, None], torch.arange(there.shape[1]))
+    places = torch.arange(there.shape[1], device=there.device)
+    chance = random_uniforms(stream(game.seed, "words measured"), game.texts.ids[:, None], places)
     few = chance.masked_fill(~there, 2).argsort(dim=1).argsort(dim=1) < FEW_WORDS
     return there & (few | ~is_long(game).unsqueeze(1))
 

@@ -116,7 +116,7 @@ def _needed(game: Game, sets: Tensor, asked: Tensor, fewest: Tensor) -> tuple[Te
     Returns:
         bool ``(B, W)``; float64 ``(B,)``, NaN for texts of which no word is asked; and ``(B, W)``, NaN for other words.
     """
-    values, left = _values(game, sets, asked.any(dim=1)), torch.full(sets.shape, torch.nan, dtype=torch.float64)
+    values, left = _values(game, sets, asked.any(dim=1)), torch.full_like(sets, torch.nan, dtype=torch.float64)
     rows, words = asked.nonzero(as_tuple=True)
     decides, left[rows, words] = game.decides(rows, sets[rows] & ~alone(words, sets.shape[1]))
     share = 0.5 * DECIDES * game.way[rows] / fewest[rows].clamp(min=2)
@@ -128,7 +128,7 @@ def _needed(game: Game, sets: Tensor, asked: Tensor, fewest: Tensor) -> tuple[Te
 def _values(game: Game, sets: Tensor, asked: Tensor) -> Tensor:
     """Return v of the sets of the texts that are asked, float64 ``(B,)``, NaN for others."""
     rows = asked.nonzero().squeeze(-1)
-    values = torch.full(asked.shape, torch.nan, dtype=torch.float64)
+    values = torch.full_like(asked, torch.nan, dtype=torch.float64)
     values[rows] = game.value(rows, sets[rows])
     return values
 

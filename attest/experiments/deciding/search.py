@@ -26,11 +26,12 @@ NONE = 1 << 30
 def places_in(game: Game, scores: Tensor) -> Tensor:
     """Return the place of each word in a ranking, from 0, int64 ``(B, W)``; the largest score comes first, ties at random."""
     there = game.texts.there
-    chance = random_uniforms(stream(game.seed, "ties of words"), game.texts.ids[:, None], torch.arange(there.shape[1]))
+    words = torch.arange(there.shape[1], device=there.device)
+    chance = random_uniforms(stream(game.seed, "ties of words"), game.texts.ids[:, None], words)
     by_chance = chance.argsort(dim=1)
     ranked = scores.masked_fill(~there, -torch.inf).gather(1, by_chance)
     order = by_chance.gather(1, ranked.argsort(dim=1, descending=True, stable=True))
-    return torch.empty_like(order).scatter_(1, order, torch.arange(there.shape[1]).expand_as(order))
+    return torch.empty_like(order).scatter_(1, order, words.expand_as(order))
 
 
 def is_long(game: Game) -> Tensor:
@@ -62,7 +63,7 @@ def shortened(game: Game, places: Tensor, size: Tensor, asked: Tensor) -> Tensor
     Args:
         size: of ``SIZES``, as ``shortest_prefix`` returns it.
     """
-    there, size, sizes = game.texts.there, size.clone(), torch.tensor((0, *SIZES))
+    there, size, sizes = game.texts.there, size.clone(), torch.tensor((0, *SIZES), device=size.device)
     fails = sizes[(torch.searchsorted(sizes, size) - 1).clamp(min=0)]
     while (rows := (asked & (size < NONE) & (size - fails > 1)).nonzero().squeeze(-1)).numel():
         half = (size + fails)[rows] // 2
@@ -82,7 +83,7 @@ def eliminated(game: Game, sets: Tensor, asked: Tensor) -> Tensor:
     while going.any():
         at, words = (sets & going.unsqueeze(1)).nonzero(as_tuple=True)
         left = game.value(at, sets[at] & ~alone(words, sets.shape[1]))
-        best = torch.full(sets.shape, -torch.inf, dtype=left.dtype).index_put((at, words), left).argmax(dim=1)
+        best = torch.full_like(sets, -torch.inf, dtype=left.dtype).index_put((at, words), left).argmax(dim=1)
         rows = going.nonzero().squeeze(-1)
         less = sets[rows] & ~alone(best[rows], sets.shape[1])
         decides, _ = game.decides(rows, less)
@@ -122,9 +123,9 @@ def _places_of_blocks(game: Game, sets: Tensor, block: Tensor, blocks: Tensor) -
         block: int64 ``(B, W)``, the number of each word's block.
         blocks: int64 ``(B,)``, how many each text has.
     """
-    numbers = torch.arange(sets.shape[1])
+    numbers = torch.arange(sets.shape[1], device=sets.device)
     rows, chosen = (numbers < blocks.unsqueeze(1)).nonzero(as_tuple=True)
-    left = torch.full(sets.shape, -torch.inf, dtype=torch.float64)
+    left = torch.full_like(sets, -torch.inf, dtype=torch.float64)
     left[rows, chosen] = game.value(rows, sets[rows] & (block[rows] != chosen.unsqueeze(1)), ROUGHLY)
     order = left.argsort(dim=1, descending=True, stable=True)
     return torch.empty_like(order).scatter_(1, order, numbers.expand_as(order)).gather(1, block.clamp(min=0))
