@@ -143,7 +143,7 @@ def _measured(
     weights = texts.of_words(part.explanation)
     first = (places_in(game, weights) < sizes.unsqueeze(1)) & texts.there
     explanations = {"": weights} | {f"_{name}": each for name, each in beside.items()}
-    right = {f"right{name}": pointing(game, best, each, needs).right for name, each in explanations.items()}
+    right = {f"right{name}": _right_where_known(game, best, each, needs) for name, each in explanations.items()}
     searched = {"with_words": game.value(everyone, best, FEW + MORE), "with_first": game.value(everyone, first)}
     if says_number(part.network):
         searched = {name: -values for name, values in searched.items()}
@@ -152,6 +152,12 @@ def _measured(
     decides = best.gather(1, texts.words.clamp(min=0)) & (texts.words >= 0)
     nothing = -game.nothing if says_number(part.network) else game.nothing
     return {"needs_words": needs, "without_words": nothing} | of_needing | {"decides": decides}
+
+
+def _right_where_known(game: Game, best: Tensor, weights: Tensor, needs: Tensor) -> Tensor:
+    """Return whether an explanation points at words that decide, ``(B,)``; NaN for texts on which it is undefined."""
+    right = pointing(game, best, weights, needs).right.double()
+    return right.masked_fill((weights.isnan() & game.texts.there).any(dim=1), torch.nan)
 
 
 def _others(part: Observation, seed: int, names: Sequence[str]) -> Columns:

@@ -10,11 +10,16 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoModelForTokenClassification
 
 import attest
+from attest.experiments.deciding.observed import texts_about_a_tag
+from attest.experiments.erasure import about_one_token
+from attest.experiments.layers import observe_layers
 from tests.app.api.test_choices import CHOICES, made
+from tests.experiments.layers.networks import tagger
 from tests.models.pretrained.planted import ANSWERS, BEFORE, TEMPLATE, WORDS, planted, trained
 from tests.models.pretrained.tiny import TEXTS, tiny
 
 ASKED = {"E19": {}}
+MASK = torch.tensor([[True] * 4, [True] * 3 + [False]])
 TAGGED = [text.split() for text in TEXTS]
 
 
@@ -76,6 +81,15 @@ def test_a_tag_of_one_word_is_decided_by_others(tokenizer):
         tags = sentences.loc[row["id"], "tags"]
         assert tags[place] >= 0, "a word, and no special token"
         assert not (np.array(row["decides"]) * (np.array(tags) < 0)).any()
+
+
+def test_the_word_whose_tag_is_asked_about_is_never_filled():
+    model = tagger()
+    seen = observe_layers(model, torch.arange(2), torch.tensor([[5, 6, 7, 8], [9, 5, 6, 0]]), MASK)
+    view, place = about_one_token(seen, 0)
+    words = texts_about_a_tag(view).words
+    assert (words.gather(1, place[:, None]) == -1).all()
+    assert ((words >= 0).sum(dim=1) == MASK.sum(dim=1) - 1).all()
 
 
 def test_shares_do_not_hang_on_batches_or_processes(model, tokenizer):

@@ -3,6 +3,7 @@
 import torch
 
 from attest.app.api.judging import stated_with
+from attest.core.memory import budget_kept, set_memory_budget
 from attest.experiments import observe
 from attest.experiments.deciding.experiment import neutral_in, texts_for_pools, what_decides
 from attest.experiments.judges.judging import defendant
@@ -41,6 +42,17 @@ def test_texts_outside_the_sample_are_not_measured():
     found, _ = columns("honest", texts=10, readings=["random"])
     assert int(found["right"].isfinite().sum()) == 10
     assert int((found["decides"].sum(dim=1) > 0).sum()) == 10
+
+
+def test_a_reading_that_is_undefined_on_a_text_is_not_called_wrong():
+    """Leave-one-out leaves out texts that are too long."""
+    with budget_kept():
+        set_memory_budget(1.0, 28)
+        found, texts = columns("honest", readings=["leave-one-out"])
+    long = texts.mask.sum(dim=1) > 28
+    assert long.any()
+    assert torch.equal(found["right_leave_one_out"].isnan(), long)
+    assert found["right"].isfinite().all()
 
 
 def test_each_text_has_one_of_two_pools():
