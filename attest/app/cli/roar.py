@@ -19,6 +19,8 @@ def main(arguments: list[str]) -> int:
     words, typed = take_words(typed, ("READING", "STEPS"))
     readings, steps = words.listed("READING", "attention"), words.count("STEPS", 10, least=2)
     asked = AskedRun.of(typed)  # a mistyped choice is told before the imports below, which take seconds
+    from lightning_utilities.core.rank_zero import rank_zero_only
+
     from attest.experiments.readings.kinds import RANDOM, require_readings
 
     require_readings(readings)
@@ -29,5 +31,5 @@ def main(arguments: list[str]) -> int:
     base = train_base(asked, require_classifier)
     compared = dict.fromkeys((RANDOM, *readings))
     print(f"Training up to {len(compared) * (steps - 1) + 1} models again, each as its base was trained.", flush=True)
-    write_roar(base.folder, {name: list(train_steps(base, name, steps, own)) for name in compared})
+    rank_zero_only(write_roar)(base.folder, {name: list(train_steps(base, name, steps, own)) for name in compared})
     return 0
