@@ -134,7 +134,7 @@ def _measured(
     texts = read(part)
     game = Game(texts, neutral.pool, seed)
     needs = game.way >= neutral.least_way
-    falls, rises = single_effects(game, ROUGH)
+    falls, rises = single_effects(game, ROUGH, needs)
     beside = {name: texts.of_words(each.double()) for name, each in others(part).items()}
     gradient = beside.get("gradient_input_signed", torch.full_like(falls, torch.nan))  # in long texts it saves passes
     rankings = [falls + rises, falls, gradient.masked_fill(~is_long(game).unsqueeze(1), torch.nan)]

@@ -57,6 +57,8 @@ class Texts:
 class Game:
     """The value v(S) of each set S of words: the mean probability of the decision over fillings of all other words.
 
+    A set is read once under each filling, however often it is asked for: explanations are asked about the same words.
+
     Args:
         pool: int64 ``(P,)``, the tokens that fillings are drawn from.
         seed: with the id of a text it fixes the fillings of this text, which all its sets share.
@@ -66,6 +68,8 @@ class Game:
         self.texts, self.pool, self.seed = texts, pool, seed
         self.passes = 0
         """The number of texts that the model has read."""
+        self._sets = texts.ids[:0]  # int64 (K,), the numbers of the sets that have been read, in ascending order
+        self._read = torch.empty(0, FEW + MORE, dtype=torch.float64, device=texts.ids.device)  # (K, R), NaN: not read yet
 
     @cached_property
     def nothing(self) -> Tensor:
@@ -88,8 +92,28 @@ class Game:
         Args:
             rows: int64 ``(N,)``, the text of each set.
             kept: bool ``(N, W)``, the words of each set.
-            fillings, after: how many fillings are read, and how many come before them.
+            fillings, after: how many fillings are read, and how many come before them; at most 16 in all.
         """
+        asked, wanted = self._numbers(rows, kept), slice(after, after + fillings)
+        sets, place = torch.cat([self._sets, asked]).unique(return_inverse=True)
+        before, now = place.split([len(self._sets), len(asked)])
+        read = self._read.new_full((len(sets), FEW + MORE), torch.nan).index_put((before,), self._read)
+        one = torch.empty_like(sets).index_put((now,), torch.arange(len(now), device=now.device))  # that asks for each set
+        new = now.unique()
+        new = new[read[new, wanted].isnan().any(dim=1)]
+        read[new, wanted] = self._read_now(rows[one[new]], kept[one[new]], fillings, after)
+        self._sets, self._read = sets, read
+        return read[now, wanted]
+
+    def _numbers(self, rows: Tensor, kept: Tensor) -> Tensor:
+        """Return a number for each of N sets, int64 ``(N,)``: a sum of one random number for each word (Zobrist hashing).
+
+        That two of a million sets have the same number has a probability of 3e-8.
+        """
+        of_words = random_bits(stream(self.seed, "words of sets"), torch.arange(kept.shape[1], device=kept.device))
+        return random_bits(stream(self.seed, "sets"), rows, (kept * of_words).sum(dim=1))
+
+    def _read_now(self, rows: Tensor, kept: Tensor, fillings: int, after: int) -> Tensor:
         texts, size = self.texts, self.texts.tokens.shape[1]
         draws = torch.arange(after, after + fillings, device=rows.device)
         places = torch.arange(size, device=rows.device)

@@ -40,13 +40,16 @@ def measured(game: Game) -> Tensor:
     return there & (few | ~is_long(game).unsqueeze(1))
 
 
-def single_effects(game: Game, fillings: int) -> tuple[Tensor, Tensor]:
+def single_effects(game: Game, fillings: int, needs: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Return how far v falls without each single word, and rises by it alone, ``(B, W)`` each.
 
     Both are differences under the same fillings, whose own noise is larger than what most words do. They are 0 for no word,
-    and NaN for words that are not ``measured``.
+    and NaN for words that are not ``measured``, and for all words of texts that are not asked.
+
+    Args:
+        needs: bool ``(B,)``, the texts that are asked; None for all.
     """
-    there, asked = game.texts.there, measured(game)
+    there, asked = game.texts.there, measured(game) if needs is None else measured(game) & needs.unsqueeze(1)
     rows, words = asked.nonzero(as_tuple=True)
     one, everyone = alone(words, there.shape[1]), torch.arange(len(there), device=there.device)
     falls, rises = (torch.zeros_like(there, dtype=torch.float64).masked_fill(there & ~asked, torch.nan) for _ in range(2))

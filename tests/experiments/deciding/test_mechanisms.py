@@ -100,13 +100,34 @@ def test_equal_weights_are_read_together(asked):
     assert pointing(game, best, apart, needs).first.sum(dim=1).eq(1).all()
 
 
+def unread(game: Game) -> Game:
+    """The same game, of which nothing has been read but whole texts and texts without words."""
+    fresh = Game(game.texts, game.pool, game.seed)
+    assert fresh.way.shape == game.way.shape
+    return fresh
+
+
 def test_a_text_whose_answer_is_sure_is_asked_no_more(asked):
-    """The prefix of one word under 16 fillings, the set of this word under 4, and what is left without it under 4."""
+    """The prefix of one word is read under 16 fillings. It is the smallest set, too, and nothing is left without it."""
     case, game, needs, best = asked("token")
+    game = unread(game)
     before = game.passes
     found = pointing(game, best, case.readings["all"][0], needs)
     assert found.right.all()
-    assert game.passes - before == len(needs) * (16 + 4 + 4)
+    assert game.passes - before == 16 * len(needs)
+
+
+def test_a_set_is_read_once(asked):
+    _, game, needs, best = asked("conjunction")
+    game, rows = unread(game), needs.nonzero().squeeze(-1)
+    begun, sets = game.passes, best[rows]
+    few, again = game.outcomes(rows.repeat(2), sets.repeat(2, 1)).chunk(2)
+    assert torch.equal(few, again)
+    assert game.passes - begun == 4 * len(rows)
+    every = torch.cat([few, game.outcomes(rows, sets, 12, after=4)], dim=1)
+    assert torch.equal(game.outcomes(rows.flip(0), sets.flip(0), 16).flip(0), every)
+    assert game.passes - begun == 16 * len(rows)
+    torch.testing.assert_close(unread(game).outcomes(rows, sets, 16), every)
 
 
 def six_together(against: float):
@@ -133,6 +154,7 @@ def test_words_that_cannot_change_the_answer_are_not_asked():
     assert (game.way > 0.9).all()  # v of nothing is read once
     spent = []
     for other in (0.001, 0.0099):
+        game = unread(game)
         before = game.passes
         found = pointing(game, best, weights_at(places, 0.3, 0.2, 0.1, 0.06, 0.03, 0.01, other, other), needs)
         assert found.right.all()
