@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from attest.core.measures.numbers import percent
 from attest.core.randomness import random_bits, stream
@@ -69,7 +70,7 @@ def what_decides(
     """
     chosen = among_first(seed, observation.ids, everyone, texts) & (observation.erasable > 0)
     pools = (neutral_in(observation, seed),) * 2 if neutral is None else neutral
-    return _with_pools(observation, chosen, pools, seed, lambda part: _others(part, seed, readings), texts_of)
+    return _of_chosen(observation, chosen, pools, seed, lambda part: _others(part, seed, readings), texts_of)
 
 
 def what_decides_of_tags(
@@ -91,10 +92,10 @@ def what_decides_of_tags(
     def others(part: Observation) -> Columns:
         return {RANDOM: random_reading(part, seed)}
 
-    return _with_pools(view, chosen, pools, seed, others, texts_about_a_tag) | {"token": place}
+    return _of_chosen(view, chosen, pools, seed, others, texts_about_a_tag) | {"token": place}
 
 
-def _with_pools(
+def _of_chosen(
     observation: Observation,
     chosen: Tensor,
     neutral: Pools,
@@ -103,17 +104,16 @@ def _with_pools(
     read: Callable[[Observation], Texts],
 ) -> Columns:
     """Measure the chosen texts, bool ``(B,)``, each with one of two pools."""
-    pool = random_bits(stream(seed, "pools"), observation.ids).remainder(2)
+    rows = chosen.nonzero().squeeze(-1)
+    if not len(rows):
+        return {}
+    part = observation.part(rows)
+    pool = random_bits(stream(seed, "pools"), part.ids).remainder(2)
+    found = _measured(part, neutral, pool, seed, others, read) | {"pool": pool}
     columns: Columns = {}
-    for number, words in enumerate(neutral):
-        rows = (chosen & (pool == number)).nonzero().squeeze(-1)
-        if not len(rows):
-            continue
-        found = _measured(observation.part(rows), words, seed, others, read)
-        found["pool"] = torch.full_like(found["without_words"], number)
-        for name, values in found.items():
-            whole = columns.setdefault(name, _empty(observation.mask, of_tokens=values.ndim == 2))
-            whole[(rows, slice(values.shape[1])) if values.ndim == 2 else rows] = values.double()
+    for name, values in found.items():
+        whole = columns[name] = _empty(observation.mask, of_tokens=values.ndim == 2)
+        whole[(rows, slice(values.shape[1])) if values.ndim == 2 else rows] = values.double()
     return columns
 
 
@@ -126,14 +126,16 @@ def _empty(mask: Tensor, of_tokens: bool) -> Tensor:
 
 def _measured(
     part: Observation,
-    neutral: Neutral,
+    neutral: Pools,
+    pool: Tensor,
     seed: int,
     others: Callable[[Observation], Columns],
     read: Callable[[Observation], Texts],
 ) -> Columns:
     texts = read(part)
-    game = Game(texts, neutral.pool, seed)
-    needs = game.way >= neutral.least_way
+    words = pad_sequence([each.pool for each in neutral], batch_first=True, padding_value=-1)
+    game = Game(texts, words[pool], seed)
+    needs = game.way >= game.way.new_tensor([each.least_way for each in neutral])[pool]
     falls, rises = single_effects(game, ROUGH, needs)
     beside = {name: texts.of_words(each.double()) for name, each in others(part).items()}
     gradient = beside.get("gradient_input_signed", torch.full_like(falls, torch.nan))  # in long texts it saves passes
@@ -143,21 +145,23 @@ def _measured(
     weights = texts.of_words(part.explanation)
     first = (places_in(game, weights) < sizes.unsqueeze(1)) & texts.there
     explanations = {"": weights} | {f"_{name}": each for name, each in beside.items()}
-    right = {f"right{name}": _right_where_known(game, best, each, needs) for name, each in explanations.items()}
+    right = _right_where_known(game, best, [*explanations.values()], needs)
     searched = {"with_words": game.value(everyone, best, FEW + MORE), "with_first": game.value(everyone, first)}
     if says_number(part.network):
         searched = {name: -values for name, values in searched.items()}
-    known = {"words": sizes} | searched | right
+    known = {"words": sizes} | searched | dict(zip((f"right{name}" for name in explanations), right, strict=True))
     of_needing = {name: values.double().masked_fill(~needs, torch.nan) for name, values in known.items()}
     decides = best.gather(1, texts.words.clamp(min=0)) & (texts.words >= 0)
     nothing = -game.nothing if says_number(part.network) else game.nothing
     return {"needs_words": needs, "without_words": nothing} | of_needing | {"decides": decides}
 
 
-def _right_where_known(game: Game, best: Tensor, weights: Tensor, needs: Tensor) -> Tensor:
-    """Return whether an explanation points at words that decide, ``(B,)``; NaN for texts on which it is undefined."""
-    right = pointing(game, best, weights, needs).right.double()
-    return right.masked_fill((weights.isnan() & game.texts.there).any(dim=1), torch.nan)
+def _right_where_known(game: Game, best: Tensor, weights: Sequence[Tensor], needs: Tensor) -> Tensor:
+    """Return whether each of R explanations points at words that decide, ``(R, B)``; NaN where it is undefined."""
+    times, every = len(weights), torch.cat([*weights])
+    right = pointing(game.repeated(times), best.repeat(times, 1), every, needs.repeat(times)).right.double()
+    undefined = (every.isnan() & game.texts.there.repeat(times, 1)).any(dim=1)
+    return right.masked_fill(undefined, torch.nan).unflatten(0, (times, len(best)))
 
 
 def _others(part: Observation, seed: int, names: Sequence[str]) -> Columns:

@@ -48,6 +48,15 @@ class Texts:
         rows = torch.arange(len(self.tokens), device=self.tokens.device)
         return self.read(rows, self.tokens).double()
 
+    def repeated(self, times: int) -> "Texts":
+        """Return all texts several times, one block of all after another."""
+        count = len(self.ids)
+
+        def read(rows: Tensor, tokens: Tensor) -> Tensor:
+            return self.read(rows % count, tokens)
+
+        return Texts(read, self.ids.repeat(times), self.tokens.repeat(times, 1), self.words.repeat(times, 1))
+
     def of_words(self, values: Tensor) -> Tensor:
         """Sum the values ``(B, T)`` of tokens over the tokens of each word, ``(B, W)``; 0 for words that are not there."""
         kept = values.masked_fill(self.words < 0, 0)
@@ -60,12 +69,12 @@ class Game:
     A set is read once under each filling, however often it is asked for: explanations are asked about the same words.
 
     Args:
-        pool: int64 ``(P,)``, the tokens that fillings are drawn from.
+        pool: int64 ``(P,)``, the tokens that fillings are drawn from; or ``(B, P)``, those of each text, with -1 behind them.
         seed: with the id of a text it fixes the fillings of this text, which all its sets share.
     """
 
     def __init__(self, texts: Texts, pool: Tensor, seed: int) -> None:
-        self.texts, self.pool, self.seed = texts, pool, seed
+        self.texts, self.pool, self.seed = texts, pool.expand(len(texts.ids), -1), seed
         self.passes = 0
         """The number of texts that the model has read."""
         self._sets = texts.ids[:0]  # int64 (K,), the numbers of the sets that have been read, in ascending order
@@ -113,6 +122,10 @@ class Game:
         of_words = random_bits(stream(self.seed, "words of sets"), torch.arange(kept.shape[1], device=kept.device))
         return random_bits(stream(self.seed, "sets"), rows, (kept * of_words).sum(dim=1))
 
+    def repeated(self, times: int) -> "Game":
+        """Return the game of all texts several times, which reads no set that has been read here."""
+        return _Repeated(self, times)
+
     def _read_now(self, rows: Tensor, kept: Tensor, fillings: int, after: int) -> Tensor:
         texts, size = self.texts, self.texts.tokens.shape[1]
         draws = torch.arange(after, after + fillings, device=rows.device)
@@ -122,7 +135,8 @@ class Game:
             words = texts.words[rows]
             stays = kept.gather(1, words.clamp(min=0)) | (words < 0)
             drawn = random_bits(stream(self.seed, "fillings"), texts.ids[rows, None, None], draws[:, None], places)
-            filled = torch.where(stays[:, None], texts.tokens[rows, None], self.pool[drawn.remainder(len(self.pool))])
+            place = drawn.remainder((self.pool[rows] >= 0).sum(dim=1)[:, None, None])
+            filled = torch.where(stays[:, None], texts.tokens[rows, None], self.pool[rows[:, None, None], place])
             read = texts.read(rows.repeat_interleave(fillings), filled.flatten(0, 1))
             return read.double().unflatten(0, (len(rows), fillings))
 
@@ -142,6 +156,15 @@ class Game:
         more = self.value(rows[near], kept[near], MORE, after=FEW)
         found[near] = (FEW * found[near] + MORE * more) / (FEW + MORE)
         return found >= bound, found
+
+
+class _Repeated(Game):
+    def __init__(self, game: Game, times: int) -> None:
+        super().__init__(game.texts.repeated(times), game.pool.repeat(times, 1), game.seed)
+        self._game = game
+
+    def outcomes(self, rows: Tensor, kept: Tensor, fillings: int = FEW, after: int = 0) -> Tensor:
+        return self._game.outcomes(rows % len(self._game.texts.ids), kept, fillings, after)
 
 
 def alone(words: Tensor, size: int) -> Tensor:

@@ -167,7 +167,10 @@ def _stand_ins(game: Game, asked: Tensor, best: Tensor, fewest: Tensor, least: T
     _, of_best, left = _needed(game, best, replaced, fewest)
     lost = of_best.unsqueeze(1) - left
     replaced &= lost >= least.unsqueeze(1)
-    rows, words, others = (asked.unsqueeze(2) & replaced.unsqueeze(1)).nonzero(as_tuple=True)
+    rows, words = asked.nonzero(as_tuple=True)
+    which = replaced.double().topk(min(EXCHANGES, replaced.shape[1]), dim=1).indices[rows]  # (N, 6), any words at its end
+    pair, place = replaced[rows].gather(1, which).nonzero(as_tuple=True)
+    rows, words, others = rows[pair], words[pair], which[pair, place]
     sets = (best[rows] & ~alone(others, best.shape[1])) | alone(words, best.shape[1])
     helps = game.value(rows, sets) - left[rows, others] >= lost[rows, others] / 2
     found = torch.zeros_like(asked)

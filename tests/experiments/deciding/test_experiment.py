@@ -64,6 +64,15 @@ def test_each_text_has_one_of_two_pools():
     assert torch.equal(found["needs_words"] == 1, found["pool"] == 0)
 
 
+def test_fillings_of_a_text_come_from_its_own_pool():
+    """Of two pools, one holds a single word, which says class 1: texts of this class need no words there."""
+    observation, texts = observed("honest")
+    says_one = texts.tokens[texts.deciding][observation.predicted == 1][:1]
+    harmless = neutral_in(observation, 0)
+    found, _ = columns("honest", neutral=(harmless, harmless._replace(pool=says_one)), readings=["random"])
+    assert torch.equal(found["needs_words"] == 0, (found["pool"] == 1) & (observation.predicted == 1))
+
+
 def test_pools_come_from_different_texts():
     ids = torch.arange(500)
     first, second = texts_for_pools(ids, 0)

@@ -182,7 +182,7 @@ def test_a_text_depends_on_no_other(asked):
     part = type(texts)(
         lambda rows, tokens: texts.read(rows + row, tokens), texts.ids[[row]], texts.tokens[[row]], texts.words[[row]]
     )
-    alone = Game(part, game.pool, SEED)
+    alone = Game(part, game.pool[[row]], SEED)
     size = part.there.shape[1]
     for name, (weights, _) in case.readings.items():
         found = pointing(game, best, weights, needs)
