@@ -47,10 +47,39 @@ def write() -> None:
         ("planted", _planted),
         ("long", _long),
         ("constructed", _constructed),
+        ("noise", _noise),
     ):
         if (path := TABLES / f"{name}.csv").is_file():
             parts += said(pd.read_csv(path))
     write_text(PAGE, "\n\n".join(parts) + "\n")
+
+
+def _noise(rows: pd.DataFrame) -> list[str]:
+    table = [("run", "explanation", "repeated with", "times", "shares", "standard deviation", "by chance", "intervals hold")]
+    for (run, asked, name), part in rows.groupby(["run", "asked", "explanation"], sort=False):
+        mean = part.value.mean()
+        chance = np.sqrt(mean * (1 - mean) / part.texts.mean())
+        held = ((part.low <= mean) & (mean <= part.high)).sum()
+        table.append(
+            (
+                str(run),
+                str(name),
+                "other pools and fillings" if asked == "same" else "other texts as well",
+                f"{len(part)}",
+                f"{percent(part.value.min())} to {percent(part.value.max())}",
+                f"{100 * part.value.std():.1f} points",
+                f"{100 * chance:.1f} points",
+                f"{held} of {len(part)}",
+            )
+        )
+    return [
+        "## Whole measurements, repeated",
+        "Each repetition takes other training texts for its two pools of neutral words, and other fillings (`python -m "
+        f"benchmarks.deciding.noise <run folder>`); {rows.texts.max()} texts each. *By chance* is the standard deviation of a "
+        "share of texts that are drawn at random. *Intervals hold*: how many contain the mean of all repetitions; each is "
+        "made to hold with 98.75 %.",
+        markdown_table(table),
+    ]
 
 
 def _mechanisms(rows: pd.DataFrame) -> list[str]:
