@@ -150,8 +150,9 @@ class TextModule(LightningModule):
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
         """Run the network on a batch, and return its outputs with the self-attention of every layer."""
-        special = batch["word"] < 0 if "word" in batch else None
-        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get(self.target), special)
+        texts, words = (batch["id"], batch["token_ids"], batch["mask"]), batch.get("word")
+        special = None if words is None else words < 0
+        return observe_layers(self.network, *texts, batch.get(self.target), special, words)
 
     def training_tokens(self, batch: Batch) -> Tensor:
         """Return the token ids for a training step; random tokens are masked if ``masking`` is set."""

@@ -49,6 +49,8 @@ class LayerObservation:
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
     """float ``(B, T, H)`` that enter each layer in a clean pass. Empty unless a pass of the network can start at each of
     ``blocks_in(network)``."""
+    words: Tensor | None = None
+    """int64 ``(B, T)``: the word of each token, as in ``Observation``; None if tokens are words, or if it is not known."""
 
     @cached_property
     def probabilities(self) -> Tensor:
@@ -122,7 +124,7 @@ class LayerObservation:
     def rows(self, index: Tensor) -> "LayerObservation":
         """Return the observation of the texts at the batch positions ``index``, int64 ``(R,)``, which may repeat."""
         attention, inputs = ({layer: each[index] for layer, each in of.items()} for of in (self.attention, self.inputs))
-        by_text = {name: getattr(self, name) for name in ("ids", "tokens", "mask", "logits", "labels", "special")}
+        by_text = {name: getattr(self, name) for name in ("ids", "tokens", "mask", "logits", "labels", "special", "words")}
         chosen = {name: column[index] for name, column in by_text.items() if column is not None}
         return replace(self, attention=attention, inputs=inputs, **chosen)
 
@@ -223,6 +225,7 @@ def observe_layers(
     mask: Tensor,
     labels: Tensor | None = None,
     special: Tensor | None = None,
+    words: Tensor | None = None,
 ) -> LayerObservation:
     """Run a network once and record the attention and, if possible, the input of each layer."""
     layers = self_attending(network)
@@ -240,7 +243,7 @@ def observe_layers(
         if not torch.allclose(again[real], logits.detach()[real], rtol=close, atol=close):
             kept = {}
     numbers, given = numbered(ids, mask), ids is not None
-    return LayerObservation(network, numbers, tokens, mask, attention, logits, labels, given, special, kept)
+    return LayerObservation(network, numbers, tokens, mask, attention, logits, labels, given, special, kept, words)
 
 
 def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ Encode = Callable[[str], Sequence[int]]
 """A function from a text to the ids of its tokens."""
 Words = Mapping[int, str] | Sequence[str]
 """The word of each token id."""
-PADDING = {"tags": UNLABELLED, "word": -1, "text_of_pair": -1}
+PADDING = {"tags": UNLABELLED, "word": -1, "word_of_token": -1, "text_of_pair": -1}
 """The value behind the last token of a shorter text, where it is not 0."""
 
 

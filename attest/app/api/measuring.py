@@ -496,6 +496,7 @@ def tagged_batches(
             token_ids=torch.tensor(ids),
             tags=torch.tensor(tags_of_ids),
             special=torch.tensor([word is None for word in words]),
+            word_of_token=torch.tensor([-1 if word is None else word for word in words]),
         )
         for row, (ids, tags_of_ids, words) in enumerate(zip(found.ids, first, found.words, strict=True))
     ]
@@ -519,7 +520,8 @@ class TaggedMeasuring(Measuring):
         require_finite_logits(seen.logits, ids, mask)
         self._require_names(seen.probabilities.shape[-1])
         labels = of_batch(batch["tags"], mask.shape, self.label_names, partly=True).to(device)
-        return replace(seen, labels=labels, special=batch["special"].to(device) if "special" in batch else None)
+        special, words = (batch[name].to(device) if name in batch else None for name in ("special", "word_of_token"))
+        return replace(seen, labels=labels, special=special, words=words)
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         layers, device = self._seen(batch), device_of(self.network)

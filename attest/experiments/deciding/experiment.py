@@ -86,7 +86,7 @@ def what_decides_of_tags(
         As ``what_decides``; and ``token``, ``(B,)``, the place of the word, from 0.
     """
     view, place = about_one_token(observation, seed)
-    chosen = among_first(seed, observation.ids, everyone, texts) & (view.erasable > 0)
+    chosen = among_first(seed, observation.ids, everyone, texts) & texts_about_a_tag(view).there.any(dim=1)
     pools = (neutral_in(observation, seed),) * 2 if neutral is None else neutral
 
     def others(part: Observation) -> Columns:

@@ -44,14 +44,18 @@ def texts_of(observation: Observation) -> Texts:
 def texts_about_a_tag(observation: Observation) -> Texts:
     """Return the sentences of ``about_one_token``: all words but the one whose tag is asked about can be replaced.
 
+    A word that a tokenizer cuts into several tokens is replaced, or stays, as a whole.
+
     Args:
         observation: its ``tokens`` ``(B, T, 2)`` have the id of each token, and 1 at the one token.
     """
     ids, mark = observation.tokens.unbind(dim=-1)
     places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+    words = (places if observation.words is None else observation.words).masked_fill(~observation.mask, -1)
+    asked = words == words.gather(1, mark.argmax(dim=1, keepdim=True))
 
     def read(rows: Tensor, tokens: Tensor) -> Tensor:
         found = read_each(observation, rows, torch.stack([tokens, mark[rows]], dim=-1), observation.mask[rows])
         return found.gather(1, observation.predicted[rows].unsqueeze(1)).squeeze(1)
 
-    return Texts(read, observation.ids, ids, places.masked_fill(~observation.ranked, -1))
+    return Texts(read, observation.ids, ids, words.masked_fill(asked | ~observation.ranked, -1))

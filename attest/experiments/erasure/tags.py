@@ -77,6 +77,7 @@ def about_one_token(observation: LayerObservation, seed: int, place: Tensor | No
         scores=torch.zeros_like(explanation),
         weights=explanation,
         logits=network.decode(states, explanation),
+        words=observation.words,
         spared=asked.bool() | (observation.mask & ~observation.ranked),
     )
     return view, place

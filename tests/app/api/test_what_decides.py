@@ -92,6 +92,34 @@ def test_the_word_whose_tag_is_asked_about_is_never_filled():
     assert ((words >= 0).sum(dim=1) == MASK.sum(dim=1) - 1).all()
 
 
+def test_pieces_of_a_word_of_a_tagger_go_together_and_those_of_the_asked_word_stay():
+    """A word of three pieces is beside the asked one in the first sentence, and asked about in the second."""
+    tokens, words = torch.tensor([[2, 5, 6, 7, 8, 3]] * 2), torch.tensor([[-1, 0, 1, 1, 1, -1]] * 2)
+    mask, ids = torch.ones_like(tokens, dtype=torch.bool), torch.arange(2)
+    seen = observe_layers(tagger(), ids, tokens, mask, special=words < 0, words=words)
+    view, _ = about_one_token(seen.rows(ids), 0, torch.tensor([1, 3]))
+    texts = texts_about_a_tag(view)
+    assert texts.words.tolist() == [[-1, -1, 1, 1, 1, -1], [-1, 0, -1, -1, -1, -1]]
+    assert texts.there.tolist() == [[False, True], [True, False]]
+
+
+def test_a_tagger_of_word_pieces_is_asked_about_words(tokenizer):
+    """Each “dully” is two tokens; a sentence of one word has no other words, and is not read."""
+    sentences = [["dully", "film"], ["very", "dully", "film", "dully"], ["dully"]] * 4
+    model = made(AutoModelForTokenClassification, num_labels=3)
+    trial = tried(model, sentences, tokenizer=tokenizer, labels=[[0] * len(words) for words in sentences])
+    rows, tokens = trial.table("E19").set_index("id"), trial.table("tagged").set_index("id")["tokens"]
+    assert set(rows.index[rows["needs_words"].isna()]) == {2, 5, 8, 11}
+    pieces = [(row, place) for row, each in tokens.items() for place, token in enumerate(each) if token == "##y"]
+    asked = rows["token"].astype(int)
+    for row, place in pieces:
+        decides = rows["decides"][row]
+        assert decides[place] == decides[place - 1]
+        assert not (asked[row] == place - 1 and decides[place])
+    assert any(rows["decides"][row][place] for row, place in pieces)
+    assert (rows["words"].dropna() <= 3).all()
+
+
 def test_shares_do_not_hang_on_batches_or_processes(model, tokenizer):
     options = {"tokenizer": tokenizer, "labels": [1, 0, 0, 0, 1] * 5}
     torch.set_num_threads(1)

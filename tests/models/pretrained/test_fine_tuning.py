@@ -12,6 +12,7 @@ from attest.datamodules import PlantedDataModule
 from attest.datamodules.corpus import Documents
 from attest.datamodules.encoded import EncodedDocuments, in_subwords
 from attest.datamodules.vocabulary import Vocabulary
+from attest.lightning_modules.tagger import Tagger
 from attest.models.observation import observe
 from attest.models.pretrained.fine_tuning import FineTunedClassifier, FineTunedTagger
 from attest.models.pretrained.subwords import Subwords
@@ -123,6 +124,14 @@ def test_a_corpus_and_texts_from_anywhere_are_cut_alike(folder, subwords):
 def test_a_tagger_decides_every_token(folder, subwords):
     ours, batch = network(folder, subwords, 4, FineTunedTagger), batch_of(subwords)
     assert ours(batch["token_ids"], batch["mask"]).shape == (3, 15, 4)
+
+
+def test_the_layers_of_a_tagger_are_observed_with_the_word_of_each_subword(folder, subwords):
+    module = Tagger(lambda size, tags: FineTunedTagger(size, tags, str(folder)), vocab_size=len(subwords.vocabulary) + 2)
+    batch = batch_of(subwords, tags=[[0] * len(text) for text in TEXTS])
+    seen = module.eval().observe_layers(batch)
+    assert seen.words[2].tolist() == [-1, 0] + [-1] * 13
+    assert torch.equal(seen.words < 0, seen.special)
 
 
 def test_training_moves_every_parameter(folder, subwords):
