@@ -150,16 +150,22 @@ class Evidence(Callback):
                 ids = torch.tensor(train.ids)
                 rows = [torch.isin(ids, each).nonzero().squeeze(-1).tolist() for each in texts_for_pools(ids, seed)]
                 parts = [self._observed(trainer.lightning_module, train.__getitems__(each)) for each in rows]
+                if self.reading is not None:
+                    parts = [read_as(each, self.reading) if isinstance(each, Observation) else each for each in parts]
             first, second = (neutral_in(each, seed) for each in parts)
             self._neutral = first, second
         return self._neutral
 
     def _observed(self, pl_module: LightningModule, batch: Batch) -> Observation | LayerObservation:
         """Return what the model computes on a batch that is not the current one."""
-        first, *_ = self.methods
         batch = pl_module.transfer_batch_to_device(batch, pl_module.device, 0)
         with torch.inference_mode(False):
-            return getattr(pl_module, first)(batch)
+            return self.together(*(getattr(pl_module, method)(batch) for method in self.methods))
+
+    @staticmethod
+    def together(first: Any, *others: Any) -> Any:
+        """Return what the experiment is asked about, from what each of ``methods`` returned for a batch."""
+        return first
 
     def _training_tokens(self, trainer: Trainer, observation: Observation | LayerObservation) -> Background | None:
         flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)

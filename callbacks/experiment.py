@@ -74,10 +74,10 @@ class Explaining(Evidence):
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
         """Return what the model computes on a batch; the explanation is attention or, if chosen, attention rollout."""
-        return self.by_rollout(*(self._running.observe(pl_module, method) for method in self.methods))
+        return self.together(*(self._running.observe(pl_module, method) for method in self.methods))
 
     @staticmethod
-    def by_rollout(first: Observation, layers: LayerObservation | None = None) -> Observation:
+    def together(first: Observation, layers: LayerObservation | None = None) -> Observation:
         """Return the observation with attention rollout in place of attention, or unchanged if ``layers`` is None."""
         return first if layers is None else first.explained_by(read_from_layers(first, layers.attention))
 
@@ -246,8 +246,7 @@ class WhatDecides(Explaining):
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self._neutral is not None:
-            pools = [{"pool": each.pool.tolist(), "least_way": each.least_way} for each in self._neutral]
-            write_json(self.folder.neutral, pools)
+            write_json(self.folder.neutral, [each.plain() for each in self._neutral])
         super().on_test_epoch_end(trainer, pl_module)
 
 

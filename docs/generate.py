@@ -27,7 +27,7 @@ from attest.runs.choices import file_choices, plain_help
 from docs.drawing import HOUSE, house
 
 ROOT = Path(__file__).parents[1]
-VARIANT = re.compile(r"^moved_|_without_sink$")
+VARIANT = re.compile(r"^moved_|(?<!^right)_without_sink$")
 """A column that says the same as another, of decoders or of a model that returns one number; the page says how."""
 TARGET = re.compile(r"^([a-z-]+):.*?## (.*)", re.MULTILINE)
 AGAINST = {"low": ", suspicious if low", "high": ", suspicious if high", None: ""}

@@ -239,7 +239,7 @@ class LoadedRun(_TrainedRun):
         if getattr(model.network, "pools_by_attention", True):
             observation = model.observe(batch)
         else:
-            observation = Explaining.by_rollout(model.observe_steps(batch), model.observe_layers(batch))
+            observation = Explaining.together(model.observe_steps(batch), model.observe_layers(batch))
         real = observation.mask[0]
         row: dict[str, Any] = {
             name: column[0].item() if column.ndim == 1 else column[0][real].detach().to(torch.float64).cpu().numpy()
@@ -260,7 +260,7 @@ class LoadedRun(_TrainedRun):
         """Return the neutral words that E19 found on the run; None if it was not run."""
         if not self.on_trial.neutral.is_file():
             return None
-        first, second = (Neutral(torch.tensor(each["pool"]), each["least_way"]) for each in read_json(self.on_trial.neutral))
+        first, second = map(Neutral.of_plain, read_json(self.on_trial.neutral))
         return first, second
 
 

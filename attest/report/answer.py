@@ -3,6 +3,7 @@
 from typing import Any
 
 from attest.core.measures.numbers import percent
+from attest.experiments.deciding.neutral import WITHOUT_SINK
 from attest.experiments.readings.compared import title_of
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, LOOKS, NO, NOT_LEARNED, Share, Verdict
 
@@ -21,6 +22,11 @@ STATES = (
 def within(share: Share) -> str:
     """Write a share of texts with its interval: ``46 % [35 %, 57 %]``."""
     return f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]"
+
+
+def of_texts(share: Share) -> str:
+    """Write a share with its interval and what it counts: ``46 % [35 %, 57 %] of the 90 texts that need words``."""
+    return f"{within(share)} of the {share.texts:,} {TEXTS}"
 
 
 def sentence(found: Verdict, called: str, labelled: bool, counted: str = TEXTS) -> str:
@@ -66,6 +72,8 @@ def instead(found: Verdict, called: str) -> str | None:
     if found.instead is None:
         return f"None of the other readings that were asked is shown to do better than {called}."
     name, share = found.instead
+    if name == WITHOUT_SINK:
+        return f"{called[0].upper()}{called[1:]} without its sink does in {of_texts(share)}: leave the sink out."
     return f"{title_of(name)} does in {within(share)}: read this instead."
 
 

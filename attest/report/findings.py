@@ -162,7 +162,7 @@ class Findings:
     def sink(self) -> str | None:
         """Return a sentence on a token that gets the most attention and never decides; None if there is none."""
         asked = self.verdict is not None and self.verdict.answer in (NO, IN_PART)
-        return readings.sink_sentence(self.instances, self.table("E19")) if asked else None
+        return readings.sink_sentence(self.instances, self.table("E19"), self._called) if asked else None
 
     @cached_property
     def example(self) -> int | None:

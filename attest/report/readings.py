@@ -23,9 +23,12 @@ from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import number, p_value, percent
 from attest.core.measures.summary import by_text
 from attest.core.memory import by_rows
+from attest.experiments.deciding.neutral import WITHOUT_SINK
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.experiments.readings.kinds import BASES
 from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.verdict import share_of
+from attest.report.answer import of_texts
 from attest.report.controls import ControlNumber
 from attest.report.measured import Line, share
 
@@ -127,12 +130,15 @@ FEWEST_WRONG = 10
 """With fewer wrong texts no token is named."""
 
 
-def sink_sentence(instances: pd.DataFrame | None, decided: pd.DataFrame | None) -> str | None:
+def sink_sentence(instances: pd.DataFrame | None, decided: pd.DataFrame | None, called: str = "attention") -> str | None:
     """Return a sentence on the token that attention puts first where it is wrong, and that never decides; None if none is.
+
+    If E19 has judged the texts without this token, a second sentence says in how many attention is then right.
 
     Args:
         instances: one row for each text, with ``tokens``, ``attention`` and maybe ``special``.
         decided: the table of E19.
+        called: the tested explanation in words.
     """
     if instances is None or decided is None or not {"tokens", "attention"} <= {*instances} or not {"right"} <= {*decided}:
         return None
@@ -152,8 +158,19 @@ def sink_sentence(instances: pd.DataFrame | None, decided: pd.DataFrame | None) 
     token, count = sinks[0]
     return (
         f"In {count:,} of the {len(wrong):,} texts in which it is wrong, “{token}” has the most attention, and it decides in "
-        "no text: a sink, which gets attention whatever the text says."
+        f"no text: a sink, which gets attention whatever the text says.{_without_sink(token, rows, needing, called)}"
     )
+
+
+def _without_sink(token: str, instances: pd.DataFrame, decided: pd.DataFrame, called: str) -> str:
+    """Return in how many texts attention is right without a token; empty if E19 has found another sink, or none."""
+    if not {"sink", f"right_{WITHOUT_SINK}"} <= {*decided}:
+        return ""
+    places = decided["sink"].dropna().astype(int)
+    if {instances["tokens"][text][place] for text, place in places.items()} != {token}:
+        return ""
+    share = share_of(by_text(decided.reset_index())[f"right_{WITHOUT_SINK}"])
+    return "" if share is None else f" Without it, {called} points at the words that decide in {of_texts(share)}."
 
 
 # Do other readings rank the same tokens first as attention?

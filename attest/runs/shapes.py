@@ -149,7 +149,7 @@ SHAPES: dict[str, Shape] = {
             "sampling": str,
         }
     ),
-    "neutral.json": [Entries({"pool": [int], "least_way": int | float})],
+    "neutral.json": [Entries({"pool": [int], "least_way": int | float}, {"firsts": [int]})],
     "run.json": Entries(
         {"data": str, "name": str, "seed": int},
         {"variant": str, "kind": str, "dependent": str, "typed": ([str], NoneType), "digests": Entries(others=str)},

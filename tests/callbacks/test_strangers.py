@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,15 @@ from pytorch_lightning import LightningModule
 from torch.utils.data import IterableDataset
 
 from attest.callbacks import AttentionPermutation, Experiment, FeatureImportance, ImportanceEntropy, Instances
+from attest.callbacks.experiment import WhatDecides
 from attest.callbacks.layers import AttentionMaps, KeyShuffle, LayerAdversarialAttention
+from attest.datamodules.corpus import Documents
+from attest.datamodules.encoded import EncodedDocuments
+from attest.datamodules.vocabulary import Vocabulary
 from attest.experiments import attention_permutation, observe
+from attest.experiments.deciding.experiment import neutral_in, texts_for_pools
 from attest.experiments.layers import observe_layers
+from attest.experiments.readings import read_as
 from attest.models.networks import TransformerClassifier
 from tests.callbacks.stranger import TEXTS, Stranger, Texts, experiments, loader, main, trainer
 from tests.conftest import fresh_shell
@@ -331,3 +338,37 @@ def test_what_takes_long_waits_for_the_test_split(callback):
     assert len(callback.table.columns) > 3
     assert not callback.table.filter(like="leave_one_out").shape[1]
     assert "entropy_hidden" not in callback.table
+
+
+class Encoded(Layered):
+    """Reads batches as our data have them."""
+
+    def observe_steps(self, batch):
+        return observe(self.network, batch["id"], batch["token_ids"], batch["mask"])
+
+    def observe_layers(self, batch):
+        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"])
+
+
+def test_the_explanation_that_is_tested_is_asked_for_its_first_words_in_training_texts():
+    words = tuple(map(str, range(18)))
+    texts = [[words[(row * place + row) % 18] for place in range(6)] for row in range(40)]
+    train = EncodedDocuments(Documents.of(range(40), texts), Vocabulary(words))
+    module = Encoded().eval()
+    trainer = SimpleNamespace(datamodule=SimpleNamespace(train=train, seed=0), lightning_module=module)
+    rows = [sorted(each.tolist()) for each in texts_for_pools(torch.tensor(train.ids), 0)]
+    steps = [module.observe_steps(train.__getitems__(each)) for each in rows]
+    seen = [
+        WhatDecides.together(each, module.observe_layers(train.__getitems__(row)))
+        for each, row in zip(steps, rows, strict=True)
+    ]
+    found = {}
+    for reading in (None, "leave-one-out"):
+        evidence = WhatDecides(explanation="rollout")
+        evidence.reading = reading
+        expected = [neutral_in(each if reading is None else read_as(each, reading), 0).firsts for each in seen]
+        pools = evidence._neutral_words(trainer, None)
+        assert [each.firsts.tolist() for each in pools] == [each.tolist() for each in expected]
+        found[reading] = [each.firsts.tolist() for each in pools]
+    assert found[None] != found["leave-one-out"]
+    assert found[None] != [neutral_in(each, 0).firsts.tolist() for each in steps]

@@ -215,8 +215,15 @@ class Measuring:
         return first, second
 
     def _seen(self, batch: Batch) -> Observation | LayerObservation:
-        """Observe a batch in which neutral words are searched for."""
-        return self._observe(batch)
+        """Observe a batch in which neutral words are searched for, with the tested explanation."""
+        return self._explained(self._observe(batch))[0]
+
+    def _explained(self, observation: Observation) -> tuple[Observation, LayerObservation | None]:
+        """Return the observation with the tested explanation, and its layers if that comes from attention inside layers."""
+        layers = self._layers(observation)
+        if layers is not None:
+            observation = observation.explained_by(read_from_layers(observation, layers.attention))
+        return observation if self.reading is None else read_as(observation, self.reading), layers
 
     def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
         """Return each attention head's mean output over all texts; print how many forward passes E17 needs."""
@@ -318,11 +325,7 @@ class Measuring:
         """Run all requested experiments on one batch; yield each table's name as soon as its rows are computed."""
         observation = self._observe(batch)
         label = self._label(batch, observation)
-        layers = self._layers(observation)
-        if layers is not None:
-            observation = observation.explained_by(read_from_layers(observation, layers.attention))
-        if self.reading is not None:
-            observation = read_as(observation, self.reading)
+        observation, layers = self._explained(observation)
         context = self._context(self._decided(label, layers is not None, observation), observation, everyone)
         truth = batch.get("rationale")
         if isinstance(truth, Tensor) and truth.shape == observation.mask.shape:

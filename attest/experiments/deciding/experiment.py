@@ -13,7 +13,16 @@ from torch.nn.utils.rnn import pad_sequence
 from attest.core.measures.numbers import percent
 from attest.core.randomness import random_bits, stream
 from attest.experiments.deciding.filling import FEW, MORE, Game, Texts
-from attest.experiments.deciding.neutral import ROUGH, Neutral, neutral_words, single_effects
+from attest.experiments.deciding.neutral import (
+    ROUGH,
+    WITHOUT_SINK,
+    Neutral,
+    first_tokens,
+    kinds_of_words,
+    neutral_words,
+    single_effects,
+    sink_of,
+)
 from attest.experiments.deciding.observed import texts_about_a_tag, texts_of
 from attest.experiments.deciding.pointing import pointing
 from attest.experiments.deciding.search import deciding_words, is_long, places_in
@@ -42,11 +51,18 @@ def texts_for_pools(ids: Tensor, seed: int) -> tuple[Tensor, Tensor]:
 
 
 def neutral_in(observation: Observation | LayerObservation, seed: int) -> Neutral:
-    """Find neutral words in the texts of a batch: those that move the model least, or a tagger's tag of one token."""
+    """Find neutral words in the texts of a batch: those that move the model least, or a tagger's tag of one token.
+
+    Which token the tested explanation puts first in each text is kept as well: ``sink_of`` asks for it.
+    """
     if isinstance(observation, LayerObservation):
         view, _ = about_one_token(observation, seed)
-        return neutral_words(texts_about_a_tag(view), view.prediction, seed)[0]
-    return neutral_words(texts_of(observation), observation.prediction, seed)[0]
+        texts = texts_about_a_tag(view)
+    else:
+        view, texts = observation, texts_of(observation)
+    neutral, falls, rises = neutral_words(texts, view.prediction, seed)
+    game, moved = Game(texts, neutral.pool, seed), torch.maximum(falls.abs(), rises.abs())
+    return neutral._replace(firsts=first_tokens(game, texts.of_words(view.explanation), moved, neutral.least_way))
 
 
 def what_decides(
@@ -145,6 +161,8 @@ def _measured(
     weights = texts.of_words(part.explanation)
     first = (places_in(game, weights) < sizes.unsqueeze(1)) & texts.there
     explanations = {"": weights} | {f"_{name}": each for name, each in beside.items()}
+    if (sink := sink_of(neutral)) is not None:
+        explanations[f"_{WITHOUT_SINK}"] = weights.masked_fill(kinds_of_words(texts) == sink, 0)
     right = _right_where_known(game, best, [*explanations.values()], needs)
     searched = {"with_words": game.value(everyone, best, FEW + MORE), "with_first": game.value(everyone, first)}
     if says_number(part.network):
@@ -153,7 +171,14 @@ def _measured(
     of_needing = {name: values.double().masked_fill(~needs, torch.nan) for name, values in known.items()}
     decides = best.gather(1, texts.words.clamp(min=0)) & (texts.words >= 0)
     nothing = -game.nothing if says_number(part.network) else game.nothing
-    return {"needs_words": needs, "without_words": nothing} | of_needing | {"decides": decides}
+    places = {} if sink is None else {"sink": _place_of(sink, texts)}
+    return {"needs_words": needs, "without_words": nothing} | of_needing | places | {"decides": decides}
+
+
+def _place_of(token: int, texts: Texts) -> Tensor:
+    """Return the place of the first word that consists of a token, in tokens from 0, ``(B,)``; NaN where there is none."""
+    of_token = (texts.words >= 0) & (kinds_of_words(texts).gather(1, texts.words.clamp(min=0)) == token)
+    return of_token.double().argmax(dim=1).double().masked_fill(~of_token.any(dim=1), torch.nan)
 
 
 def _right_where_known(game: Game, best: Tensor, weights: Sequence[Tensor], needs: Tensor) -> Tensor:
@@ -239,6 +264,12 @@ SPEC = Spec(
         Column.at_least_0("words", "words of the smallest set found that decides; undefined where none is needed", "words"),
         Column.yes_or_no("right", "whether the explanation points at words that decide; undefined where none is needed"),
         Column.yes_or_no("right_<reading>", "the same of another reading; `_signed`: words that speak for the decision"),
+        Column.yes_or_no(
+            f"right_{WITHOUT_SINK}",
+            "the same of the explanation without its sink: a token that hardly moves the model, and that the explanation puts "
+            "first in at least half of the texts in which neutral words were searched for; only where there is such a token",
+        ),
+        Column.at_least_0("sink", "the place of this token in the text, from 0; undefined where the text lacks it"),
         Column.yes_or_no("decides", "1 at the tokens of the set that was found", type="list of float"),
         Column.share("pool", "which of two pools of neutral words was used, 0 or 1"),
         Column.at_least_0("token", "taggers only: the place of the word whose tag is asked about, from 0"),
@@ -250,6 +281,13 @@ SPEC = Spec(
             "Share of the texts that need words in which the explanation's own first words decide, and most of them matter.",
             "It is asked what suffices among neutral words. If several words say the same, each of them is right.",
             beside=("random order", f"right_{RANDOM}"),
+        ),
+        Measure.low(
+            f"right_{WITHOUT_SINK}",
+            "deciding words found without the sink",
+            "Share of the texts that need words in which the explanation points at words that decide if its sink gets no "
+            "weight. A sink is a token that hardly moves the model, and that the explanation puts first in at least half of "
+            "the texts.",
         ),
         *(_right(name) for name in ("last_layer", "gradient_input_signed", "leave_one_out")),
         Measure(

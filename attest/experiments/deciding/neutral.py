@@ -3,14 +3,16 @@
 Legend: B texts, T tokens, W words of the longest text, P neutral tokens.
 """
 
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.deciding.filling import Game, Texts, alone
-from attest.experiments.deciding.search import is_long
+from attest.experiments.deciding.search import is_long, places_in
 
 ROUGH = 2
 """Fillings from all words, which tell words that move the model from words that do not."""
@@ -21,6 +23,12 @@ SHARE = 0.25
 LEAST_WAY = 0.1
 """A text needs words if the model goes at least this far from no words to all words, as a share of its own range."""
 
+SINK, FEWEST_TEXTS = 0.5, 10
+"""The share of texts in which the explanation puts a sink first, and the fewest texts in which one is looked for."""
+
+WITHOUT_SINK = "without_sink"
+"""The explanation without its sink, as columns name it."""
+
 
 class Neutral(NamedTuple):
     """What is known of a model on a corpus before its texts are asked."""
@@ -29,6 +37,20 @@ class Neutral(NamedTuple):
     """int64 ``(P,)``, neutral tokens, as often as they occur."""
     least_way: float
     """The smallest way from no words to all words of a text that needs words."""
+    firsts: Tensor | None = None
+    """int64 ``(B,)``: the token that the explanation puts first in each of the texts, below 0 where it can be no sink, as
+    ``first_tokens`` returns it; None if nobody has asked."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the values as JSON holds them."""
+        firsts = {} if self.firsts is None else {"firsts": self.firsts.tolist()}
+        return {"pool": self.pool.tolist(), "least_way": self.least_way} | firsts
+
+    @classmethod
+    def of_plain(cls, kept: Mapping[str, Any]) -> "Neutral":
+        """Return what ``plain`` has told; older files have no ``firsts``."""
+        firsts = torch.tensor(kept["firsts"]) if "firsts" in kept else None
+        return cls(torch.tensor(kept["pool"]), kept["least_way"], firsts)
 
 
 def measured(game: Game) -> Tensor:
@@ -87,3 +109,46 @@ def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutr
     order = torch.maximum(moved, of_kind[kind]).argsort(stable=True)
     pool = every[order[: max(1, int(SHARE * len(order)))]]
     return Neutral(pool, least_way(probabilities)), falls, rises
+
+
+def kinds_of_words(texts: Texts) -> Tensor:
+    """Return the token that a word consists of, int64 ``(B, W)``; -1 for words of different tokens, and for no word."""
+    words, replaced = texts.words.clamp(min=0), texts.words >= 0
+    nothing, most = torch.full(texts.there.shape, -1, device=words.device), torch.iinfo(torch.int64).max
+    largest = nothing.scatter_reduce(1, words, texts.tokens.masked_fill(~replaced, -1), "amax")
+    smallest = torch.full_like(nothing, most).scatter_reduce(1, words, texts.tokens.masked_fill(~replaced, most), "amin")
+    return largest.where(largest == smallest, -1)
+
+
+def first_tokens(game: Game, weights: Tensor, moved: Tensor, least: float) -> Tensor:
+    """Return the token of the word that an explanation puts first in each text, int64 ``(B,)``, on the CPU.
+
+    It is -1 where this word consists of different tokens, where the words of this token move the model, and where no word has
+    weight or some weights are undefined.
+
+    Args:
+        weights: ``(B, W)``; ties go to a random word.
+        moved: ``(B, W)``, how far each single word moves the model, NaN where it is not known.
+        least: the mean move of the words of a token from which they move the model.
+    """
+    kinds, there = kinds_of_words(game.texts), game.texts.there
+    known = (weights > 0).any(dim=1) & ~(weights.isnan() & there).any(dim=1)
+    first = kinds.gather(1, places_in(game, weights).argmin(dim=1, keepdim=True)).squeeze(1).masked_fill(~known, -1)
+    for token in first[first >= 0].unique().tolist():
+        if moved[kinds == token].nanmean() >= least:
+            first[first == token] = -1
+    return first.cpu()
+
+
+def sink_of(pools: Sequence[Neutral]) -> int | None:
+    """Return the sink: the token that the explanation puts first in at least half of the texts of all pools; None without one.
+
+    It is a token that hardly moves the model, and one decision is taken from the texts of all pools together, so that every
+    text is judged without the same token.
+    """
+    firsts = [each.firsts for each in pools if each.firsts is not None]
+    every = torch.cat(firsts).tolist() if firsts else []
+    found = Counter(token for token in every if token >= 0).most_common(1)
+    if len(every) < FEWEST_TEXTS or not found or found[0][1] < SINK * len(every):
+        return None
+    return found[0][0]

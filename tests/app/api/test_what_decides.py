@@ -13,6 +13,7 @@ import attest
 from attest.experiments.deciding.observed import texts_about_a_tag
 from attest.experiments.erasure import about_one_token
 from attest.experiments.layers import observe_layers
+from attest.report.findings import Findings
 from tests.app.api.test_choices import CHOICES, made
 from tests.experiments.layers.networks import tagger
 from tests.models.pretrained.planted import ANSWERS, BEFORE, TEMPLATE, WORDS, planted, trained
@@ -136,6 +137,27 @@ def test_another_explanation_gets_a_verdict(model, tokenizer):
     rows = found(trial)
     assert rows["right"].equals(rows["right_leave_one_out"])
     assert "verdict" in trial.summary or trial.unanswered
+
+
+def test_a_sink_of_the_tested_reading_is_set_aside_and_named():
+    """The numbers of the reading are on the first word of every text, and half as large on the two words that decide."""
+    made = trained()
+    texts, labels, spans = planted(torch.Generator().manual_seed(7), 80)
+    scores = [[1.0] + [0.0] * WORDS for _ in texts]
+    for number, (first, second) in spans.items():
+        scores[number][first - BEFORE + 1] = scores[number][second - BEFORE + 1] = 0.5
+    options = {"tokenizer": made.tokenizer, "prompt": TEMPLATE, "answers": ANSWERS, "labels": labels}
+    options |= {"explanations": {"mine": scores}, "asked": {"E19": {"readings": ["random"]}}}
+    trial = tried(made.model, [f"the {text}" for text in texts], reading="mine", **options)
+    rows = trial.table("E19").query("needs_words == 1")
+    assert (rows["right"] == 0).all()
+    assert (rows["right_without_sink"] == 1).all()
+    assert (rows["sink"] == BEFORE).all()
+    assert trial.verdict.startswith("No. The reading mine points at the words that decide in 0\xa0%")
+    found = Findings(trial.folder)
+    assert "“Ġthe” has the most attention" in found.sink
+    assert "Without it, the reading mine points at the words that decide in 100\xa0% [" in found.sink
+    assert found.sentences[1].startswith("The reading mine without its sink does in 100\xa0% [")
 
 
 def test_reading_ends_where_the_answer_is_known():

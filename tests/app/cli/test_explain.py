@@ -9,9 +9,10 @@ import pytest
 from rich.console import Console
 
 from attest.app.cli.main import main
+from attest.app.evaluating import LoadedRun, configuration_of
 from attest.report.explained import Explanation, coloured, print_explained, printable, words_of
-from attest.runs.folder import RunFolder
-from tests.library import only_folder
+from attest.runs.folder import RunFolder, read_json, write_json
+from tests.library import copy_of, only_folder
 
 HOSTILE = "dull <script>alert(1)</script> [bold]x[/bold] \x1b[31mred\x1b[0m 🙂 the"
 
@@ -52,6 +53,26 @@ def test_a_copied_run_explains_without_its_data(tmp_path, capsys):
     copied = RunFolder(run.path.rename(tmp_path / "copied"))
     assert explain(copied, tmp_path / "after.html", "--text", "a fine film") == 0
     assert capsys.readouterr().out == before.replace("before.html", "after.html")
+
+
+def test_a_new_text_is_judged_without_the_sink_of_the_run(small_run, tmp_path):
+    """The third word is made the sink of the run; without it nothing else changes."""
+    run = copy_of(small_run, tmp_path)
+    known = read_json(run.neutral)
+    assert all(len(each["firsts"]) == 16 for each in known)
+    loaded = LoadedRun(configuration_of(run), run)
+    text = " ".join(pd.read_parquet(run.evidence("instances"))["tokens"][7])
+    with loaded.prepared():
+        token = int(loaded.datamodule.encode(loaded.datamodule.documents_of([text])).__getitems__([0])["token_ids"][0, 2])
+        found = {}
+        for sink in (None, -1, token):
+            firsts = {} if sink is None else {"firsts": [sink] * 16}
+            pools = [{name: each[name] for name in ("pool", "least_way")} | firsts for each in known]
+            write_json(run.neutral, pools)
+            found[sink] = {name: value for name, value in loaded.explained(1, text).items() if name.startswith("E19/")}
+    assert {*found[None]} == {*found[-1]} == {*found[token]} - {"E19/right_without_sink", "E19/sink"}
+    assert found[token]["E19/sink"] <= 2
+    assert found[token]["E19/right"] == pytest.approx(found[None]["E19/right"], nan_ok=True)
 
 
 def test_a_folder_that_is_no_run_is_told_what_it_lacks(tmp_path, capsys):

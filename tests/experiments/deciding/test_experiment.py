@@ -5,7 +5,9 @@ import torch
 from attest.app.api.judging import stated_with
 from attest.core.memory import budget_kept, set_memory_budget
 from attest.experiments import observe
+from attest.experiments.deciding import Game, Neutral, Texts, experiment
 from attest.experiments.deciding.experiment import neutral_in, texts_for_pools, what_decides
+from attest.experiments.deciding.neutral import first_tokens, kinds_of_words, sink_of
 from attest.experiments.judges.judging import defendant
 from attest.experiments.judges.texts import draw_texts
 
@@ -80,3 +82,59 @@ def test_pools_come_from_different_texts():
     assert not {*first.tolist()} & {*second.tolist()}
     alone = texts_for_pools(ids[:1], 0)
     assert [each.tolist() for each in alone] == [[0], [0]]
+
+
+def test_a_token_that_attention_puts_first_and_that_moves_nothing_is_set_aside():
+    """Most texts of this network have a filler with nine tenths of the weight; the rest is on the word of the rule."""
+    observation, texts = observed("sink_word")
+    pools = (neutral_in(observation, 0),) * 2
+    sink = sink_of(pools)
+    of_sink = (observation.tokens == sink) & observation.mask
+    has = of_sink.any(dim=1)
+    assert 0 < int(has.sum()) < TEXTS
+    found = what_decides(observation, texts.ids, neutral=pools, readings=["random"])
+    assert (found["right"] == 0).all()
+    assert torch.equal(found["right_without_sink"] == 1, has), "in other texts it puts another filler first"
+    without = observation.explained_by(observation.explanation.masked_fill(of_sink, 0))
+    assert torch.equal(what_decides(without, texts.ids, neutral=pools, readings=[])["right"], found["right_without_sink"])
+    assert torch.equal(found["sink"].isnan(), ~has)
+    assert torch.equal(found["sink"][has], of_sink[has].int().argmax(dim=1).double())
+
+
+def test_a_word_that_decides_is_no_sink_however_often_it_comes_first():
+    """Of the two words of the rule, one is first in more than half of the texts."""
+    observation, texts = observed("honest")
+    first = observation.tokens.gather(1, observation.explanation.argmax(dim=1, keepdim=True))
+    assert int(first.flatten().bincount().max()) > TEXTS / 2
+    pools = (neutral_in(observation, 0),) * 2
+    assert sink_of(pools) is None
+    assert not {"sink", "right_without_sink"} & {*what_decides(observation, texts.ids, neutral=pools, readings=[])}
+
+
+def pool_of(*firsts):
+    return Neutral(torch.tensor([5]), 0.1, torch.tensor(firsts))
+
+
+def test_one_sink_is_decided_on_from_the_texts_of_both_pools():
+    several = pool_of(7, 7, 7, 7, 7, 7, 3, -1)
+    assert sink_of((several, pool_of(7, 7, 3, 3, 3, 3, 3, -1))) == 7, "in 8 of 16"
+    assert sink_of((several, pool_of(7, 3, 3, 3, 3, 3, 4, -1))) is None, "in 7 of 16"
+    assert sink_of((pool_of(7, 7), pool_of(7, 7))) is None, "of four texts"
+    assert sink_of((Neutral(torch.tensor([5]), 0.1),) * 2) is None
+
+
+def test_words_of_several_tokens_are_no_sinks_and_an_undefined_explanation_names_none():
+    tokens = torch.tensor([[2, 5, 5, 6, 7]] * 4)
+    words = torch.tensor([[-1, 0, 0, 1, 1]] * 4)
+    texts = Texts(lambda rows, tokens: torch.zeros(len(rows)), torch.arange(4), tokens, words)
+    assert kinds_of_words(texts).tolist() == [[5, -1]] * 4
+    weights = torch.tensor([[2.0, 1.0], [1.0, 2.0], [0.0, 0.0], [2.0, torch.nan]])
+    game = Game(texts, tokens, 0)
+    assert first_tokens(game, weights, torch.zeros(4, 2), 0.1).tolist() == [5, -1, -1, -1]
+    assert first_tokens(game, weights, torch.full((4, 2), 0.1), 0.1).tolist() == [-1] * 4
+
+
+def test_pools_of_older_files_know_no_sink():
+    assert Neutral.of_plain({"pool": [3, 4], "least_way": 0.2}).firsts is None
+    again = Neutral.of_plain(pool_of(7, -1).plain())
+    assert (again.pool.tolist(), again.least_way, again.firsts.tolist()) == ([5], 0.1, [7, -1])
