@@ -81,8 +81,8 @@ def what_decides(
         readings: the readings that are asked as well, where they suit the network; so are explanations of the user.
         neutral: two pools of neutral words; None to search for them in this batch.
     Returns:
-        The columns of ``SPEC``, ``(B,)``, NaN outside the sample; and ``decides``, ``(B, T)``, 1 at tokens of the set of words
-        that was found.
+        The columns of ``SPEC``, ``(B,)``, NaN outside the sample; and ``decides``, ``first`` and ``matter``, ``(B, T)``, 1 at
+        tokens of the set of words that was found, of the explanation's first words, and of those that matter.
     """
     chosen = among_first(seed, observation.ids, everyone, texts) & (observation.erasable > 0)
     pools = (neutral_in(observation, seed),) * 2 if neutral is None else neutral
@@ -159,20 +159,20 @@ def _measured(
     best = deciding_words(game, rankings, needs)
     everyone, sizes = torch.arange(len(best), device=best.device), best.sum(dim=1)
     weights = texts.of_words(part.explanation)
-    first = (places_in(game, weights) < sizes.unsqueeze(1)) & texts.there
     explanations = {"": weights} | {f"_{name}": each for name, each in beside.items()}
     if (sink := sink_of(neutral)) is not None:
         explanations[f"_{WITHOUT_SINK}"] = weights.masked_fill(kinds_of_words(texts) == sink, 0)
-    right = _right_where_known(game, best, [*explanations.values()], needs)
-    searched = {"with_words": game.value(everyone, best, FEW + MORE), "with_first": game.value(everyone, first)}
+    right, first, matter = _pointing(game, best, [*explanations.values()], needs)
+    searched = {f"with_{name}": game.value(everyone, each, FEW + MORE) for name, each in (("words", best), ("first", first))}
     if says_number(part.network):
         searched = {name: -values for name, values in searched.items()}
     known = {"words": sizes} | searched | dict(zip((f"right{name}" for name in explanations), right, strict=True))
     of_needing = {name: values.double().masked_fill(~needs, torch.nan) for name, values in known.items()}
-    decides = best.gather(1, texts.words.clamp(min=0)) & (texts.words >= 0)
+    sets = {"decides": best, "first": first, "matter": matter}
+    of_tokens = {name: each.gather(1, texts.words.clamp(min=0)) & (texts.words >= 0) for name, each in sets.items()}
     nothing = -game.nothing if says_number(part.network) else game.nothing
     places = {} if sink is None else {"sink": _place_of(sink, texts)}
-    return {"needs_words": needs, "without_words": nothing} | of_needing | places | {"decides": decides}
+    return {"needs_words": needs, "without_words": nothing} | of_needing | places | of_tokens
 
 
 def _place_of(token: int, texts: Texts) -> Tensor:
@@ -181,12 +181,20 @@ def _place_of(token: int, texts: Texts) -> Tensor:
     return of_token.double().argmax(dim=1).double().masked_fill(~of_token.any(dim=1), torch.nan)
 
 
-def _right_where_known(game: Game, best: Tensor, weights: Sequence[Tensor], needs: Tensor) -> Tensor:
-    """Return whether each of R explanations points at words that decide, ``(R, B)``; NaN where it is undefined."""
-    times, every = len(weights), torch.cat([*weights])
-    right = pointing(game.repeated(times), best.repeat(times, 1), every, needs.repeat(times)).right.double()
+def _pointing(game: Game, best: Tensor, weights: Sequence[Tensor], needs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Ask whether each of R explanations points at words that decide, and about the words of the first explanation.
+
+    Returns:
+        ``(R, B)``, whether it does, NaN where it is undefined; and bool ``(B, W)`` each, the first words that were asked, and
+        those of them that are known to matter. Where no first words decide, as many as decide were asked.
+    """
+    times, every, count = len(weights), torch.cat([*weights]), len(best)
+    found = pointing(game.repeated(times), best.repeat(times, 1), every, needs.repeat(times))
     undefined = (every.isnan() & game.texts.there.repeat(times, 1)).any(dim=1)
-    return right.masked_fill(undefined, torch.nan).unflatten(0, (times, len(best)))
+    right = found.right.double().masked_fill(undefined, torch.nan).unflatten(0, (times, count))
+    some = (places_in(game, weights[0]) < best.sum(dim=1, keepdim=True)) & game.texts.there & (weights[0] > 0)
+    first = torch.where(found.first[:count].any(dim=1, keepdim=True), found.first[:count], some)
+    return right, first, found.matter[:count]
 
 
 def _others(part: Observation, seed: int, names: Sequence[str]) -> Columns:
@@ -245,7 +253,7 @@ def _right(name: str) -> Measure:
 IN_PROBABILITY = (
     Column.share("without_words", "probability of the decision if all words are neutral"),
     Column.share("with_words", "probability of the decision if the words of the found set alone are kept"),
-    Column.share("with_first", "probability of the decision if as many first words of the explanation are kept"),
+    Column.share("with_first", "probability of the decision if the explanation's first words alone are kept"),
 )
 INSIDE = Inside("E19", what_decides_of_tags, of_tags=True)
 SPEC = Spec(
@@ -271,6 +279,8 @@ SPEC = Spec(
         ),
         Column.at_least_0("sink", "the place of this token in the text, from 0; undefined where the text lacks it"),
         Column.yes_or_no("decides", "1 at the tokens of the set that was found", type="list of float"),
+        Column.yes_or_no("first", "1 at the tokens of the explanation's first words, which were asked", type="list of float"),
+        Column.yes_or_no("matter", "1 at those of them that are known to matter", type="list of float"),
         Column.share("pool", "which of two pools of neutral words was used, 0 or 1"),
         Column.at_least_0("token", "taggers only: the place of the word whose tag is asked about, from 0"),
     ),

@@ -5,7 +5,7 @@ import torch
 from attest.app.api.judging import stated_with
 from attest.core.memory import budget_kept, set_memory_budget
 from attest.experiments import observe
-from attest.experiments.deciding import Game, Neutral, Texts, experiment
+from attest.experiments.deciding import Game, Neutral, Texts
 from attest.experiments.deciding.experiment import neutral_in, texts_for_pools, what_decides
 from attest.experiments.deciding.neutral import first_tokens, kinds_of_words, sink_of
 from attest.experiments.judges.judging import defendant
@@ -35,7 +35,12 @@ def test_right_attention_points_at_the_word_of_the_rule_and_a_sink_does_not():
     assert right["right_random"].mean() < 0.3
     assert (right["with_words"] > right["without_words"]).all()
     assert (right["with_first"] == right["with_words"]).double().mean() > 0.9, "of one word, the same"
+    assert torch.equal(right["first"].bool(), texts.deciding)
+    assert torch.equal(right["matter"], right["first"])
     wrong, _ = columns("sink_first", readings=["random"])
+    assert (wrong["first"][:, 0] == 1).all(), "the sink, and behind it the word of the rule: together they decide"
+    assert torch.equal(wrong["matter"].bool(), texts.deciding)
+    assert (wrong["with_first"] > 0.8).all()
     assert torch.equal(wrong["decides"], right["decides"]), "what decides is no question of attention"
     assert (wrong["right"] == 0).all()
 
