@@ -1,11 +1,11 @@
 """The first line of every report: in how many texts an explanation points at the words that decide, in plain sentences."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from attest.core.measures.numbers import percent
 from attest.experiments.deciding.neutral import WITHOUT_SINK
 from attest.experiments.readings.compared import title_of
-from attest.experiments.verdict import CANNOT_TELL, IN_PART, LOOKS, NO, NOT_LEARNED, Share, Verdict
+from attest.experiments.verdict import CANNOT_TELL, IN_PART, LOOKS, NO, NOT_LEARNED, YES, Share, Verdict
 
 NOT_BETTER = (
     "No answer. The model is not shown to be better than chance on these texts: train it longer, or test it on more texts."
@@ -13,10 +13,16 @@ NOT_BETTER = (
 TEXTS = "texts that need words"
 SENTENCES = "sentences in which the tag of a word needs other words"
 """What counts in the share, of classifiers and of taggers."""
+UNLABELLED = "Without labels, nobody knows whether the model has learned its task."
 STATES = (
     "About hidden states there is no verdict: a state may speak against the decision, and it is not settled when attention on "
     "such a state is right."
 )
+
+
+def in_a_sentence(title: str) -> str:
+    """Write a reading's title as it stands inside a sentence: ``leave-one-out``, but ``LRP``."""
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 
 def within(share: Share) -> str:
@@ -29,6 +35,27 @@ def of_texts(share: Share) -> str:
     return f"{within(share)} of the {share.texts:,} {TEXTS}"
 
 
+class Headline(NamedTuple):
+    """A verdict in the parts that a page sets in different type."""
+
+    word: str
+    says: str
+    share: Share
+    of: str
+
+
+def headline(found: Verdict, called: str, counted: str = TEXTS) -> Headline | None:
+    """Return the parts of the first sentence; None where nothing is known of the share, or it says nothing.
+
+    Args:
+        called, counted: as in ``sentence``.
+    """
+    if found.share is None or found.answer == NOT_LEARNED:
+        return None
+    says = f"{called[0].upper()}{called[1:]} points at the words that decide in"
+    return Headline(f"{found.answer.capitalize()}.", says, found.share, f"of the {found.share.texts:,} {counted}")
+
+
 def sentence(found: Verdict, called: str, labelled: bool, counted: str = TEXTS) -> str:
     """Return a verdict as a sentence that a reader without knowledge of attention understands.
 
@@ -39,17 +66,19 @@ def sentence(found: Verdict, called: str, labelled: bool, counted: str = TEXTS) 
     """
     if found.answer == NOT_LEARNED:
         return NOT_BETTER
-    if found.share is None:
+    if (first := headline(found, called, counted)) is None:
         return (
             f"Cannot tell. In none of the {found.read:,} texts that were read do words decide: the model says the same of "
             "random neutral words."
         )
-    said = (
-        f"{found.answer.capitalize()}. {called[0].upper()}{called[1:]} points at the words that decide in "
-        f"{within(found.share)} of the {found.share.texts:,} {counted}{_chance(found)}."
-    )
-    unlabelled = "" if labelled else " Without labels, nobody knows whether the model has learned its task."
-    return f"{said}{_why(found) if found.answer == CANNOT_TELL else ''}{unlabelled}"
+    said = f"{first.word} {first.says} {within(first.share)} {first.of}{_chance(found)}."
+    return " ".join(filter(None, [said, doubt(found, labelled)]))
+
+
+def doubt(found: Verdict, labelled: bool) -> str:
+    """Return why there is no answer yet, and that labels are missing; an empty string where neither is so."""
+    why = _why(found) if found.answer == CANNOT_TELL else ""
+    return " ".join(filter(None, [why, "" if labelled else UNLABELLED]))
 
 
 def _chance(found: Verdict) -> str:
@@ -58,11 +87,11 @@ def _chance(found: Verdict) -> str:
 
 def _why(found: Verdict) -> str:
     if found.disagree:
-        return " But two sets of neutral words give different shares, so that neither is to be trusted."
+        return "But two sets of neutral words give different shares, so that neither is to be trusted."
     if found.share is not None and found.share.texts < LOOKS[0]:
-        return f" An answer needs at least {LOOKS[0]} texts that need words: give more texts."
+        return f"An answer needs at least {LOOKS[0]} texts that need words: give more texts."
     more = "more texts" if found.more is None else f"about {found.more:,} more texts that need words"
-    return f" Most likely it is “{found.guess}”; {more} would decide."
+    return f"Most likely it is “{found.guess}”; {more} would decide."
 
 
 def instead(found: Verdict, called: str) -> str | None:
@@ -75,6 +104,22 @@ def instead(found: Verdict, called: str) -> str | None:
     if name == WITHOUT_SINK:
         return f"{called[0].upper()}{called[1:]} without its sink does in {of_texts(share)}: leave the sink out."
     return f"{title_of(name)} does in {within(share)}: read this instead."
+
+
+def advised(found: Verdict, called: str) -> str | None:
+    """Return what to show a reader, as a sentence; None where no answer is known."""
+    if found.answer == YES:
+        return f"You may show {called} as the explanation of a single text."
+    if found.answer not in (NO, IN_PART):
+        return None
+    if found.instead is None:
+        return f"Do not show {called} alone: show what decides in the text beside it."
+    name, _ = found.instead
+    return (
+        f"Show {called} without its sink."
+        if name == WITHOUT_SINK
+        else f"Show {in_a_sentence(title_of(name))} in place of {called}."
+    )
 
 
 NEEDS_E19 = "No answer. An answer needs the experiment E19."

@@ -126,7 +126,13 @@ class Findings:
         return bool(spearmanr(rows["label"], rows["prediction"], alternative="greater").pvalue < LEVEL)
 
     @property
-    def _called(self) -> str:
+    def counted(self) -> str:
+        """Return what the share of the verdict counts, in words."""
+        return SENTENCES if self.instances is None else TEXTS
+
+    @property
+    def called(self) -> str:
+        """Return the tested explanation in words, such as ``attention``."""
         return CALLED.get(self.explanation, f"the reading {self.explanation}")
 
     @cached_property
@@ -153,16 +159,15 @@ class Findings:
         """Return the verdict as a sentence, and a sentence on what to read instead; empty if there is no verdict."""
         if self.verdict is None:
             return []
-        counted = SENTENCES if self.instances is None else TEXTS
-        beside = instead(self.verdict, self._called)
-        said = sentence_of(self.verdict, self._called, self.labelled, counted)
+        beside = instead(self.verdict, self.called)
+        said = sentence_of(self.verdict, self.called, self.labelled, self.counted)
         return [said] if beside is None else [said, beside]
 
     @cached_property
     def sink(self) -> str | None:
         """Return a sentence on a token that gets the most attention and never decides; None if there is none."""
         asked = self.verdict is not None and self.verdict.answer in (NO, IN_PART)
-        return readings.sink_sentence(self.instances, self.table("E19"), self._called) if asked else None
+        return readings.sink_sentence(self.instances, self.table("E19"), self.called) if asked else None
 
     @cached_property
     def example(self) -> int | None:

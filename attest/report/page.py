@@ -10,12 +10,13 @@ import pandas as pd
 import yaml
 from matplotlib.figure import Figure
 
+from attest.core.measures.numbers import percent
 from attest.datamodules.corpus import told
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
 from attest.report import evidence_figures, readings
 from attest.report.answer import STATES
-from attest.report.controls import classes_in, warnings
+from attest.report.controls import Baseline, classes_in, warnings
 from attest.report.explained import contents, joined, said_of
 from attest.report.figures import ALL_TEXTS, Illustration, drawable, embedded, legend, most_predicted, save_figures
 from attest.report.findings import SHOWN_AS, Findings
@@ -27,6 +28,7 @@ from attest.report.instance_table import (
     shown_sentences,
     tagged_sentences,
 )
+from attest.report.shown import first_screen
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table, write_text
@@ -148,6 +150,11 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "path": str(folder.path),
         "trial": TRIAL in settings,
         "states": STATES,
+        "screen": first_screen(found),
+        "accuracy": None if found.held is None else _accuracy(found.held),
+        "command": None
+        if alone is not None or found.example is None
+        else f"attest explain --run {folder.path} --id {found.example}",
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "warnings": [] if found.held is None else warnings(found.held),
@@ -169,6 +176,10 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     elif INSTANCES in tables and "attention" in tables[INSTANCES]:
         page |= _texts(found, tables)
     write_text(folder.report if alone is None else alone, render("report.html", **page))
+
+
+def _accuracy(held: Baseline) -> str:
+    return f"{percent(held.majority.accuracy)} (always {held.answer}: {percent(held.majority.share)})"
 
 
 def _name_of(folder: RunFolder, settings: Mapping[str, Any]) -> str:

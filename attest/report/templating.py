@@ -5,6 +5,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from attest.core.measures.numbers import percent
 from attest.core.version import __version__
 
 OURS = re.compile(r".*?<title>Attest", re.DOTALL)
@@ -14,6 +15,7 @@ OURS = re.compile(r".*?<title>Attest", re.DOTALL)
 ENVIRONMENT = Environment(
     loader=PackageLoader("attest.report"), autoescape=select_autoescape(["html"]), undefined=StrictUndefined
 )
+ENVIRONMENT.filters["percent"] = percent
 
 
 def render(template: str, **content: Any) -> str:

@@ -142,7 +142,7 @@ def test_the_page_of_a_tagger_has_its_f1_in_the_head_and_its_sentences(tmp_path)
     assert "<strong>0.250</strong> F1 of chunks" in band
     assert band.index("always “") < band.index("F1 of chunks"), "the constant answer has no chunks"
     assert "The F1 of its chunks is 25.0 %." in page.split('<ul class="asked">')[1]
-    assert "on 3 test sentences" in page.split("</header>")[0]
+    assert "on 3 test sentences" in page.split("<nav")[0]
     assert '<ruby>b<rt class="wrong">B-NP (I-NP)</rt></ruby>' in page
     assert "“b” → B-NP (0.90), gold tag I-NP" in page
     assert 'href="#instances">Every sentence</a>' in page

@@ -1,0 +1,382 @@
+"""The first screen of a page: texts that show the verdict, the strip of readings, and where the explanation is right.
+
+A text is shown as two rows of the same words: what the explanation marks, and what decides.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from textwrap import shorten
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from attest.core.measures.numbers import percent, rounded
+from attest.experiments.deciding.neutral import WITHOUT_SINK
+from attest.experiments.deciding.pointing import MOST
+from attest.experiments.readings.compared import title_of
+from attest.experiments.readings.kinds import RANDOM
+from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, readings_in, share_of
+from attest.report.answer import advised, doubt, headline, in_a_sentence, instead
+from attest.report.controls import classes_in
+from attest.report.explained import Word, words_of
+from attest.report.findings import Findings
+from attest.runs.folder import TAGGED
+
+CHARACTERS = 56
+"""The most characters of a shown text; the rest is left out, but no word that is framed or decides."""
+NAMED = 3
+"""The most groups of words that a line names."""
+FEW_WORDS, MUCH = 3, 0.3
+"""Texts are shown of which so few words decide, by so much of a probability, if there are such texts."""
+CARRIES = 0.9
+"""The share of the way to the decision that words go which carry it, so that a reader asks why the text counts as wrong."""
+GROUP, GROUPINGS = 10, 3
+"""The fewest texts of a group, and the most groupings that are shown."""
+SHOWN_READINGS = 6
+MARKS = {True: "Right", False: "Wrong"}
+
+
+class Drawn(NamedTuple):
+    """A word of a shown text."""
+
+    text: str
+    heat: float
+    """The weight of the explanation as a share of the text's largest, in [0, 1]."""
+    first: bool
+    """Whether it is one of the explanation's first words, which were asked."""
+    decides: bool
+    asked: bool
+    """Whether it is the word whose tag is asked about."""
+
+
+LEFT_OUT = Drawn("…", 0.0, False, False, False)
+
+
+@dataclass(frozen=True)
+class ShownText:
+    """A text as two rows of the same words, and what is said of it."""
+
+    identity: int
+    role: str
+    """``Right``, ``Wrong`` or ``Typical``."""
+    right: bool
+    words: tuple[Drawn, ...]
+    """The words around those that count."""
+    whole: str
+    said: str
+    """The decision in words; empty where the model returns a number."""
+    marked: str
+    """The explanation's first words, in quotes."""
+    deciding: str
+    alone: Mapping[str, str]
+    """What the model says of ``first`` words alone, of those that decide (``words``), and ``without`` any word."""
+    reason: str
+    """Why the text counts as wrong although the explanation's first words carry the decision; else empty."""
+    stands_for: str = ""
+
+
+class Row(NamedTuple):
+    """A reading in the strip of readings."""
+
+    name: str
+    share: Share
+    tested: bool
+    random: bool
+    shown: bool
+    """Whether this reading may be shown: the recommended one."""
+
+
+class Group(NamedTuple):
+    """Texts of one kind, and in how many of them the explanation is right."""
+
+    name: str
+    right: int
+    share: Share
+
+
+class Grouping(NamedTuple):
+    """A question that sorts the texts into groups."""
+
+    question: str
+    groups: tuple[Group, ...]
+
+    @property
+    def apart(self) -> float:
+        """Return the largest difference between the shares of two groups."""
+        shares = [each.share.value for each in self.groups]
+        return max(shares) - min(shares)
+
+
+def first_screen(found: Findings) -> dict[str, Any]:
+    """Return what the first screen of a page shows of a run: the parts of its sentence, three texts, readings, groupings."""
+    verdict, rows = found.verdict, found.table("E19")
+    if verdict is None or rows is None:
+        return {"headline": None, "doubt": "", "advice": None, "advised": None, "texts": [], "strip": [], "groupings": []}
+    tagged = None if found.instances is not None else found.table(TAGGED)
+    instances, named = (found.instances, found.class_names) if tagged is None else (tagged, classes_in([*tagged]))
+    texts = rows[:0] if instances is None or verdict.answer == NOT_LEARNED else texts_with(rows, instances, named)
+    groupings, tried = groupings_of(texts)
+    return {
+        "headline": headline(verdict, found.called, found.counted),
+        "doubt": doubt(verdict, found.labelled),
+        "advice": instead(verdict, found.called),
+        "advised": advised(verdict, found.called),
+        "texts": shown_texts(texts),
+        "strip": strip_of(verdict, rows, found.called),
+        "groupings": groupings,
+        "tried": tried,
+        "read": verdict.read,
+        "unit": "text" if tagged is None else "sentence",
+    }
+
+
+def strip_of(verdict: Verdict, rows: pd.DataFrame, called: str) -> list[Row]:
+    """Return the readings that were asked, the largest share first; the tested one and a random order are always there.
+
+    Args:
+        rows: the table of E19.
+        called: the tested explanation in words.
+    """
+    if verdict.share is None:
+        return []
+    best = None if verdict.instead is None else verdict.instead[0]
+    found = [Row(called, verdict.share, True, False, verdict.answer == YES)]
+    asked = [(name, share) for name, share in readings_in(rows).items() if share.texts]
+    found += [Row(_in_words(name, called), share, False, name == RANDOM, name == best) for name, share in asked]
+    found.sort(key=lambda row: row.share.value, reverse=True)
+    kept = [row for row in found if row.tested or row.random or row.shown]
+    others = [row for row in found if row not in kept][: max(0, SHOWN_READINGS - len(kept))]
+    return [row for row in found if row in kept or row in others]
+
+
+def _in_words(name: str, called: str) -> str:
+    """Return the name of a reading, by its column, as it stands beside the tested explanation."""
+    if name == RANDOM:
+        return "random order"
+    return f"{called} without its sink" if name == WITHOUT_SINK else in_a_sentence(title_of(name))
+
+
+def texts_with(rows: pd.DataFrame, instances: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
+    """Return the texts that need words, with what E19 measured of them, and ``said``, the decision in words.
+
+    Args:
+        rows: the table of E19.
+        instances: the table of the texts, or of a tagger's sentences.
+        named: the names of the classes or of the tags; empty where the model returns a number.
+    """
+    if not {"first", "matter", "right"} <= {*rows} or not rows["id"].is_unique:  # of an older version, or in several windows
+        return rows[:0]
+    measured = rows.dropna(subset=["right"]).set_index("id").add_prefix("E19/")
+    found = instances.set_index("id", drop=False).join(measured, how="inner")
+    return found.assign(said=[_said(row, named) for row in found.to_dict("records")])
+
+
+def _said(row: Mapping[str, Any], named: Sequence[str]) -> str:
+    if "asked" in row:
+        return f"{'' if row['predicted'] else 'not '}{row['asked']}"
+    if "predicted_tags" in row:
+        return named[int(row["predicted_tags"][int(row["E19/token"])])]
+    return named[int(row["predicted"])] if named and "predicted" in row else ""
+
+
+def shown_texts(texts: pd.DataFrame) -> list[ShownText]:
+    """Return up to three texts, chosen by rule: one of the more frequent outcome, one of the other, and a typical one.
+
+    They are chosen among texts in which few words decide by much and the model is right. Of wrong texts, it is the one in
+    which the first words of the explanation, alone, are farthest from those that decide, and they have no word in common;
+    of right texts, the one in which words decide by most, and both mark the same words. A text that is shown whole goes before
+    others. The typical text is that of the more frequent outcome whose length, number of words and share of the way are
+    nearest to the medians, in ranks. Where no text meets a condition, the condition is left out; ties go by id.
+
+    Args:
+        texts: as ``texts_with`` returns them.
+    """
+    if texts.empty:
+        return []
+    texts = texts.sort_index()
+    texts = texts.assign(**_measures(texts))
+    usual = bool(texts["E19/right"].mean() >= 0.5)
+    chosen: list[tuple[str, Any]] = []
+    for outcome in (usual, not usual):
+        found = texts[texts["E19/right"] == outcome]
+        for condition in ("clear", "alike" if outcome else "apart", "whole"):
+            found = found[found[condition]] if found[condition].any() else found
+        if len(found):
+            chosen.append((MARKS[outcome], found["gap" if outcome else "differs"].idxmax()))
+    rest = texts[(texts["E19/right"] == usual) & ~texts.index.isin([each for _, each in chosen])]
+    if len(rest):
+        ranks = rest[["length", "E19/words", "carried"]].rank()
+        chosen.append(("Typical", (ranks - (len(rest) + 1) / 2).abs().sum(axis=1).idxmin()))
+    many = int((texts["E19/right"] == usual).sum())
+    stands_for = f"{MARKS[usual].lower()}, as in {many} of {len(texts)}"
+    shown = [_shown(texts.loc[each].to_dict(), role) for role, each in chosen]
+    return [replace(each, stands_for=stands_for) if each.role == "Typical" else each for each in shown]
+
+
+def _measures(texts: pd.DataFrame) -> dict[str, Any]:
+    of_number = "E19/moved_with_words" in texts
+    names = [f"E19/{'moved_' * of_number}{name}" for name in ("with_words", "with_first", "without_words")]
+    decide, marked, nothing = (texts[name] * (-1 if of_number else 1) for name in names)
+    gap = decide - nothing
+    rightly = texts["predicted"] == texts["label"] if {"predicted", "label"} <= {*texts} else True
+    sets = [*zip(texts["E19/first"].map(np.asarray), texts["E19/decides"].map(np.asarray), strict=True)]
+    least = gap.quantile(0.5) if of_number else MUCH
+    return {
+        "gap": gap,
+        "differs": (decide - marked).abs(),
+        "carried": ((marked - nothing) / gap.where(gap != 0)).fillna(0.0),
+        "clear": (texts["E19/words"] <= FEW_WORDS) & (gap >= least) & rightly,
+        "alike": [np.array_equal(*pair) for pair in sets],
+        "apart": [not np.any(np.minimum(*pair)) for pair in sets],
+        "whole": texts["tokens"].map(lambda tokens: len(" ".join(tokens)) <= CHARACTERS),
+        "length": texts["tokens"].map(len),
+    }
+
+
+def _shown(row: Mapping[str, Any], role: str) -> ShownText:
+    words = words_of(row)
+    marks = {name: _of_words(row[f"E19/{name}"], words) for name in ("first", "decides", "matter")}
+    heat = _heat(row, words, marks["first"])
+    asked = row.get("E19/token", np.nan)
+    drawn = tuple(
+        Drawn(word.text, float(heat[place]), bool(marks["first"][place]), bool(marks["decides"][place]), asked in word.places)
+        for place, word in enumerate(words)
+        if not word.special
+    )
+    right = bool(row["E19/right"])
+    return ShownText(
+        identity=int(row["id"]),
+        role=role,
+        right=right,
+        words=tuple(elided(drawn)),
+        whole=" ".join(word.text for word in drawn),
+        said=str(row["said"]),
+        marked=quoted(drawn, lambda word: word.first),
+        deciding=quoted(drawn, lambda word: word.decides),
+        alone=_alone(row),
+        reason="" if right else _reason(row["carried"], int(marks["first"].sum()), int(marks["matter"].sum())),
+    )
+
+
+def _of_words(of_tokens: Any, words: Sequence[Word]) -> np.ndarray:
+    values = np.asarray(of_tokens, dtype=float)
+    return np.array([not word.special and values[word.places].max() > 0 for word in words])
+
+
+def _heat(row: Mapping[str, Any], words: Sequence[Word], first: np.ndarray) -> np.ndarray:
+    """Return the weight of each word as a share of the largest; of taggers only which words come first is known."""
+    attention = row.get("attention")
+    if attention is None or len(attention) != len(row["tokens"]):
+        return first.astype(float)
+    weights = np.nan_to_num(np.asarray(attention, dtype=float))
+    of_words = np.array([0.0 if word.special else weights[word.places].sum() for word in words])
+    return of_words / of_words.max() if of_words.max(initial=0.0) > 0 else np.zeros(len(words))
+
+
+def elided(words: Sequence[Drawn], most: int = CHARACTERS) -> Iterator[Drawn]:
+    """Yield the words that count, and the nearest around them, as many as fit; ``…`` stands for the others.
+
+    Where the words that count are too many themselves, those nearest to words that decide are shown, twice as many characters.
+    """
+    sizes = np.array([len(word.text) + 1 for word in words])
+    counts = np.array([word.first or word.decides or word.asked for word in words])
+    deciding = np.array([word.decides or word.asked for word in words])
+    many = sizes[counts].sum() > 2 * most
+    around = np.flatnonzero(deciding if many and deciding.any() else counts if counts.any() else np.ones(len(words)))
+    distance = np.abs(np.arange(len(words))[:, None] - around).min(axis=1)
+    order = distance.argsort(kind="stable")
+    kept = np.zeros(len(words), bool) if many else counts
+    kept[order[sizes[order].cumsum() <= (2 if many else 1) * most]] = True
+    for place, word in enumerate(words):
+        if kept[place]:
+            yield word
+        elif place == 0 or kept[place - 1]:
+            yield LEFT_OUT
+
+
+def quoted(words: Sequence[Drawn], chosen: Callable[[Drawn], bool]) -> str:
+    """Return the chosen words in quotes, neighbours together: ``“not delightful”, “dull” and 2 more``."""
+    runs = [" ".join(word.text for word in run) for kept, run in groupby(words, key=chosen) if kept]
+    runs = [shorten(run, CHARACTERS, placeholder=" …") for run in runs]
+    more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
+    return f"{', '.join(f'“{run}”' for run in runs[:NAMED])}{more}" if runs else "no word"
+
+
+def _alone(row: Mapping[str, Any]) -> dict[str, str]:
+    names = {"first": "with_first", "words": "with_words", "without": "without_words"}
+    if "E19/moved_with_words" in row:
+        return {key: f"{rounded(row[f'E19/moved_{name}'])} away" for key, name in names.items()}
+    return {key: percent(row[f"E19/{name}"]) for key, name in names.items()}
+
+
+def _reason(carried: float, first: int, matter: int) -> str:
+    """Say why words that carry the decision count as wrong; empty where they do not carry it."""
+    if carried < CARRIES:
+        return ""
+    if matter < MOST * first:
+        return f"only {matter} of its {first} first words matter" if matter else "none of its first words matters by itself"
+    return "its very first word does not matter, or as much weight lies on words that speak against the decision"
+
+
+def groupings_of(texts: pd.DataFrame) -> tuple[list[Grouping], int]:
+    """Return the groupings of texts whose shares lie farthest apart, and how many were tried.
+
+    Args:
+        texts: as ``texts_with`` returns them.
+    """
+    found = [*_groupings(texts)] if len(texts) else []
+    best = sorted((each for each in found if len(each.groups) > 1), key=lambda each: each.apart, reverse=True)
+    return best[:GROUPINGS], len(best)
+
+
+def _groupings(texts: pd.DataFrame) -> Iterator[Grouping]:
+    right, count = texts["E19/right"], texts["E19/words"]
+    sizes = {"one word": count == 1, "two words": count == 2, "three or more": count >= 3}
+    yield _grouped("How many words decide?", right, sizes)
+    words = [words_of(row) for row in texts.to_dict("records")]
+    deciding, first = (
+        [_set_of(row, each) for row, each in zip(texts[f"E19/{name}"], words, strict=True)] for name in ("decides", "first")
+    )
+    if (grouping := _of_a_word("among the words that decide", "Does {} decide?", right, deciding)) is not None:
+        yield grouping
+    if (grouping := _of_a_word("among its first words", "Does it mark {}?", right, first)) is not None:
+        yield grouping
+    if texts["said"].nunique() > 1:
+        yield _grouped("What does the model say?", right, {name: texts["said"] == name for name in sorted({*texts["said"]})})
+    lengths = texts["tokens"].map(len)
+    half = int(lengths.median())
+    yield _grouped(
+        "How long is the text?", right, {f"up to {half} words": lengths <= half, f"more than {half}": lengths > half}
+    )
+    sure = texts.filter(regex="^probability_").max(axis=1)
+    if np.issubdtype(sure.dtype, np.number) and sure.notna().all() and len({*sure}) > 1:
+        middle = sure.median()
+        groups = {f"below {percent(middle)}": sure < middle, f"{percent(middle)} or more": sure >= middle}
+        yield _grouped("How sure is the model?", right, groups)
+
+
+def _set_of(of_tokens: Any, words: Sequence[Word]) -> set[str]:
+    return {word.text.lower() for word, marked in zip(words, _of_words(of_tokens, words), strict=True) if marked}
+
+
+def _of_a_word(where: str, question: str, right: pd.Series, sets: Sequence[set[str]]) -> Grouping | None:
+    """Return the grouping by the one word that sets the shares of two groups farthest apart; None without such a word."""
+    counts = Counter(word for each in sets for word in each)
+    enough = [word for word, times in counts.items() if GROUP <= times <= len(sets) - GROUP]
+    found = []
+    for word in sorted(enough):
+        has = pd.Series([word in each for each in sets], index=right.index)
+        groups = {f"“{word}” {where}": has, "other texts": ~has}
+        found.append(_grouped(question.format(f"“{word}”"), right, groups))
+    return max(found, key=lambda each: each.apart, default=None)
+
+
+def _grouped(question: str, right: pd.Series, groups: Mapping[str, pd.Series]) -> Grouping:
+    found = []
+    for name, chosen in groups.items():
+        if int(chosen.sum()) >= GROUP and (share := share_of(right[chosen])) is not None:
+            found.append(Group(name, int(right[chosen].sum()), share))
+    return Grouping(question, tuple(found))

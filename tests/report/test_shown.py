@@ -1,0 +1,188 @@
+"""The first screen of a page: which texts it shows and how, its readings, and where the explanation is right."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attest.experiments.verdict import IN_PART, NO, YES, Share, Verdict
+from attest.report.shown import Drawn, elided, groupings_of, quoted, shown_texts, strip_of, texts_with
+from attest.report.templating import ENVIRONMENT
+
+CLASSES = ["blame", "praise"]
+
+
+def text(identity, words, first, decides, right, alone=(0.9, 0.95, 0.5), **columns):
+    """A row of the table of texts and one of E19's; ``alone``: of the first words, the deciding ones, and no word."""
+    tokens = words.split()
+    marks = {
+        name: np.array([float(token in each.split()) for token in tokens])
+        for name, each in (("first", first), ("decides", decides))
+    }
+    instance = {"id": identity, "tokens": tokens, "attention": 0.1 + marks["first"], "predicted": 0, "label": 0} | columns
+    with_first, with_words, without = alone
+    measured = {"with_first": with_first, "with_words": with_words, "without_words": without, "words": len(decides.split())}
+    return instance, {"id": identity, "right": float(right), "needs_words": 1.0, "matter": marks["first"], **marks, **measured}
+
+
+def joined(*rows):
+    instances, measured = zip(*rows, strict=True)
+    return texts_with(pd.DataFrame(measured), pd.DataFrame(instances), CLASSES)
+
+
+WRONG = [
+    text(1, "the plot is not dull .", "is", "not dull", False, (0.5, 0.9, 0.4)),
+    text(2, "the plot is not grim .", "is", "not grim", False, (0.5, 0.99, 0.4)),
+    text(3, "the plot is not vile .", "is not", "not vile", False, (0.1, 0.99, 0.1)),
+]
+RIGHT = [
+    text(5, "the end is good .", "good", "good", True, (0.9, 0.9, 0.5)),
+    text(4, "the end is fine .", "is fine", "fine", True, (0.99, 0.99, 0.1)),
+]
+
+
+def test_one_text_of_each_outcome_and_a_typical_one_are_shown_by_rule():
+    shown = shown_texts(joined(*WRONG, *RIGHT))
+    assert [(each.role, each.identity) for each in shown] == [("Wrong", 2), ("Right", 5), ("Typical", 1)]
+    assert shown[2].stands_for == "wrong, as in 3 of 5"
+    wrong, right, _ = shown
+    assert (wrong.marked, wrong.deciding, right.marked, right.deciding) == ("“is”", "“not grim”", "“good”", "“good”")
+    assert {name: said.replace("\xa0", " ") for name, said in wrong.alone.items()} == {
+        "first": "50 %",
+        "words": "99 %",
+        "without": "40 %",
+    }
+    assert wrong.said == "blame"
+    assert [word.text for word in wrong.words if word.decides] == ["not", "grim"]
+    assert [word.heat for word in wrong.words if word.first] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"predicted": 1}, 1),  # the model is wrong there
+        ({"tokens": ["the", "plot", "is", "not", "grim"] + ["and"] * 30}, 1),  # too long to be shown whole
+    ],
+)
+def test_clear_texts_go_before_others(changed, expected):
+    instance, measured = text(2, "the plot is not grim .", "is", "not grim", False, (0.5, 0.99, 0.4))
+    instance |= changed
+    if "tokens" in changed:
+        grown = {name: np.pad(measured[name], (0, len(changed["tokens"]) - 6)) for name in ("first", "decides", "matter")}
+        instance, measured = instance | {"attention": 0.1 + grown["first"]}, measured | grown
+    shown = shown_texts(joined(WRONG[0], (instance, measured)))
+    assert shown[0].identity == expected
+
+
+def test_a_reader_is_told_why_words_that_decide_count_as_wrong():
+    instance, measured = text(1, "a b c d good .", "a b c good", "good", False, (0.94, 0.95, 0.5))
+    matter = np.array([0, 0, 0, 0, 1.0, 0])
+    (shown,) = shown_texts(joined((instance, measured | {"matter": matter})))
+    assert shown.reason == "only 1 of its 4 first words matter"
+    (shown,) = shown_texts(joined((instance, measured | {"matter": 0 * matter})))
+    assert shown.reason == "none of its first words matters by itself"
+    (shown,) = shown_texts(joined((instance, measured)))
+    assert shown.reason.startswith("its very first word does not matter")
+    (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.6})))
+    assert not shown.reason, "they do not decide, as their number says"
+
+
+def drawn(words, first="", decides=""):
+    return [Drawn(each, 0.0, each in first.split(), each in decides.split(), False) for each in words.split()]
+
+
+def test_a_long_text_is_shown_around_the_words_that_count():
+    words = drawn(" ".join(f"w{place}" for place in range(40)), first="w3", decides="w30")
+    shown = [word.text for word in elided(words, 40)]
+    assert {"w3", "w30"} <= {*shown}
+    assert shown == ["w0", "w1", "w2", "w3", "w4", "w5", "…", "w28", "w29", "w30", "w31", "w32", "…"]
+    assert sum(len(each) + 1 for each in shown if each != "…") <= 40
+    assert [word.text for word in elided(words, 4)] == ["…", "w3", "…", "w30", "…"]
+    marked = drawn(
+        " ".join(f"w{place}" for place in range(40)), first=" ".join(f"w{place}" for place in range(40)), decides="w30"
+    )
+    assert [word.text for word in elided(marked, 10)] == ["…", "w28", "w29", "w30", "w31", "w32", "…"], "all are marked"
+    assert [word.text for word in elided(words[:6])] == [f"w{place}" for place in range(6)]
+
+
+def test_neighbours_are_quoted_together():
+    words = drawn("not dull but good and fine or new or odd", decides="not dull good fine new odd")
+    assert quoted(words, lambda word: word.decides) == "“not dull”, “good”, “fine” and 2 more"
+    assert quoted(words, lambda word: word.first) == "no word"
+    assert quoted(drawn("w " * 200, first="w"), lambda word: word.first) == f"“{'w ' * 27}…”"
+
+
+def test_a_number_is_shown_by_how_far_it_moves():
+    instance, measured = text(1, "a good end .", "a", "good", False)
+    measured |= {"moved_with_words": 0.02, "moved_with_first": 0.4, "moved_without_words": 0.5}
+    (shown,) = shown_texts(
+        texts_with(pd.DataFrame([measured]), pd.DataFrame([instance | {"prediction": 1.5}]).drop(columns="predicted"), [])
+    )
+    assert dict(shown.alone) == {"first": "0.400 away", "words": "0.020 away", "without": "0.500 away"}
+    assert not shown.said
+
+
+def test_the_asked_word_of_a_tagger_is_marked():
+    instance, measured = text(7, "she saw him .", "she", "him", False)
+    sentence = {
+        "id": 7,
+        "tokens": instance["tokens"],
+        "tags": np.array([0, 1, 0, 0]),
+        "predicted_tags": np.array([0, 1, 0, 0]),
+    }
+    (shown,) = shown_texts(texts_with(pd.DataFrame([measured | {"token": 1.0}]), pd.DataFrame([sentence]), CLASSES))
+    assert [word.text for word in shown.words if word.asked] == ["saw"]
+    assert shown.said == "praise"
+
+
+def found(right, random=0.1, **changed):
+    share = Share(right, right - 0.1, min(1.0, right + 0.1), 40)
+    return Verdict(NO, share, Share(random, 0.0, 0.2, 40), 50)._replace(**changed)
+
+
+def readings(**right):
+    columns = {
+        f"right_{name}": np.repeat([1.0, 0.0], [round(40 * share), 40 - round(40 * share)]) for name, share in right.items()
+    }
+    return pd.DataFrame({"id": range(40), "right": 0.0} | columns)
+
+
+def test_readings_stand_by_their_shares_beside_a_random_order():
+    rows = readings(leave_one_out=0.9, gradient_input_signed=0.2, random=0.1)
+    best = ("leave_one_out", Share(0.9, 0.8, 1.0, 40))
+    strip = strip_of(found(0.4, instead=best), rows, "attention")
+    assert [row.name for row in strip] == ["leave-one-out", "attention", "gradient × input (signed)", "random order"]
+    assert [row.shown for row in strip] == [True, False, False, False]
+    assert [row.tested for row in strip] == [False, True, False, False]
+    many = readings(random=0.1, **{f"own_{place}": 0.95 for place in range(9)}, leave_one_out=0.9)
+    strip = strip_of(found(0.4, instead=best), many, "attention")
+    assert len(strip) == 6
+    assert {"leave-one-out", "attention", "random order"} <= {row.name for row in strip}
+    (attention,) = [row for row in strip_of(found(0.95, answer=YES), rows, "attention") if row.shown]
+    assert attention.tested
+    assert not any(row.shown for row in strip_of(found(0.6, answer=IN_PART), rows, "attention"))
+
+
+def test_a_word_whose_presence_among_the_deciding_ones_sorts_the_texts_is_found():
+    negated = [text(k, f"the plot is not w{k} .", "is", f"not w{k}", False, label=k % 2) for k in range(20)]
+    plain = [text(20 + k, f"the plot is w{k} . not so", f"w{k}", f"w{k}", True, label=k % 2) for k in range(15)]
+    best, tried = groupings_of(joined(*negated, *plain))
+    assert tried == 4
+    assert [each.question for each in best] == ["How many words decide?", "Does “not” decide?", "Does it mark “is”?"]
+    groups = {group.name: (group.right, group.share.texts) for group in best[1].groups}
+    assert groups == {"“not” among the words that decide": (0, 20), "other texts": (15, 15)}
+    few, tried = groupings_of(joined(*negated[:12], *plain[:9]))
+    assert not few, "nine texts are no group"
+
+
+def test_tables_of_an_older_version_show_no_texts():
+    rows = pd.DataFrame({"id": [1], "right": [1.0], "needs_words": [1.0]})
+    assert texts_with(rows, pd.DataFrame({"id": [1]}), CLASSES).empty
+    assert not shown_texts(texts_with(rows, pd.DataFrame({"id": [1]}), CLASSES))
+
+
+def test_words_of_a_text_cannot_write_into_the_page():
+    instance, measured = text(1, "<b>bad</b> end .", "<b>bad</b>", "end", False)
+    (shown,) = shown_texts(joined((instance, measured)))
+    page = str(ENVIRONMENT.get_template("first.html").module.text(shown, "attention"))
+    assert "<b>bad</b>" not in page
+    assert page.count("&lt;b&gt;bad&lt;/b&gt;") == 4  # two rows, the line, the whole text
