@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Literal
 
 from pytorch_lightning import LightningModule, Trainer
 
-from attest.callbacks.evidence import Batch, Columns, Evidence
+from attest.callbacks.evidence import Batch, Columns, Evidence, datamodule_of
 from attest.core.attention import Projection
 from attest.core.errors import AttestError
+from attest.datamodules import TextDataModule
 from attest.experiments import Observation
+from attest.experiments.deciding.observed import OF_SENTENCES
 from attest.experiments.erasure.four_operators import OperatorName
 from attest.experiments.layers import LayerObservation, read_from_layers
 from attest.experiments.registry import INSIDE, OF_TAGS, ConfiguredExperiment, askable
@@ -243,6 +245,13 @@ class WhatDecides(Explaining):
         self, texts: int | None = None, readings: list[str] | None = None, validation_instances: int = 1, **options: Any
     ) -> None:
         super().__init__(texts=texts, readings=readings, validation_instances=validation_instances, **options)
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Refuse texts that are lists of sentences before a model is trained on them."""
+        super().setup(trainer, pl_module, stage)
+        datamodule = datamodule_of(trainer)
+        if isinstance(datamodule, TextDataModule) and datamodule.sentences:
+            raise AttestError(OF_SENTENCES)
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self._neutral is not None:

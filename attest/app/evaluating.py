@@ -22,6 +22,7 @@ from attest.datamodules.record import DataRecord
 from attest.experiments import Observation
 from attest.experiments.deciding import Neutral
 from attest.experiments.deciding.experiment import Pools
+from attest.experiments.deciding.observed import OF_SENTENCES
 from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
 from attest.experiments.stopping import ALL, READ
 from attest.report.findings import write_summary
@@ -127,10 +128,13 @@ class RunOnTrial(_TrainedRun):
         super().__init__(words, run)
 
     def set_up(self) -> None:
+        settings = self.resolved(self.config)
         experiments = {name: evidence for name, evidence in self.config.test.experiments.items() if evidence is not None}
         for name in self.wanted:
             if name in experiments:
                 continue
+            if name == "E19" and settings["data"]["init_args"].get("sentences"):
+                raise AttestError(OF_SENTENCES)
             if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
                 raise unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
             run = self.config.test.run
@@ -138,7 +142,6 @@ class RunOnTrial(_TrainedRun):
             where = ELSEWHERE[EXPERIMENTS[name].needs].format(choices=choices, data=run.data)
             there = ", ".join(sorted(experiments))
             raise AttestError(f"{name} needs other runs as well; expected one of: {there}. {name} {where}")
-        settings = self.resolved(self.config)
         self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
         super().set_up()
         checkpoint = self.on_trial_checkpoint

@@ -237,5 +237,6 @@ def _name_results(folder: RunFolder) -> None:
 @rank_zero_only
 def tell_verdict(folder: RunFolder) -> None:
     """Print the verdict: whether the attention of a run may be read as an explanation."""
-    for line in Findings(folder).sentences:
+    found = Findings(folder)
+    for line in [str(found.unanswered)] if found.of_sentences else found.sentences:
         print(f"Verdict:    {line}", flush=True)

@@ -123,7 +123,8 @@ def advised(found: Verdict, called: str) -> str | None:
 
 
 NEEDS_E19 = "No answer. An answer needs the experiment E19."
-NO_WORDS = "No answer. What decides is measured for texts in words, and this model attends to whole sentences."
+WHY_NO_WORDS = "What decides is measured for texts in words, and this model attends to whole sentences."
+NO_WORDS = f"No answer. {WHY_NO_WORDS}"
 
 
 def told(found: Verdict, said: str, advice: str | None = None) -> dict[str, Any]:

@@ -147,6 +147,8 @@ class Findings:
     @property
     def of_sentences(self) -> bool:
         """Return whether a hierarchical network attends to whole sentences."""
+        if TRIAL in self.settings:
+            return bool(self.settings[TRIAL].get("of_sentences"))
         return bool(self.settings.get("data", {}).get("init_args", {}).get("sentences"))
 
     @cached_property

@@ -26,6 +26,7 @@ from attest.experiments.registry import EXPERIMENTS, askable, measures
 from attest.experiments.sampling import reading_order
 from attest.experiments.stopping import ALL
 from attest.experiments.verdict import ANSWERS
+from attest.report.answer import WHY_NO_WORDS
 from attest.report.findings import Findings, pools
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, columns_in, read_table
 
@@ -112,6 +113,8 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
     """Return the verdict in ``summary.json`` of a run or trial, which is about ``tokens``."""
     found = Findings(folder)
     verdict = found.summary.get(VERDICT)
+    if not verdict and found.of_sentences:
+        raise AttestError(f"{folder.summary} contains no verdict. {WHY_NO_WORDS} Name a measure in its place.")
     if not verdict:
         raise AttestError(
             f"{folder.summary} contains no verdict; expected the verdict of a run or a trial. For a run, type: attest "

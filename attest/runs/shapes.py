@@ -97,6 +97,7 @@ OF_TRIAL = Entries(
                 **dict.fromkeys(("name", "explanation", "model_from", "tokenizer_from"), TEXT),
                 **dict.fromkeys(("max_tokens", "until"), NUMBER),
                 "asked": Entries(),
+                "of_sentences": bool,
                 "given": [str],
             },
         ),

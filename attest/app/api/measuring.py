@@ -139,6 +139,8 @@ class Measuring:
         """What each head hands on in the mean over all texts, if an experiment asks for it."""
         self.neutral: Pools | None = None
         """Two pools of neutral words, if an experiment asks for them."""
+        self.of_sentences = False
+        """Whether the texts are lists of sentences."""
         self.fitting = Fitting()
         self.clock: dict[str, float] = {}
         """The seconds that this process has spent on each reading of E15."""
@@ -165,6 +167,7 @@ class Measuring:
     ) -> None:
         """Run all experiments on all batches."""
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
+        self.of_sentences = any(batch["token_ids"].ndim > 2 for batch in batches)
         if self._asks_for("head_means"):
             self.head_means = self._read_heads(batches)
 
@@ -269,7 +272,7 @@ class Measuring:
         self, precision: float, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int
     ) -> None:
         """Run only the experiments that may stop before all texts are read."""
-        if any(batch["token_ids"].ndim > 2 for batch in batches):
+        if self.of_sentences:
             raise AttestError(
                 "`until` works only for texts of tokens, and these texts are lists of sentences. Leave `until` out."
             )
@@ -444,6 +447,7 @@ class Measuring:
         names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
         several: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
+        several |= {"of_sentences": True} if self.of_sentences else {}
         if not getattr(self.network, "pools_by_attention", True):
             several["explanation"] = "cross-attention" if getattr(self.network, "crosses", False) else ROLLOUT
         if self.reading is not None:

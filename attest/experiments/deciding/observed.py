@@ -12,6 +12,8 @@ from attest.models.observation import Observation
 from attest.models.prediction import says_number
 from attest.models.variants import read_each
 
+OF_SENTENCES = "the network reads lists of sentences, and what decides is measured for texts in tokens alone. Leave E19 out."
+
 
 def texts_of(observation: Observation) -> Texts:
     """Return the texts of a batch, whose words can be replaced: all but special tokens, and what is read beside a text.
@@ -23,9 +25,7 @@ def texts_of(observation: Observation) -> Texts:
         AttestError: texts are lists of sentences.
     """
     if observation.tokens.ndim != 2:
-        raise AttestError(
-            "the network reads lists of sentences, and what decides is measured for texts in tokens alone. Leave E19 out."
-        )
+        raise AttestError(OF_SENTENCES)
     places = torch.arange(observation.tokens.shape[1], device=observation.tokens.device).expand_as(observation.tokens)
     words = (places if observation.words is None else observation.words).masked_fill(~observation.ranked, -1)
     written_over = getattr(observation.network, "written_over", lambda tokens, others: others)

@@ -9,8 +9,11 @@ import torch
 from torch import Tensor, nn
 
 import attest
+from attest.core.errors import AttestError
 from attest.core.memory import memory_budget
 from attest.experiments import attention_permutation, observe
+from attest.report.answer import NO_WORDS
+from attest.report.gate import verdict_of
 from tests.experiments.networks import VOCABULARY, FourSteps, Sentences, pooling_classifier, ragged_batch
 
 TEXTS = ["a fine <b>film</b>", "dull", "dull dull and dull again", "no , not fine"]
@@ -200,6 +203,10 @@ def test_attention_over_sentences_is_asked_what_needs_no_tokens():
     settings = attest.trial(Sentences(), [batch | {"sentence_mask": mask}], progress=False)
     assert settings.experiments == ["E11", "E12", "E13", "E2", "E3", "E8", "instances"]
     assert list(settings.table()["tokens"][0]) == ["sentence 1", "sentence 2"]
+    assert settings.unanswered == NO_WORDS
+    assert not settings._findings.lacking
+    with pytest.raises(AttestError, match="this model attends to whole sentences"):
+        verdict_of(settings.folder)
 
 
 class Mean(nn.Module):
