@@ -255,7 +255,8 @@ class WhatDecides(Explaining):
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self._neutral is not None:
-            write_json(self.folder.neutral, [each.plain() for each in self._neutral])
+            made_from = {"made_from": self.folder.made_from()}
+            write_json(self.folder.neutral, [each.plain() | made_from for each in self._neutral])
         super().on_test_epoch_end(trainer, pl_module)
 
 

@@ -29,7 +29,7 @@ from attest.report.findings import write_summary
 from attest.report.page import write_report
 from attest.report.summary import summarise_run, summarise_tables
 from attest.runs.asked import AskedRun, as_argument, evidence_digest
-from attest.runs.belonging import other_version
+from attest.runs.belonging import checkpoint_digest, other_version
 from attest.runs.choices import config_file, default_choices
 from attest.runs.folder import INSTANCES, RunFolder, no_configuration, read_json, read_yaml, write_json
 from attest.runs.shapes import RECORD
@@ -260,10 +260,21 @@ class LoadedRun(_TrainedRun):
         }
 
     def _neutral(self) -> Pools | None:
-        """Return the neutral words that E19 found on the run; None if it was not run."""
-        if not self.on_trial.neutral.is_file():
+        """Return the neutral words that E19 found on the run; None if it was not run.
+
+        Raises:
+            AttestError: they were found with another checkpoint. Older files do not name theirs, and are taken.
+        """
+        kept = self.on_trial.neutral
+        if not kept.is_file():
             return None
-        first, second = map(Neutral.of_plain, read_json(self.on_trial.neutral))
+        pools, ours = read_json(kept), checkpoint_digest(self.on_trial.best)
+        if any(each.get("made_from", {}).get("checkpoint", ours) != ours for each in pools):
+            raise AttestError(
+                f"{kept} was made from another checkpoint than {self.on_trial.best}; expected the same checkpoint. "
+                f"Put the old checkpoint back, or type: attest evidence --run {self.on_trial.path} E19 FORCE=1"
+            )
+        first, second = map(Neutral.of_plain, pools)
         return first, second
 
 

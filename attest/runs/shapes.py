@@ -150,7 +150,7 @@ SHAPES: dict[str, Shape] = {
             "sampling": str,
         }
     ),
-    "neutral.json": [Entries({"pool": [int], "least_way": int | float}, {"firsts": [int]})],
+    "neutral.json": [Entries({"pool": [int], "least_way": int | float}, {"firsts": [int], "made_from": Entries(others=str)})],
     "run.json": Entries(
         {"data": str, "name": str, "seed": int},
         {"variant": str, "kind": str, "dependent": str, "typed": ([str], NoneType), "digests": Entries(others=str)},

@@ -6,12 +6,14 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from rich.console import Console
 
 from attest.app.cli.main import main
 from attest.app.evaluating import LoadedRun, configuration_of
 from attest.report.explained import Explanation, coloured, print_explained, printable, words_of
-from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.belonging import checkpoint_digest, keep_digests
+from attest.runs.folder import RunFolder, made_from, read_json, write_json
 from tests.library import copy_of, only_folder
 
 HOSTILE = "dull <script>alert(1)</script> [bold]x[/bold] \x1b[31mred\x1b[0m 🙂 the"
@@ -73,6 +75,22 @@ def test_a_new_text_is_judged_without_the_sink_of_the_run(small_run, tmp_path):
     assert {*found[None]} == {*found[-1]} == {*found[token]} - {"E19/right_without_sink", "E19/sink"}
     assert found[token]["E19/sink"] <= 2
     assert found[token]["E19/right"] == pytest.approx(found[None]["E19/right"], nan_ok=True)
+
+
+def test_neutral_words_of_another_checkpoint_are_refused(small_run, tmp_path, capsys):
+    run = copy_of(small_run, tmp_path)
+    known = read_json(run.neutral)
+    digests = {each["made_from"]["checkpoint"] for each in known}
+    assert digests == {checkpoint_digest(run.best)} == {made_from(run.evidence("E19"))["checkpoint"]}
+    checkpoint = torch.load(run.best, weights_only=True)
+    weights = checkpoint["state_dict"]
+    first = next(name for name, each in weights.items() if each.is_floating_point())
+    torch.save(checkpoint | {"state_dict": weights | {first: weights[first] + 1}}, run.best)
+    keep_digests(run)  # as if the run had been trained to this checkpoint
+    assert explain(run, tmp_path / "page.html", "--text", "the film") == 2
+    assert f"type: attest evidence --run {run.path} E19 FORCE=1" in capsys.readouterr().err
+    write_json(run.neutral, [{name: each[name] for name in ("pool", "least_way")} for each in known])  # as older versions did
+    assert explain(run, tmp_path / "page.html", "--text", "the film") == 0
 
 
 def test_a_folder_that_is_no_run_is_told_what_it_lacks(tmp_path, capsys):
