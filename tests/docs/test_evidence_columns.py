@@ -18,7 +18,7 @@ from docs.generate import PAGES, ROOT, generated
 TEXT = (ROOT / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
 IDENTITY = {"id", "label", "predicted", "length"}
 RANKINGS = [column_of(name) for name in READINGS] + [f"{column_of(name)}_signed" for name in READINGS] + ["oracle"]
-OTHERS = re.compile(r"^(taggers|decoders|Transformers|marked texts) only: ")
+OTHERS = re.compile(r"^(taggers|decoders|Transformers|marked texts|explanations with a sink) only: ")
 """How the meaning of a column begins that a classifier of whole texts does not write."""
 PLACES = {
     "importance": "|".join([*GRADIENTS, *LEAVE_ONE_OUT]),

@@ -274,10 +274,12 @@ SPEC = Spec(
         Column.yes_or_no("right_<reading>", "the same of another reading; `_signed`: words that speak for the decision"),
         Column.yes_or_no(
             f"right_{WITHOUT_SINK}",
-            "the same of the explanation without its sink: a token that hardly moves the model, and that the explanation puts "
-            "first in at least half of the texts in which neutral words were searched for; only where there is such a token",
+            "explanations with a sink only: the same without it. A sink is a token that hardly moves the model, and that the "
+            "explanation puts first in at least half of the texts in which neutral words were searched for",
         ),
-        Column.at_least_0("sink", "the place of this token in the text, from 0; undefined where the text lacks it"),
+        Column.at_least_0(
+            "sink", "explanations with a sink only: its place in the text, from 0; undefined where it is not there"
+        ),
         Column.yes_or_no("decides", "1 at the tokens of the set that was found", type="list of float"),
         Column.yes_or_no("first", "1 at the tokens of the explanation's first words, which were asked", type="list of float"),
         Column.yes_or_no("matter", "1 at those of them that are known to matter", type="list of float"),
