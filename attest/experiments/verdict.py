@@ -63,6 +63,8 @@ class Verdict(NamedTuple):
     """The reading with the largest share, if its interval lies above that of the explanation: its column and its share."""
     example: int | None = None
     """The id of a text that shows the answer clearly."""
+    compared: bool = True
+    """Whether another reading than a random order was asked beside the explanation; of taggers none is."""
 
 
 def share_of(right: pd.Series) -> Share | None:
@@ -115,7 +117,8 @@ def judged(rows: pd.DataFrame, learned: bool | None) -> Verdict | None:
     found = found._replace(answer=answer, disagree=disagree, example=_example(known, share))
     if answer == CANNOT_TELL:
         return found._replace(guess=guess_of(share.value), more=None if disagree else _more(share))
-    return found._replace(instead=_instead(texts, share)) if answer in (NO, IN_PART) else found
+    compared = bool({*readings_in(texts)} - {RANDOM})
+    return found._replace(instead=_instead(texts, share), compared=compared) if answer in (NO, IN_PART) else found
 
 
 def readings_in(rows: pd.DataFrame) -> dict[str, Share]:

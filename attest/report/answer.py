@@ -96,7 +96,7 @@ def _why(found: Verdict) -> str:
 
 def instead(found: Verdict, called: str) -> str | None:
     """Return a sentence on what to read instead of an explanation; None where this is not asked."""
-    if found.answer not in (NO, IN_PART):
+    if found.answer not in (NO, IN_PART) or not found.compared:
         return None
     if found.instead is None:
         return f"None of the other readings that were asked is shown to do better than {called}."

@@ -136,6 +136,12 @@ def test_a_reading_is_recommended_only_if_it_is_clearly_better() -> None:
     assert {*readings_in(rows(1, 1, right_leave_one_out=[1.0, 1.0]))} == {"leave_one_out", "random"}
 
 
+def test_a_random_order_alone_is_no_reading_to_compare_with() -> None:
+    """Of taggers no other reading is asked; the report said that none of those that were asked did better."""
+    assert not verdict(15, 45).compared
+    assert verdict(15, 45, right_leave_one_out=[0.0] * 60).compared
+
+
 def test_the_example_is_a_text_in_which_words_decide_by_much() -> None:
     way = np.full(40, 0.6)
     way[[3, 30]] = 0.99, 0.95

@@ -48,6 +48,10 @@ def test_what_to_read_instead(snapshot: SnapshotAssertion) -> None:
     assert [instead(found(answer), "attention") for answer in (YES, CANNOT_TELL, NOT_LEARNED)] == [None] * 3
 
 
+def test_nothing_is_said_of_other_readings_where_none_was_asked() -> None:
+    assert instead(found(NO, compared=False), "attention") is None
+
+
 def test_the_summary_holds_the_answer_with_its_interval() -> None:
     said = told(found(NO, instead=BETTER, guess=None), "No. Never.", "Read it.")
     share = {"value": 0.06, "low": 0.02, "high": 0.13, "texts": 80}
