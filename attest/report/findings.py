@@ -22,7 +22,7 @@ from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Decided, Pairing, paired
 from attest.report.controls import Baseline, Controls, baseline, classes_in, sentence
 from attest.report.measured import Group, Line, measured
-from attest.runs.folder import INSTANCES, TRIAL, RunFolder, read_json, read_table, write_json
+from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_json
 
 CHUNKS = "test/chunk_f1"
 """The usual score of taggers, which is drawn beside accuracy."""
@@ -245,7 +245,10 @@ def pools(settings: dict[str, Any]) -> bool:
     """Return whether attention that pools tokens is tested, and not an explanation such as rollout."""
     if TRIAL in settings:
         return "explanation" not in settings[TRIAL]
-    evidence = (settings.get("experiments") or {}).get(INSTANCES) or {}
+    experiments = settings.get("experiments") or {}
+    if experiments.get(TAGGED):
+        return False
+    evidence = experiments.get(INSTANCES) or {}
     return (evidence.get("init_args") or {}).get("explanation") != "rollout"
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attest.report.findings import Findings
+from attest.report.findings import Findings, pools
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder, write_json
 from tests.report.made import made_run
@@ -34,3 +34,10 @@ def test_of_pairs_the_page_says_how_much_attention_stays_in_a_text(tmp_path, sna
     write_report(run, figures=[], alone=tmp_path / "page.html")
     assert Findings(run).pairs in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert Findings(made_run(tmp_path / "single" / "seed0", {})).pairs is None
+
+
+def test_attention_of_a_tagger_lies_inside_its_layers():
+    """The verdict of attest fit said “attention” of it, that of a trial “attention, followed through all layers”."""
+    tagger = {"class_path": "attest.callbacks.TaggedInstances"}
+    assert not pools({"experiments": {"tagged": tagger}})
+    assert pools({"experiments": {"instances": {"class_path": "attest.callbacks.Instances"}, "tagged": None}})
