@@ -1,4 +1,4 @@
-"""Thirty models, asked by the old rule and by the measured verdict: the page docs/results/verdicts.md.
+"""The same models, asked by the old rule and by the measured verdict: the page docs/results/verdicts.md.
 
     python -m benchmarks.deciding.models run --old <clone at d16c3a90> --runs <folder> --weights <folder>
     python -m benchmarks.deciding.models page

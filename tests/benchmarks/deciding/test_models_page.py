@@ -1,16 +1,19 @@
 """The page of models that are asked by both verdicts."""
 
+import json
+
 import pytest
 
 from benchmarks.deciding.models import KEPT, PAGE, stated
 from benchmarks.deciding.models_page import answer_in, page
 
-SHARE = {"share": 0.375, "low": 0.25, "high": 0.5, "texts": 40, "read": 60, "instead": {"reading": "leave_one_out"}}
+SHARE = {"share": 0.375, "low": 0.25, "high": 0.5, "texts": 40, "read": 60}
+BESIDE = {"instead": {"reading": "leave_one_out"}, "random": {"value": 0.05, "low": 0.01, "high": 0.2}}
 NEW = {
     "code": 0,
     "seconds": 60,
     "summary": {
-        "verdict": {"tokens": {"answer": "no", **SHARE}},
+        "verdict": {"tokens": {"answer": "no", **SHARE, **BESIDE}},
         "test/accuracy": 0.75,
         "E19/right/mean": 0.375,
         "E19/right_random/mean": 0.05,
@@ -36,6 +39,8 @@ def test_a_line_has_both_answers_and_the_share_with_its_texts():
     assert "b; c." in text  # a model that only one version was asked is left out
     assert "for 0 of 1 models" in text
     assert "| cannot tell | 0 | 0 | 1 | 0 | 0 |" in text
+    assert "Of 1 models with a share, that of attention lies above that of a random order in 1" in text
+    assert "In 1 another reading" in text
 
 
 @pytest.mark.parametrize(
@@ -53,6 +58,4 @@ def test_a_model_without_an_answer_says_why(found, said):
 
 def test_the_page_is_that_of_what_was_kept():
     """Where this fails, type: python -m benchmarks.deciding.models page."""
-    import json
-
     assert page(json.loads(KEPT.read_text(encoding="utf-8")), stated()) == PAGE.read_text(encoding="utf-8")
