@@ -54,7 +54,7 @@ def _typed(model: dict[str, str], clone: Path, runs: Path, weights: Path) -> dic
     """Type a command in a clone, and return its exit code, its seconds, and what its summary says."""
     folder = runs / model["name"].replace(" ", "-").replace(",", "")
     words = model["words"].replace("{data}", os.environ.get("ATTEST_DATA", "")).replace("{weights}", str(weights))
-    asked = [*shlex.split(words), f"--out={folder}" if words.startswith("trial") else f"--run.root={folder}"]
+    asked = [*shlex.split(words), f"--out={folder / 'trial'}" if words.startswith("trial") else f"--run.root={folder}"]
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with (folder / "log.txt").open("w", encoding="utf-8") as log:

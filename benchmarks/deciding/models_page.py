@@ -9,6 +9,7 @@ from attest.report.answer import within
 from attest.report.run_tables import markdown_table
 
 VERSIONS = ("new", "old")
+ACCURACY = "test/accuracy"
 FLAT = "SST BiLSTM uniform"
 ANSWERED = (YES, IN_PART, NO, CANNOT_TELL, "no answer")
 
@@ -32,8 +33,8 @@ def page(kept: dict[str, Any], asked: dict[str, Any]) -> str:
         "# The same models, asked by the old rule and by the measured verdict",
         f"Until commit `{asked['old']}` a rule that had been fitted on networks with a known mechanism made the verdict from "
         "means of experiments. Now [the verdict](../verdict.md) is measured, text by text. Each line is one command, typed "
-        f"in both versions of the code. The list of {len(asked['models'])} models was written on {asked['stated']}, before any "
-        f"was run (`benchmarks/deciding/models.yaml`); {len(done)} were run.",
+        f"in both versions of the code. The list of {len(asked['models'])} models was written on {asked['stated']}, before "
+        f"any was run (`benchmarks/deciding/models.yaml`); {len(done)} were run. {_same(done, kept)}",
         _learned(done, kept),
         markdown_table(rows),
         "*Measured*: the answer, then the share of the texts that need words in which attention (of Transformers: rollout) "
@@ -41,12 +42,19 @@ def page(kept: dict[str, Any], asked: dict[str, Any]) -> str:
         "other reading* are shares of the same texts; **bold** is a reading that the verdict names to be read instead.",
         f"Most trainings are short, so that accuracies are lower than in [Models](models.md). All took {minutes:.0f} minutes "
         f"on one core. {_list('Cut so that one command takes at most 6 minutes', cut)}"
-        f"{_list('Left out, as the last of the list, because the time had ended', left)}",
+        f"{_list('Left out, as the last of the list, because the time had ended', left)}".rstrip(),
         "```\npython -m benchmarks.deciding.weights --minilm <folder> --out <weights>\n"
         f"python -m benchmarks.deciding.models run --old <clone at {asked['old']}> --runs <folder> --weights <weights>\n"
         "python -m benchmarks.deciding.models page\n```",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _same(done: list[dict[str, str]], kept: dict[str, Any]) -> str:
+    """Return how many models have the same accuracy in both versions, each of which trains or reads them itself."""
+    both = [[found["summary"].get(ACCURACY) for found in kept[model["name"]].values()] for model in done]
+    same = sum(len({*each}) == 1 for each in both)
+    return f"In {same} of them both versions give the same accuracy, so that both were asked about the same model."
 
 
 def _list(said: str, names: list[str]) -> str:
@@ -75,7 +83,7 @@ def _row(name: str, found: dict[str, Any]) -> tuple[str, ...]:
         told += f"{measured['texts']} of {measured['read']}"
     reading = "" if best is None else f"{title_of(best)} {percent(others[best])}"
     named = best is not None and best == (measured.get("instead") or {}).get("reading")
-    accuracy = next((percent(value) for key, value in summary.items() if key.startswith("test/accuracy")), "")
+    accuracy = percent(summary[ACCURACY]) if ACCURACY in summary else ""
     return (
         name,
         accuracy,
