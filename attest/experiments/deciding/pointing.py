@@ -46,9 +46,10 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
     found, and all words with nearly the weight of its last. A word matters if it is needed in this prefix or in the smallest
     set; if it moves v by a fifth of the way when it is taken out of the text, put alone into neutral words, or put beside the
     smallest set; if it can stand in for a word of the smallest set; or if it is in the smallest set that decides of all first
-    words that would not matter otherwise. Three quarters of the first words must matter, one of the very first, and the
-    weight on words that speak for the decision must be at least the weight on words that speak against it. A text is asked no
-    more once that is sure, even if all words that have not been asked spoke against the decision.
+    words that would not matter otherwise. Where so many words tie that they are more than three times the smallest set, only
+    words count that are needed in it, or that move v alone. Three quarters of the first words must matter, one of the very
+    first, and the weight on words that speak for the decision must be at least the weight on words that speak against it. A
+    text is asked no more once that is sure, even if all words that have not been asked spoke against the decision.
 
     Args:
         best: bool ``(B, W)``, a small set that decides, as ``deciding_words`` returns it.
@@ -78,11 +79,15 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
 
     least = _least_move(game, fewest, long)
     mass, down = weights.masked_fill(~there, 0), torch.zeros_like(first)
+    many = first.sum(dim=1) > most
     supports = _needed(game, best, best & first, fewest)[0]
     for way in WAYS:
         going &= ~is_right(first)
         up, falls = _moved(game, first & ~supports & going.unsqueeze(1), way, best, least)
         supports, down = supports | up, down | falls
+        if way == "alone":  # so many words tie that they say something only if each of them does
+            found &= ~many | (supports.sum(dim=1) >= MOST * first.sum(dim=1))
+            going &= found
     going &= ~is_right(first)
     supports |= _needed(game, prefix, prefix & ~supports & going.unsqueeze(1), fewest)[0]
     going &= ~is_right(down)

@@ -169,6 +169,25 @@ def test_words_that_have_not_been_asked_count_as_if_they_spoke_against_the_decis
     assert pointing(game, best, weights_at(places, 0.3, *[0.01] * 5, 0.15, 0.14), needs).right.all()
 
 
+def test_words_that_tie_in_great_number_must_each_say_something():
+    """Two words decide. Each of six others matters, but only in the whole text: to mark all eight alike says nothing."""
+    draw = Draw(0, 8)
+    places = draw.places(8)
+    draw.write(places, torch.tensor([GOOD] * 2 + [BAD] * 6))
+
+    def logits(tokens, mask):
+        others = count_of(tokens, BAD)
+        both = torch.where(others == 0, 1.6, torch.where(others == 6, 4.6, 0.8))
+        return two(torch.where(count_of(tokens, GOOD) == 2, both, -3.0))
+
+    texts, _ = texts_of(Case(logits, draw.tokens, draw.mask, everywhere(draw, True)))
+    game, needs = Game(texts, torch.tensor([FIRST_FILLER]), 0), everywhere(draw, True)
+    best = (draw.tokens == GOOD)[:, : texts.there.shape[1]]
+    found = pointing(game, best, weights_at(places, *[0.2] * 8)[:, : best.shape[1]], needs)
+    assert found.first.sum(dim=1).eq(8).all()
+    assert not found.right.any()
+
+
 def test_weights_that_are_flat_point_at_nothing(asked):
     case, game, needs, best = asked("token")
     assert not pointing(game, best, case.mask.double(), needs).right.any()
