@@ -33,6 +33,7 @@ from attest.report.controls import last_words
 from attest.report.findings import Findings, write_summary
 from attest.report.measured import scored
 from attest.report.page import illustrations, write_report
+from attest.report.shown import terminal_lines
 from attest.report.summary import summarise_run
 from attest.report.tracking.loggers import log_report
 from attest.runs.belonging import OnTrial, keep_digests
@@ -236,7 +237,6 @@ def _name_results(folder: RunFolder) -> None:
 
 @rank_zero_only
 def tell_verdict(folder: RunFolder) -> None:
-    """Print the verdict: whether the attention of a run may be read as an explanation."""
-    found = Findings(folder)
-    for line in [str(found.unanswered)] if found.of_sentences else found.sentences:
-        print(f"Verdict:    {line}", flush=True)
+    """Print the verdict: whether the attention of a run may be read as an explanation, and a text that shows it."""
+    for line in terminal_lines(Findings(folder)):
+        print(line, flush=True)

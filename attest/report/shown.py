@@ -21,7 +21,7 @@ from attest.experiments.readings.kinds import RANDOM
 from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, readings_in, share_of
 from attest.report.answer import advised, doubt, headline, in_a_sentence, instead
 from attest.report.controls import classes_in
-from attest.report.explained import Word, words_of
+from attest.report.explained import Word, printable, words_of
 from attest.report.findings import Findings
 from attest.runs.folder import TAGGED
 
@@ -36,6 +36,8 @@ CARRIES = 0.9
 GROUP, GROUPINGS = 10, 3
 """The fewest texts of a group, and the most groupings that are shown."""
 SHOWN_READINGS = 6
+LABEL = 12
+"""The width of what stands before a line in the terminal."""
 MARKS = {True: "Right", False: "Wrong"}
 
 
@@ -131,6 +133,26 @@ def first_screen(found: Findings) -> dict[str, Any]:
         "read": verdict.read,
         "unit": "text" if tagged is None else "sentence",
     }
+
+
+def terminal_lines(found: Findings) -> list[str]:
+    """Return what a terminal says of a run: the verdict, what to read instead, and a text in two rows.
+
+    The words that count stand in brackets, so that nothing depends on colour.
+    """
+    said = [str(found.unanswered)] if found.of_sentences else found.sentences
+    lines = [f"Verdict:    {line}" for line in said]
+    for text in first_screen(found)["texts"][:1]:
+        called = found.called if len(found.called) < LABEL - 2 else "marked"
+        lines.append(f"{called.capitalize() + ':':<{LABEL}}{bracketed(text.words, lambda word: word.first)}")
+        lines.append(f"{'Decides:':<{LABEL}}{bracketed(text.words, lambda word: word.decides)}")
+    return lines
+
+
+def bracketed(words: Sequence[Drawn], chosen: Callable[[Drawn], bool]) -> str:
+    """Return the words as one line, the chosen ones in brackets, neighbours together: ``the plot is [not dull] .``"""
+    runs = [(kept, " ".join(printable(word.text) for word in run)) for kept, run in groupby(words, key=chosen)]
+    return " ".join(f"[{run}]" if kept else run for kept, run in runs)
 
 
 def strip_of(verdict: Verdict, rows: pd.DataFrame, called: str) -> list[Row]:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from attest.experiments.verdict import IN_PART, NO, YES, Share, Verdict
-from attest.report.shown import Drawn, elided, groupings_of, quoted, shown_texts, strip_of, texts_with
+from attest.report.shown import Drawn, bracketed, elided, groupings_of, quoted, shown_texts, strip_of, texts_with
 from attest.report.templating import ENVIRONMENT
 
 CLASSES = ["blame", "praise"]
@@ -109,6 +109,11 @@ def test_neighbours_are_quoted_together():
     assert quoted(words, lambda word: word.decides) == "“not dull”, “good”, “fine” and 2 more"
     assert quoted(words, lambda word: word.first) == "no word"
     assert quoted(drawn("w " * 200, first="w"), lambda word: word.first) == f"“{'w ' * 27}…”"
+
+
+def test_a_terminal_shows_the_words_that_count_in_brackets():
+    words = drawn("the plot is not \x1b[31mdull .", decides="not \x1b[31mdull")
+    assert bracketed(words, lambda word: word.decides) == "the plot is [not \N{REPLACEMENT CHARACTER}[31mdull] ."
 
 
 def test_a_number_is_shown_by_how_far_it_moves():

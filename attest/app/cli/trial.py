@@ -178,8 +178,11 @@ def _tell(tried: _Prepared, kept: "Run", logged: bool) -> None:
         from attest.report.tracking.wandb_report import log_trial  # W&B takes seconds
 
         print(f"W&B:        {log_trial(kept.folder, tried.model)}", flush=True)
-    for line in kept.verdicts or [str(kept.unanswered)]:
-        print(f"Verdict:    {line}", flush=True)
+    from attest.report.findings import Findings
+    from attest.report.shown import terminal_lines
+
+    for line in terminal_lines(Findings(kept.folder)) or [f"Verdict:    {kept.unanswered}"]:
+        print(line, flush=True)
 
 
 def _loaded(typed: Namespace, data: "Labelled", numbers: bool) -> tuple[Any, Any, dict[str, Any]]:
