@@ -91,6 +91,8 @@ class Fitting:
 
 
 HALF_A_MINUTE = 30.0
+AT_ONCE = 8
+"""The most texts that E19 reads at once: each is read in hundreds of variants, so that the bar moves after a few seconds."""
 BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 GROWTH = 1.5
 """The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
@@ -260,7 +262,7 @@ class Measuring:
         for begin, end in pairwise((0, *(look for look in LOOKS if look < size), size)):
             self._asked, wanted = {"E19"}, {*order[begin:end]}
             texts = (text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted)
-            each = min(batch_size, -(-(end - begin) // self._processes))  # so that each process has some
+            each = min(batch_size, AT_ONCE, -(-(end - begin) // self._processes))  # so that each process has some
             self._some_of(in_batches(texts, each), everyone, progress)
             self._share()
             rows += self._parts.pop("E19")
