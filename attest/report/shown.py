@@ -22,7 +22,7 @@ from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, reading
 from attest.report.answer import advised, doubt, headline, in_a_sentence, instead
 from attest.report.controls import classes_in
 from attest.report.explained import Word, printable, words_of
-from attest.report.findings import Findings
+from attest.report.findings import SHOWN_AS, Findings
 from attest.runs.folder import TAGGED
 
 CHARACTERS = 56
@@ -116,18 +116,29 @@ def first_screen(found: Findings) -> dict[str, Any]:
     """Return what the first screen of a page shows of a run: the parts of its sentence, three texts, readings, groupings."""
     verdict, rows = found.verdict, found.table("E19")
     if verdict is None or rows is None:
-        return {"headline": None, "doubt": "", "advice": None, "advised": None, "texts": [], "strip": [], "groupings": []}
+        return {
+            "called": "",
+            "headline": None,
+            "doubt": "",
+            "advice": None,
+            "advised": None,
+            "texts": [],
+            "strip": [],
+            "groupings": [],
+        }
     tagged = None if found.instances is not None else found.table(TAGGED)
     instances, named = (found.instances, found.class_names) if tagged is None else (tagged, classes_in([*tagged]))
     texts = rows[:0] if instances is None or verdict.answer == NOT_LEARNED else texts_with(rows, instances, named)
     groupings, tried = groupings_of(texts)
+    called = in_a_sentence(SHOWN_AS.get(found.explanation, found.called))
     return {
         "headline": headline(verdict, found.called, found.counted),
         "doubt": doubt(verdict, found.labelled),
         "advice": instead(verdict, found.called),
         "advised": advised(verdict, found.called),
+        "called": called,
         "texts": shown_texts(texts),
-        "strip": strip_of(verdict, rows, found.called),
+        "strip": strip_of(verdict, rows, called),
         "groupings": groupings,
         "tried": tried,
         "read": verdict.read,
@@ -143,7 +154,7 @@ def terminal_lines(found: Findings) -> list[str]:
     said = [str(found.unanswered)] if found.of_sentences else found.sentences
     lines = [f"Verdict:    {line}" for line in said]
     for text in first_screen(found)["texts"][:1]:
-        called = found.called if len(found.called) < LABEL - 2 else "marked"
+        called = found.called if len(found.called) < LABEL - 1 else "marked"
         lines.append(f"{called.capitalize() + ':':<{LABEL}}{bracketed(text.words, lambda word: word.first)}")
         lines.append(f"{'Decides:':<{LABEL}}{bracketed(text.words, lambda word: word.decides)}")
     return lines
@@ -373,8 +384,9 @@ def _groupings(texts: pd.DataFrame) -> Iterator[Grouping]:
     yield _grouped(
         "How long is the text?", right, {f"up to {half} words": lengths <= half, f"more than {half}": lengths > half}
     )
-    sure = texts.filter(regex="^probability_").max(axis=1)
-    if np.issubdtype(sure.dtype, np.number) and sure.notna().all() and len({*sure}) > 1:
+    probabilities = texts.filter(regex="^probability_").select_dtypes("number")  # those of taggers are lists
+    sure = probabilities.max(axis=1)
+    if sure.nunique() > 1:
         middle = sure.median()
         groups = {f"below {percent(middle)}": sure < middle, f"{percent(middle)} or more": sure >= middle}
         yield _grouped("How sure is the model?", right, groups)

@@ -4,7 +4,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, YES, Share, Verdict
-from attest.report.answer import instead, sentence, told
+from attest.report.answer import advised, instead, sentence, told
 
 RANDOM = Share(0.06, 0.02, 0.13, 80)
 BETTER = ("gradient_input_signed", Share(0.96, 0.88, 0.99, 80))
@@ -56,6 +56,18 @@ def test_a_sentence_does_not_end_with_a_comma() -> None:
 
 def test_nothing_is_said_of_other_readings_where_none_was_asked() -> None:
     assert instead(found(NO, compared=False), "attention") is None
+
+
+def test_what_to_show(snapshot: SnapshotAssertion) -> None:
+    called = "attention, followed through all layers,"
+    asked = [
+        found(YES),
+        found(NO),
+        found(NO, instead=BETTER),
+        found(IN_PART, instead=("without_sink", RANDOM)),
+        found(CANNOT_TELL),
+    ]
+    assert [advised(each, called) for each in asked] == snapshot
 
 
 def test_the_summary_holds_the_answer_with_its_interval() -> None:

@@ -136,6 +136,9 @@ def test_the_asked_word_of_a_tagger_is_marked():
     }
     (shown,) = shown_texts(texts_with(pd.DataFrame([measured | {"token": 1.0}]), pd.DataFrame([sentence]), CLASSES))
     assert [word.text for word in shown.words if word.asked] == ["saw"]
+    rows = [text(k, "she saw him .", "she", "him", k % 2)[1] | {"token": 1.0} for k in range(40)]
+    tags = [sentence | {"id": k, "probability_blame": np.full(4, 0.1 + k / 50)} for k in range(40)]
+    assert groupings_of(texts_with(pd.DataFrame(rows), pd.DataFrame(tags), CLASSES)) == ([], 0)
     assert shown.said == "praise"
 
 
