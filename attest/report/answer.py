@@ -108,7 +108,6 @@ def instead(found: Verdict, called: str) -> str | None:
 
 def advised(found: Verdict, called: str) -> str | None:
     """Return what to show a reader, as a sentence; None where no answer is known."""
-    called = called.rstrip(",")
     if found.answer == YES:
         return f"You may show {called} as the explanation of a single text."
     if found.answer not in (NO, IN_PART):

@@ -116,16 +116,8 @@ def first_screen(found: Findings) -> dict[str, Any]:
     """Return what the first screen of a page shows of a run: the parts of its sentence, three texts, readings, groupings."""
     verdict, rows = found.verdict, found.table("E19")
     if verdict is None or rows is None:
-        return {
-            "called": "",
-            "headline": None,
-            "doubt": "",
-            "advice": None,
-            "advised": None,
-            "texts": [],
-            "strip": [],
-            "groupings": [],
-        }
+        nothing = {"called": "", "headline": None, "doubt": "", "advice": None, "advised": None}
+        return nothing | {"texts": [], "strip": [], "groupings": []}
     tagged = None if found.instances is not None else found.table(TAGGED)
     instances, named = (found.instances, found.class_names) if tagged is None else (tagged, classes_in([*tagged]))
     texts = rows[:0] if instances is None or verdict.answer == NOT_LEARNED else texts_with(rows, instances, named)
@@ -135,7 +127,7 @@ def first_screen(found: Findings) -> dict[str, Any]:
         "headline": headline(verdict, found.called, found.counted),
         "doubt": doubt(verdict, found.labelled),
         "advice": instead(verdict, found.called),
-        "advised": advised(verdict, found.called),
+        "advised": advised(verdict, called),
         "called": called,
         "texts": shown_texts(texts),
         "strip": strip_of(verdict, rows, called),
