@@ -39,8 +39,9 @@ def write() -> None:
         "# What decides, held against known truth",
         "[What decides in a text](../deciding.md) says what is measured. Each line below compares the "
         "measure with a truth that "
-        f"it does not use. The definition was frozen on {FROZEN}. One rule was changed on 2026-11-28, after uniform attention on "
-        "film reviews had been called right in 31 % of the texts: words that tie in great number must each say something alone. "
+        f"it does not use. The definition was frozen on {FROZEN}. One rule was changed on 2026-11-28, after uniform attention "
+        "on film reviews had been called right in 31 % of the texts: words that tie in great number must each say something "
+        "alone. "
         "Mechanisms and planted texts were measured again after it. Of the trained networks 60 were drawn and measured again: "
         "the share and the answer of none changed. The other tables are from before it.",
     ]
