@@ -6,7 +6,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,9 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.report.readings import readings_of_text
 from attest.report.templating import render
 from attest.runs.folder import INSTANCES, write_text
+
+if TYPE_CHECKING:
+    from attest.report.shown import ShownText
 
 TOP = 3
 """The number of words named under each explanation."""
@@ -100,7 +103,7 @@ _BESIDE_ATTENTION = sorted(EXPERIMENTS.values(), key=lambda spec: spec.id != "E1
 SHOWN = {f"{spec.id}/{weights.column}": weights for spec in _BESIDE_ATTENTION for weights in spec.weights}
 """The weights of tokens that experiments store, by experiment and column; what decides stands next to attention."""
 WANTED = {*SHOWN, *(f"{key.split('/')[0]}/{column}" for key, weights in SHOWN.items() for column in weights.quotes)}
-"""The columns that explanations and their notes are made of."""
+"""The columns that explanations and their notes are made of; of E19, which words decide, all columns are wanted."""
 
 
 def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention") -> pd.DataFrame:
@@ -112,7 +115,7 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
     rows = tables[INSTANCES].set_index("id", drop=False)
     rows = rows.assign(**{f"{INSTANCES}/attention": rows["attention"], "attention_name": attention_name})
     for experiment, table in tables.items():
-        chosen = [column for column in table if f"{experiment}/{column}" in WANTED]
+        chosen = [column for column in table if f"{experiment}/{column}" in WANTED or (experiment == "E19" and column != "id")]
         if experiment != INSTANCES and chosen and table["id"].is_unique:
             rows = rows.join(table.set_index("id")[chosen].add_prefix(f"{experiment}/"))
     return rows
@@ -250,13 +253,17 @@ class ExplainedText:
     Args:
         row: one text of ``joined``, with ``title``, ``tokens``, ``predicted``, ``probabilities`` and ``unknown``, the tokens
             that the model does not know.
+        called: the tested explanation in words.
+        source: the run or the trial and what was found in it, as sentences, for the line below a picture.
     """
 
-    def __init__(self, row: Mapping[str, Any]) -> None:
-        self._row = row
+    def __init__(self, row: Mapping[str, Any], called: str = "attention", source: str = "") -> None:
+        self._row, self._called, self._source = row, called, source
 
     @classmethod
-    def of_row(cls, row: Mapping[str, Any], class_names: Sequence[str]) -> "ExplainedText":
+    def of_row(
+        cls, row: Mapping[str, Any], class_names: Sequence[str], called: str = "attention", source: str = ""
+    ) -> "ExplainedText":
         """Create an explained text from a row of the table that ``joined`` returns."""
         named = {
             "title": f"text {row['id']}",
@@ -264,7 +271,7 @@ class ExplainedText:
             "unknown": [],
             "probabilities": {name: float(row[f"probability_{name}"]) for name in class_names},
         }
-        return cls({**row, **named, **said_of(row, class_names)})
+        return cls({**row, **named, **said_of(row, class_names)}, called, source)
 
     @property
     def tokens(self) -> list[str]:
@@ -305,11 +312,39 @@ class ExplainedText:
         """Return the weights of each explanation, float ``(T,)`` for T tokens, by the name of the explanation."""
         return {each.name: each.weights for each in self.explanations}
 
+    @property
+    def shown(self) -> "ShownText":
+        """Return the text as two rows, what the explanation marks and what decides; as one where nobody knows what does."""
+        from attest.report.pictures import shown_of  # pictures are made of what stands in this file
+
+        return shown_of(self._row)
+
+    def save(self, path: str | Path, theme: str = "auto") -> Path:
+        """Write the text as a picture that one can share, or as a page with all explanations.
+
+        Args:
+            path: its ending says which: ``.svg`` and ``.png`` are pictures, ``.html`` is the page of ``attest explain``.
+            theme: the colours of a picture: ``light``, ``dark``, or ``auto``, those of the reader's system (a PNG is light).
+        Raises:
+            AttestError: another ending or theme, or letters that no PNG can hold.
+        """
+        from attest.report.pictures import text_picture
+
+        path = Path(path)
+        if path.suffix.lower() == ".html":
+            write_explained(path, [self._row], self._source)
+        else:
+            text_picture(self.shown, self._called, self._source).save(path, theme)
+        return path
+
     def __repr__(self) -> str:
         page = io.StringIO()
         print_explained([self._row], Console(file=page, width=WIDTH, color_system=None, highlight=False, force_jupyter=False))
         return page.getvalue().strip()
 
     def _repr_html_(self) -> str:
-        shown = {"words": self.words, "unknown": self._row["unknown"], "colours": COLOURS, "visible": VISIBLE}
-        return render("cell_text.html", text=self, **shown)
+        from attest.report.pictures import alone_of
+
+        given = {"words": self.words, "unknown": self._row["unknown"], "colours": COLOURS, "visible": VISIBLE}
+        shown = self.shown
+        return render("cell_text.html", text=self, shown=shown, line=alone_of(shown), called=self._called, **given)

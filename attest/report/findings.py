@@ -23,6 +23,7 @@ from attest.report.collection import Decided, Pairing, paired
 from attest.report.controls import Baseline, Controls, baseline, classes_in, sentence
 from attest.report.measured import Group, Line, measured
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_json
+from attest.runs.identity import identity_of
 
 CHUNKS = "test/chunk_f1"
 """The usual score of taggers, which is drawn beside accuracy."""
@@ -44,6 +45,14 @@ class Findings:
     def settings(self) -> dict[str, Any]:
         """Return the configuration of the run."""
         return self.folder.settings()
+
+    @property
+    def name(self) -> str:
+        """Return the name of the run as people read it, or the name of the trial."""
+        if TRIAL not in self.settings:
+            return str(identity_of(self.folder))
+        about = self.settings[TRIAL]
+        return about.get("name") or f"{about['model'].rpartition('.')[2]} on {about['texts']} texts"
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from attest.report.instance_table import (
     shown_sentences,
     tagged_sentences,
 )
+from attest.report.pictures import write_strip
 from attest.report.shown import first_screen
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
@@ -143,10 +144,11 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     drawn = illustrations(folder) if figures is None else figures
     if alone is None:
         save_figures(folder, drawn)
+        write_strip(folder)
     tables = {name: read_table(folder.evidence(name)) for name in found.experiments if name != TAGGED}
     page = {
         "found": found,
-        "name": _name_of(folder, settings),
+        "name": found.name,
         "path": str(folder.path),
         "trial": TRIAL in settings,
         "states": STATES,
@@ -180,13 +182,6 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 
 def _accuracy(held: Baseline) -> str:
     return f"{percent(held.majority.accuracy)} (always {held.answer}: {percent(held.majority.share)})"
-
-
-def _name_of(folder: RunFolder, settings: Mapping[str, Any]) -> str:
-    if TRIAL not in settings:
-        return str(identity_of(folder))
-    about = settings[TRIAL]
-    return about.get("name") or f"{about['model'].rpartition('.')[2]} on {about['texts']} texts"
 
 
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:

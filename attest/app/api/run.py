@@ -23,6 +23,7 @@ from attest.report.card import put_into
 from attest.report.explained import ExplainedText, joined
 from attest.report.findings import Findings
 from attest.report.page import write_report
+from attest.report.pictures import source_of
 from attest.report.templating import render
 from attest.runs.asked import AskedRun
 from attest.runs.belonging import finished
@@ -100,7 +101,7 @@ class Outcome:
             raise AttestError(f"no text has the id {identity!r}; expected {expected}, as in the column `id` of the tables.")
         rows = joined({name: self.table(name) for name in findings.experiments})
         (row,) = rows[rows["id"] == identity].to_dict("records")
-        return ExplainedText.of_row(row, findings.class_names)
+        return ExplainedText.of_row(row, findings.class_names, findings.called, source_of(findings))
 
     def report(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML page."""
@@ -214,15 +215,18 @@ class Run(Outcome):
             raise AttestError(f"there is no split {name!r}; expected one of: {', '.join(SPLITS)}.")
         return SplitBatches(self._opened.datamodule, name)
 
-    def explain(self, text: str) -> "ExplainedText":
+    def explain(self, text: str | int) -> "ExplainedText":
         """Return a text with the model's prediction and its explanations, each with one weight for each token.
 
         Args:
-            text: any text in the language of the data.
+            text: any text in the language of the data; or the id of a tested text.
         Raises:
-            AttestError: the text has no words, or the model is not a classifier of whole texts.
+            AttestError: the text has no words, the model is not a classifier of whole texts, or no text has this id.
         """
-        return ExplainedText(self._opened.explained(1, text))
+        if not isinstance(text, str):
+            return self.tested(text)
+        found = self._findings
+        return ExplainedText(self._opened.explained(1, text), found.called, source_of(found))
 
     def save_pretrained(self, path: str | Path) -> None:
         """Write a fine-tuned Transformer, with class names and tokenizer, in the format of the library transformers.

@@ -3,22 +3,33 @@
     attest explain --run runs/sst/jw-bilstm-additive-softmax/seed0 --text "a gorgeous , witty , seductive movie ."
     attest explain --run runs/imdb/jw-bilstm-additive-softmax/seed0 --file reviews.txt
     attest explain --run runs/trial/my-model/reviews --id 3
+    attest explain --run runs/trial/my-model/reviews --id 3 --out text.svg
 
-The command prints the explanations and writes them as a page. For a Transformer with attention only inside its layers, it
+The command prints the explanations and writes them as a page; or, where --out ends in .svg or .png, one text as a picture that
+one can share: what attention marks, and what decides. For a Transformer with attention only inside its layers, it
 shows attention rollout. A file has one text on each line; blank lines are skipped. The folder of a trial has no model, so
 there --id names a tested text.
 """
 
+import re
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from attest.app.cli.main import TRUST, CommandParser, require_own
 from attest.core.errors import AttestError
 from attest.runs.folder import RunFolder
 from attest.runs.identity import require_no_trial
 
+if TYPE_CHECKING:
+    from attest.report.explained import ExplainedText
+
 PAGE = "explained.html"
+PICTURES = {
+    ".svg": re.compile(r'<svg xmlns="http://www.w3.org/2000/svg" class="attest"'),
+    ".png": re.compile(r".PNG.*Software\0Attest", re.DOTALL),
+}
+"""The beginning of the pictures that this command writes, by the ending of the file."""
 
 
 def main(arguments: list[str]) -> int:
@@ -36,32 +47,47 @@ def main(arguments: list[str]) -> int:
     from attest.report.templating import OURS
 
     page = typed.out or folder.path / PAGE
-    require_own(page, {".html": OURS})
+    require_own(page, {".html": OURS, **PICTURES})
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
     if not texts and not typed.id:
         raise AttestError(
             'attest explain was given no text; expected at least one text. Type for example: --text "a gorgeous movie"'
         )
+    of_page = page.suffix.lower() == ".html"
+    if not of_page and len(typed.id or texts) > 1:
+        raise AttestError(
+            f"--out {page} is a picture, which shows one text, and {len(typed.id or texts)} were given; expected one text, or "
+            "a page. Type for example: --out explained.html"
+        )
     from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
 
     with folder.claimed() if typed.out is None else nullcontext():
         explained = _explained(folder, typed.id, texts, typed.trust)
-        write_explained(page, explained, str(folder.path))
-    print_explained(explained)
-    print(f"Page: {page}")
+        rows = [each.row for each in explained]
+        if of_page:
+            write_explained(page, rows, str(folder.path))
+        else:
+            explained[0].save(page)
+    print_explained(rows)
+    print(f"{'Page' if of_page else 'Picture'}: {page}")
     return 0
 
 
-def _explained(folder: RunFolder, ids: list[int], texts: list[str], trusted: list[str]) -> list[dict[str, Any]]:
+def _explained(folder: RunFolder, ids: list[int], texts: list[str], trusted: list[str]) -> "list[ExplainedText]":
     from attest.app.api.run import open_run
     from attest.app.evaluating import LoadedRun, configuration_of
+    from attest.report.explained import ExplainedText
+    from attest.report.findings import Findings
+    from attest.report.pictures import source_of
 
     if ids:
-        return [open_run(folder.path).tested(identity).row for identity in ids]
+        return [open_run(folder.path).tested(identity) for identity in ids]
 
+    found = Findings(folder)
     run = LoadedRun(configuration_of(folder, trusted), folder)
     with run.prepared():
-        return [run.explained(number, text) for number, text in enumerate(texts, start=1)]
+        rows = [run.explained(number, text) for number, text in enumerate(texts, start=1)]
+    return [ExplainedText(row, found.called, source_of(found)) for row in rows]
 
 
 def _parser() -> CommandParser:
@@ -75,7 +101,11 @@ def _parser() -> CommandParser:
     )
     parser.add_argument("--file", type=Path, help="a UTF-8 file with one text on each line")
     parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
-    parser.add_argument("--out", type=Path, help=f"write the page to this file; by default {PAGE} in the run folder")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help=f"write the page (.html) or a picture (.svg, .png) to this file; by default {PAGE} in the run folder",
+    )
     return parser
 
 
