@@ -248,6 +248,8 @@ class LoadedRun(_TrainedRun):
             name: column[0].item() if column.ndim == 1 else column[0][real].detach().to(torch.float64).cpu().numpy()
             for name, column in _evidence_on(observation, self._neutral()).items()
         }
+        of_tokens = {"word": observation.words, "special": observation.spared}
+        row |= {name: each[0][real].cpu().numpy() for name, each in of_tokens.items() if each is not None}
         row |= {} if observation.read_instead is None else {"attention_name": ROLLOUT}
         names = self.datamodule.label_names
         unknown = (token for token in dict.fromkeys(encoded.tokens_of(0)) if not self.datamodule.vocabulary.knows(token))

@@ -4,7 +4,7 @@ are those of Okabe and Ito, which people with any colour vision can tell apart.
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -112,14 +112,21 @@ def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
     return folder.figures / f"{figure.key.replace('/', '-')}.{ending}"
 
 
-def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Write every figure as SVG and PNG into the folder of a run, and delete its earlier figures."""
+def save_figures(folder: RunFolder, figures: Sequence[Illustration], others: Mapping[str, str] | None = None) -> None:
+    """Write every figure as SVG and PNG into the folder of a run, and delete its earlier figures.
+
+    Args:
+        others: SVG texts of other pictures, by the name of the file.
+    """
     folder.require_no_links()
     for figure in figures:
         write_text(figure_file(folder, figure, "svg"), figure.svg)
         write_atomically(figure_file(folder, figure, "png"), partial(save_png, figure.drawing))
+    others = others or {}
+    for name, text in others.items():
+        write_text(folder.figures / name, text)
     listed = folder.figures / LIST
-    current = {figure_file(folder, each, ending).name for each in figures for ending in ("svg", "png")}
+    current = {figure_file(folder, each, ending).name for each in figures for ending in ("svg", "png")} | {*others}
     earlier = set(listed.read_text(encoding="utf-8").splitlines()) if listed.is_file() else set()
     for stale in filter(LISTED.fullmatch, earlier - current):  # the list may come from a stranger
         (folder.figures / stale).unlink(missing_ok=True)

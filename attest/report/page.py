@@ -28,7 +28,7 @@ from attest.report.instance_table import (
     shown_sentences,
     tagged_sentences,
 )
-from attest.report.pictures import write_strip
+from attest.report.pictures import strip_file
 from attest.report.shown import first_screen
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
@@ -143,8 +143,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     timing = read_json(folder.timing) if folder.timing.is_file() else {}
     drawn = illustrations(folder) if figures is None else figures
     if alone is None:
-        save_figures(folder, drawn)
-        write_strip(folder)
+        save_figures(folder, drawn, strip_file(found))
     tables = {name: read_table(folder.evidence(name)) for name in found.experiments if name != TAGGED}
     page = {
         "found": found,

@@ -29,7 +29,7 @@ from attest.experiments.verdict import LEVEL
 from attest.report.explained import ATTENTION, explanations, words_of
 from attest.report.findings import Findings
 from attest.report.shown import Drawn, Row, ShownText, elided, quoted, shown_texts, strip_of, texts_with
-from attest.runs.folder import RunFolder, write_atomically, write_text
+from attest.runs.folder import write_atomically, write_text
 
 LIGHT = {"paper": "#ffffff", "ink": "#16191d", "muted": "#565d66", "line": "#d9dde2", "axis": "#868e98", "band": "#e3e6ea"}
 LIGHT |= {"marked": "#0b62a8", "fill": "#86c1f2", "decides": "#8a4f00", "under": "#ffdca3", "rule": "#b86a00"}
@@ -69,6 +69,11 @@ def clean(text: str) -> str:
     return "".join(signs).strip(" ") or "\N{OPEN BOX}"
 
 
+def cut(word: str, most: int = LETTERS) -> str:
+    """Return a word with at most so many characters."""
+    return word if len(word) <= most else f"{word[: most - 1]}…"
+
+
 def shown_of(row: Mapping[str, Any]) -> ShownText:
     """Return a text as two rows; as one, without ``deciding``, where no word decides or nobody measured what does.
 
@@ -77,6 +82,7 @@ def shown_of(row: Mapping[str, Any]) -> ShownText:
     """
     names = [*row["probabilities"]]
     instance: dict[str, Any] = {key: value for key, value in row.items() if "/" not in key} | {"id": row.get("id", 0)}
+    instance["tokens"] = [cut(token) for token in row["tokens"]]
     instance |= {"attention": row.get(ATTENTION), "predicted": names.index(row["predicted"]) if names else 0}
     measured = {key.removeprefix("E19/"): value for key, value in row.items() if key.startswith("E19/")}
     measured |= {"id": instance["id"]}
@@ -212,7 +218,8 @@ class Picture:
 
     def sentence(self, pieces: Sequence[Piece], y: float, sizes: Sequence[float]) -> float:
         """Write a sentence in the first size in which two lines hold it, else in the last; return the next line's place."""
-        words = [Piece(word, piece.colour) for piece in pieces for word in clean(piece.text).split(" ") if word]
+        parts = [(part, piece.colour) for piece in pieces for part in clean(piece.text).split(" ") if part]
+        words = [Piece(cut(part, LETTERS + 10), colour) for part, colour in parts]
         for size in sizes:
             widths = [width_of(word.text, size, word.bold) for word in words]
             lines = _filled(words, widths, width_of(" ", size), WIDTH - 2 * MARGIN)
@@ -342,7 +349,7 @@ def _filled(items: Sequence[Any], widths: Sequence[float], gap: float, room: flo
 def _lines_of(words: Sequence[Drawn]) -> tuple[int, list[list[tuple[Drawn, float]]]]:
     """Return the largest size in which words fill one line, else two, and these lines; fewer words where two are too few."""
     room = WIDTH - INDENT - MARGIN
-    whole = [word._replace(text=shorten_word(clean(word.text))) for word in words]
+    whole = [word._replace(text=cut(clean(word.text))) for word in words]
     for most in SHORTER:
         kept = whole if most == SHORTER[0] else [each for each, _ in groupby(elided(whole, most))]
         for count, sizes in ((1, ONE_LINE), (2, TWO_LINES)):
@@ -352,11 +359,6 @@ def _lines_of(words: Sequence[Drawn]) -> tuple[int, list[list[tuple[Drawn, float
                 if len(lines) <= count:
                     return size, lines
     return size, lines[:2]
-
-
-def shorten_word(word: str) -> str:
-    """Return a word with at most ``LETTERS`` characters."""
-    return word if len(word) <= LETTERS else f"{word[: LETTERS - 1]}…"
 
 
 def text_picture(shown: ShownText, called: str = "attention", source: str = "") -> Picture:
@@ -442,13 +444,12 @@ def strip_picture(rows: Sequence[Row], source: str, unit: str = "text") -> Pictu
     return picture
 
 
-def write_strip(folder: RunFolder) -> None:
-    """Write the strip of readings among the figures of a run or a trial; delete it where there is no verdict any more."""
-    found, path = Findings(folder), folder.figures / STRIP
+def strip_file(found: Findings) -> dict[str, str]:
+    """Return the strip of readings of a run or a trial as SVG, by the name of its file; empty where there is no verdict."""
     rows = found.table("E19")
     strip = [] if found.verdict is None or rows is None else strip_of(found.verdict, rows, found.called)
     if not strip:
-        path.unlink(missing_ok=True)
-        return
+        return {}
     unit = "sentence" if found.instances is None else "text"
-    write_text(path, strip_picture(strip, f"{found.name}. {strip[0].share.texts:,} {found.counted}", unit).svg())
+    source = f"{found.name}. {strip[0].share.texts:,} {found.counted}"
+    return {STRIP: strip_picture(strip, source, unit).svg()}

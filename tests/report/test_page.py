@@ -256,7 +256,7 @@ def test_figures_lie_beside_it_as_vectors_and_pictures(run):
     write_report(run)
     names = {figure.key.replace("/", "-") for figure in illustrations(run)}
     drawn = {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
-    assert {path.name for path in run.figures.iterdir()} == {*drawn, "drawn.txt"}
+    assert {path.name for path in run.figures.iterdir()} == {*drawn, "readings.svg", "drawn.txt"}
     assert (run.figures / "E2-permutation_by_max_attention.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -187,3 +187,21 @@ def test_the_folder_of_a_trial_has_no_model(command, tmp_path, capsys):
     said = capsys.readouterr().err
     assert f"{tmp_path} is the folder of a trial, which contains no model; expected the folder of a trained run." in said
     assert "attest trial --model" in said
+
+
+def test_the_ending_of_the_file_makes_a_picture(small_run, tmp_path, capsys):
+    picture = tmp_path / "text.svg"
+    identity = int(pd.read_parquet(small_run.evidence("E19"))["id"][0])
+    for _ in range(2):  # it may write over its own picture
+        assert explain(small_run, picture, "--id", str(identity)) == 0
+    assert f"Picture: {picture}" in capsys.readouterr().out
+    assert picture.read_text().startswith("<svg ")
+    for _ in range(2):
+        assert explain(small_run, tmp_path / "text.PNG", "--text", "the plot is superb .") == 0
+    assert (tmp_path / "text.PNG").read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    assert explain(small_run, picture, "--text", "dull", "--text", "superb") == 2
+    assert "is a picture, which shows one text, and 2 were given" in capsys.readouterr().err
+    picture.write_text("<svg>of somebody</svg>")
+    assert explain(small_run, picture, "--id", str(identity)) == 2
+    assert "was not written by this command" in capsys.readouterr().err
