@@ -56,6 +56,12 @@ def test_the_rate_has_fallen_to_zero_when_training_ends(run):
 def test_a_trained_run_is_opened_and_reads_new_texts(run):
     explained = attest.open_run(run.path).explain("a brilliant film")
     assert list(explained.tokens) == ["[CLS]", "a", "brilliant", "film", "[SEP]"]
+    opened = attest.open_run(run.path)
+    texts = opened.table()
+    in_pieces = texts["id"][texts["tokens"].map(lambda tokens: any(token.startswith("##") for token in tokens))]
+    tested = opened.tested(int(in_pieces.iloc[0]))
+    again = opened.explain(" ".join(word.text for word in tested.words if not word.special))
+    assert again.words == tested.words, "whole words, and special tokens apart"
 
 
 def test_a_fine_tuned_model_is_saved_with_names_and_tokenizer_and_decides_as_the_run(run, tmp_path):
