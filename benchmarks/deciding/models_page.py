@@ -129,8 +129,8 @@ def _of_flat_attention(kept: dict[str, Any]) -> str:
     if not told or told["share"] is None:
         return ""
     return (
-        f"Uniform attention ({FLAT}) is called right in {percent(told['share'])} of the texts that need words. In a "
-        "first run on 2026-11-28 it was 31 %; when that had been seen, one rule was changed (words that tie in great number must each say "
-        "something alone), and all models but those of transformers were measured again. So read a share beside that of the "
-        "random order, not alone."
+        f"Uniform attention ({FLAT}) is called right in {percent(told['share'])} of the texts that need words. In a first "
+        "run on 2026-11-28 it was 31 %. When that had been seen, one rule was changed (words that tie in great number must "
+        "each say something alone), and all models but those of the library transformers were measured again. So read a share "
+        "beside that of the random order, not alone."
     )
