@@ -222,7 +222,7 @@ class Picture:
         words = [Piece(cut(part, LETTERS + 10), colour) for part, colour in parts]
         for size in sizes:
             widths = [width_of(word.text, size, word.bold) for word in words]
-            lines = _filled(words, widths, width_of(" ", size), WIDTH - 2 * MARGIN)
+            lines = _filled(words, widths, [width_of(" ", size, word.bold) for word in words], WIDTH - 2 * MARGIN)
             if len(lines) <= 2:
                 break
         for line in lines:
@@ -333,11 +333,13 @@ def _drawn(each: Label | Box, colours: Mapping[str, str]) -> str:
     return f'<rect x="{each.x:.1f}" y="{each.y:.1f}" {size} {colour}/>'
 
 
-def _filled(items: Sequence[Any], widths: Sequence[float], gap: float, room: float) -> list[list[tuple[Any, float]]]:
-    """Return lines of items, each with its place in its line."""
+def _filled(
+    items: Sequence[Any], widths: Sequence[float], gaps: Sequence[float], room: float
+) -> list[list[tuple[Any, float]]]:
+    """Return lines of items, each with its place in its line; a gap follows each item."""
     lines: list[list[tuple[Any, float]]] = [[]]
     x = 0.0
-    for item, width in zip(items, widths, strict=True):
+    for item, width, gap in zip(items, widths, gaps, strict=True):
         if lines[-1] and x + width > room:
             lines.append([])
             x = 0.0
@@ -355,7 +357,7 @@ def _lines_of(words: Sequence[Drawn]) -> tuple[int, list[list[tuple[Drawn, float
         for count, sizes in ((1, ONE_LINE), (2, TWO_LINES)):
             for size in sizes:
                 widths = [width_of(word.text, size) for word in kept]
-                lines = _filled(kept, widths, width_of(" ", size) + 8, room)
+                lines = _filled(kept, widths, [width_of(" ", size) + 8] * len(kept), room)
                 if len(lines) <= count:
                     return size, lines
     return size, lines[:2]

@@ -4,6 +4,7 @@ import base64
 import io
 import re
 from collections import Counter
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -82,6 +83,15 @@ def test_both_rows_stand_exactly_above_each_other():
     assert all(places[pair] == 2 for pair in places if pair[0] in DULL)
 
 
+def test_the_parts_of_a_sentence_stand_a_space_apart():
+    svg = svg_of(explained(["so"] * 20, range(0, 8), [10]))
+    title = [each for each in texts_in(svg) if each.get("y") == "74.0"]
+    assert len(title) == 4
+    for before, after in pairwise(title):
+        gap = float(after.get("x")) - float(before.get("x")) - float(before.get("textLength"))
+        assert 0.3 < gap / float(before.get("font-size")) < 0.36
+
+
 def test_words_that_decide_and_are_marked_are_named_once():
     svg = svg_of(explained(DULL, first=[3, 4], decides=[3, 4], right=True))
     assert "Attention marks what decides: “not dull”." in svg
@@ -135,6 +145,7 @@ def test_letters_that_the_font_lacks_have_room():
         (["a"] * 250, range(0, 250, 2), range(1, 250, 2)),
         (["w" * 500] * 5, [0, 4], [2]),
         (["W" * 30] * 250, [0, 50, 100], [200]),
+        (["W" * 26] * 250, [0, 50, 100], [200]),
     ],
 )
 def test_a_row_has_at_most_two_lines_within_the_picture(words, first, decides):
