@@ -23,7 +23,8 @@ from attest.report.answer import advised, doubt, headline, in_a_sentence, instea
 from attest.report.controls import classes_in
 from attest.report.explained import Word, printable, words_of
 from attest.report.findings import SHOWN_AS, Findings
-from attest.runs.folder import TAGGED
+from attest.report.instance_table import tagged_sentences
+from attest.runs.folder import TAGGED, columns_in
 
 CHARACTERS = 56
 """The most characters of a shown text; the rest is left out, but no word that is framed or decides."""
@@ -118,9 +119,7 @@ def first_screen(found: Findings) -> dict[str, Any]:
     if verdict is None or rows is None:
         nothing = {"called": "", "headline": None, "doubt": "", "advice": None, "advised": None}
         return nothing | {"texts": [], "strip": [], "groupings": []}
-    tagged = None if found.instances is not None else found.table(TAGGED)
-    instances, named = (found.instances, found.class_names) if tagged is None else (tagged, classes_in([*tagged]))
-    texts = rows[:0] if instances is None or verdict.answer == NOT_LEARNED else texts_with(rows, instances, named)
+    texts = rows[:0] if verdict.answer == NOT_LEARNED else texts_of(found)
     groupings, tried = groupings_of(texts)
     called = in_a_sentence(SHOWN_AS.get(found.explanation, found.called))
     return {
@@ -134,8 +133,27 @@ def first_screen(found: Findings) -> dict[str, Any]:
         "groupings": groupings,
         "tried": tried,
         "read": verdict.read,
-        "unit": "text" if tagged is None else "sentence",
+        "unit": "sentence" if found.instances is None else "text",
     }
+
+
+def texts_of(found: Findings) -> pd.DataFrame:
+    """Return the texts of a run that need words, as ``texts_with`` does; empty if nobody measured what decides in them."""
+    rows, instances, path = found.table("E19"), found.instances, found.folder.evidence(TAGGED)
+    if rows is None:
+        return pd.DataFrame()
+    if instances is not None:
+        return texts_with(rows, instances, found.class_names)
+    sentences = tagged_sentences(path)
+    return rows[:0] if sentences is None else texts_with(rows, sentences, classes_in(columns_in(path)))
+
+
+def each_shown(texts: pd.DataFrame) -> list[ShownText]:
+    """Return every text, as it is shown; ``texts`` as ``texts_with`` returns them."""
+    if texts.empty:
+        return []
+    rows = texts.assign(**_measures(texts)).to_dict("records")
+    return [_shown(row, MARKS[bool(row["E19/right"])]) for row in rows]
 
 
 def terminal_lines(found: Findings) -> list[str]:

@@ -13,6 +13,9 @@ from wandb.sdk.wandb_run import Run
 
 from attest.experiments.registry import measures
 from attest.report.figures import Illustration
+from attest.report.findings import Findings
+from attest.report.shown import each_shown, texts_of
+from attest.report.templating import ENVIRONMENT
 from attest.runs.folder import RunFolder, read_json
 
 
@@ -58,6 +61,40 @@ def figure_table(folder: RunFolder, captions: Mapping[str, str]) -> wandb.Table:
     )
 
 
+TEXT_COLUMNS = ("text", "right", "says", "marked", "alone", "decides", "alone (decides)", "no word", "why")
+
+
+def texts_table(folder: RunFolder) -> wandb.Table | None:
+    """Return a W&B table of the texts in which E19 has measured what decides; None if there are none.
+
+    Each cell of ``text`` holds two rows: what the explanation marks, and what decides. The shares are those that the page
+    shows: of the decision if only these words are kept.
+    """
+    found = Findings(folder)
+    shown, called = each_shown(texts_of(found)), found.explanation
+    both = ENVIRONMENT.get_template("rows.html").module.both  # type: ignore[attr-defined]
+    rows = [
+        [
+            wandb.Html(str(both(each, called)), inject=False),
+            each.right,
+            each.said,
+            each.marked,
+            each.alone["first"],
+            each.deciding,
+            each.alone["words"],
+            each.alone["without"],
+            each.reason,
+        ]
+        for each in shown
+    ]
+    return wandb.Table([*TEXT_COLUMNS], rows) if rows else None
+
+
+def _texts(folder: RunFolder) -> dict[str, wandb.Table]:
+    table = texts_table(folder)
+    return {} if table is None else {"texts": table}
+
+
 def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) -> None:
     """Copy the results in a run folder (numbers, figures, report, model, tables) into a W&B run."""
     pictures = {"figures": figure_table(folder, {each.key: each.caption for each in figures})}
@@ -66,7 +103,7 @@ def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) ->
     epochs = pd.DataFrame(read_json(folder.curves) if folder.curves.is_file() else [])
     verdicts = summary.pop("verdict", {})
     numbers = wandb.Table(["name", "value"], [[name, value] for name, value in summary.items()])
-    run.log(pictures | page | {"numbers": numbers, "epochs": wandb.Table(dataframe=epochs)})
+    run.log(pictures | page | _texts(folder) | {"numbers": numbers, "epochs": wandb.Table(dataframe=epochs)})
     means = {f"{key}/mean" for key in measures()}  # those that the verdict shows
     shown = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
     shown |= _of_verdicts(verdicts)
@@ -106,7 +143,11 @@ def log_trial(folder: RunFolder, model: str) -> Path:
     tables = {name: pd.read_parquet(path) for name, path in folder.tables.items()}
     plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
     with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
-        run.log(plain | {"figures": figure_table(folder, {}), "report": wandb.Html(str(folder.report), inject=False)})
+        run.log(
+            plain
+            | _texts(folder)
+            | {"figures": figure_table(folder, {}), "report": wandb.Html(str(folder.report), inject=False)}
+        )
         summary = read_json(folder.summary)
         verdicts = _of_verdicts(summary.pop("verdict", {}))
         run.summary.update({name: value for name, value in (summary | verdicts).items() if value is not None})

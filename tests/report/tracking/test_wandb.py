@@ -105,10 +105,10 @@ def test_tables_figures_and_report_are_there(logged):
     assert kinds["figures"] == "table-file"
 
 
-def test_a_run_has_one_table_an_experiment_and_four_other_panels(small_run, logged):
+def test_a_run_has_one_table_an_experiment_and_five_other_panels(small_run, logged):
     media = {key.removesuffix("/_type") for key in history(logged[1]) if key.endswith("/_type")}
     tables = {f"{path.stem}/table" for path in small_run.evidence("E1").parent.glob("*.parquet")}
-    assert media == tables | {"report", "figures", "numbers", "epochs"}
+    assert media == tables | {"report", "figures", "numbers", "epochs", "texts"}
 
 
 def test_every_figure_is_a_row_with_its_caption_and_its_picture(small_run, logged):
