@@ -85,20 +85,25 @@ def require_narrow(page, width: int) -> None:
     )
 
 
-def test_the_verdict_is_read_within_two_screens(browser, run):
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
+def bottom_of(page, what: str) -> float:
+    return page.locator(what).first.evaluate("each => each.getBoundingClientRect().bottom + scrollY")
+
+
+def test_the_first_screen_has_the_answer_a_text_and_all_readings(browser, run):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(run.report.as_uri())
-    page.locator("details.answers").evaluate("each => { each.open = true; }")
-    bottom = page.locator("ul.asked").evaluate("each => each.getBoundingClientRect().bottom + scrollY")
-    assert bottom < 2 * 900
-    assert page.locator("table:visible").count() == 0
+    assert bottom_of(page, "h1.answer") < bottom_of(page, "article.shown") < 800
+    assert bottom_of(page, ".screen .strip") < 800
+    assert page.locator("ul.glance:visible, table:visible").count() == 0
     page.close()
 
 
-def test_on_a_phone_every_picture_is_seen_within_two_screens_and_the_words_wait_to_be_opened(browser, run):
+def test_on_a_phone_the_answer_and_a_text_come_first_and_the_rest_waits_to_be_opened(browser, run):
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto(run.report.as_uri())
-    assert page.locator("ul.glance").evaluate("each => each.getBoundingClientRect().bottom + scrollY") < 2 * 844
+    first, second = (page.locator("article.shown").nth(place).bounding_box()["y"] for place in (0, 1))
+    assert bottom_of(page, "h1.answer") < first < bottom_of(page, "article.shown") < 844
+    assert first < page.locator(".screen .strip").bounding_box()["y"] < second
     assert not page.locator("#questions").is_visible()
     page.locator('a[href="#questions"]').click()
     assert page.locator("ul.asked").is_visible()
@@ -127,6 +132,7 @@ def test_a_question_opens_by_keyboard_and_a_link_opens_what_it_leads_to(page):
     assert numbers.is_visible()
     page.keyboard.press("Enter")
     assert not numbers.is_visible()
+    page.locator("details:has(#glance) > summary").click()
     for identity in ("E1", "first", "instances"):
         page.locator(f'a[href="#{identity}"]').first.click()
         page.locator(f"#{identity} table").first.wait_for(state="visible")
