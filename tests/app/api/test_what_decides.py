@@ -29,8 +29,13 @@ def tried(model, data, **options):
 
 
 def found(trial):
-    """The rows that were read, each in agreement with itself."""
+    """The rows that were read, each in agreement with itself; each text has its picture, with all words that decide."""
     rows = trial.table("E19")
+    for row in rows.to_dict("records") if trial.folder.evidence("instances").is_file() else ():
+        text = trial.explain(row["id"])
+        assert bool(text.shown.deciding) == bool(row["needs_words"])
+        assert text.save(trial.folder.path / "text.svg").read_text().count('class="under"') >= bool(row["needs_words"])
+        assert ("No word decides" in text._repr_html_()) != bool(row["needs_words"])
     assert len(rows)
     assert rows["needs_words"].isin([0, 1]).all()
     needing = rows["needs_words"] == 1
