@@ -65,3 +65,6 @@ def test_a_word_that_decides_is_found_in_the_second_window(model, tokenizer):
         assert row["with_words"] > row["without_words"] + 0.4
         assert row["right_leave_one_out"] == 1
     assert rows["right_random"].mean() < 0.5
+    shown = trial.explain(int(rows["id"][rows["needs_words"] == 1].iloc[0])).shown
+    assert shown.deciding == "“fine”"
+    assert [word.text for word in shown.words if word.decides] == ["fine"], "the others around it are left out"
