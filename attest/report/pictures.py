@@ -64,9 +64,9 @@ class Piece(NamedTuple):
 
 
 def clean(text: str) -> str:
-    """Return a text in which a sign replaces each character that no picture can hold, without spaces at its ends."""
+    """Return a text in which a sign replaces each character that no picture can hold, and one space is left of several."""
     signs = (each if each.isprintable() or each in KEPT else "\N{REPLACEMENT CHARACTER}" for each in text)
-    return "".join(signs).strip(" ") or "\N{OPEN BOX}"
+    return " ".join(filter(None, "".join(signs).split(" "))) or "\N{OPEN BOX}"
 
 
 def cut(word: str, most: int = LETTERS) -> str:
