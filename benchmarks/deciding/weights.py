@@ -53,7 +53,7 @@ def lora(minilm: Path, folder: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(minilm)
     names = {0: "negative", 1: "positive"}
     base = AutoModelForSequenceClassification.from_pretrained(
-        minilm, id2label=names, label2id={name: number for number, name in names.items()}
+        minilm, id2label=names, label2id={name: number for number, name in names.items()}, use_safetensors=True
     )
     model = get_peft_model(base, LoraConfig(task_type="SEQ_CLS", r=8, target_modules=["query", "value"]))
 
