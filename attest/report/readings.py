@@ -156,9 +156,10 @@ def sink_sentence(instances: pd.DataFrame | None, decided: pd.DataFrame | None, 
     if len(wrong) < FEWEST_WRONG or sinks[0][1] < MOST * len(wrong) or sinks[0][0] in deciding:
         return None
     token, count = sinks[0]
+    without = _without_sink(token, rows, needing, called)
     return (
-        f"In {count:,} of the {len(wrong):,} texts in which it is wrong, “{token}” has the most attention, and it decides in "
-        f"no text: a sink, which gets attention whatever the text says.{_without_sink(token, rows, needing, called)}"
+        f"In {count:,} of the {len(wrong):,} texts in which {called} is wrong, “{token}” has the most weight, and “{token}” "
+        f"decides in no text: a sink, which gets attention whatever the text says.{without}"
     )
 
 
@@ -170,7 +171,7 @@ def _without_sink(token: str, instances: pd.DataFrame, decided: pd.DataFrame, ca
     if {instances["tokens"][text][place] for text, place in places.items()} != {token}:
         return ""
     share = share_of(by_text(decided.reset_index())[f"right_{WITHOUT_SINK}"])
-    return "" if share is None else f" Without it, {called} points at the words that decide in {of_texts(share)}."
+    return "" if share is None else f" Without this sink, {called} points at the words that decide in {of_texts(share)}."
 
 
 # Do other readings rank the same tokens first as attention?

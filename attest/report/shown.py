@@ -32,8 +32,8 @@ NAMED = 3
 """The most groups of words that a line names."""
 FEW_WORDS, MUCH = 3, 0.3
 """Texts are shown of which so few words decide, by so much of a probability, if there are such texts."""
-CARRIES = 0.9
-"""The share of the way to the decision that words go which carry it, so that a reader asks why the text counts as wrong."""
+CARRIES, FULLY = 0.8, 0.9
+"""The shares of the way to the decision from which a reader asks why a text counts as wrong."""
 GROUP, GROUPINGS = 10, 3
 """The fewest texts of a group, and the most groupings that are shown."""
 SHOWN_READINGS = 6
@@ -297,7 +297,7 @@ def _shown(row: Mapping[str, Any], role: str) -> ShownText:
         words=tuple(elided(drawn)),
         whole=" ".join(word.text for word in drawn),
         said=str(row["said"]),
-        marked=quoted(drawn, lambda word: word.first),
+        marked=quoted(drawn, lambda word: word.first, by_weight=True),
         deciding=quoted(drawn, lambda word: word.decides),
         alone=_alone(row),
         reason="" if right else _reason(row["carried"], int(marks["first"].sum()), int(marks["matter"].sum())),
@@ -340,12 +340,18 @@ def elided(words: Sequence[Drawn], most: int = CHARACTERS) -> Iterator[Drawn]:
             yield LEFT_OUT
 
 
-def quoted(words: Sequence[Drawn], chosen: Callable[[Drawn], bool]) -> str:
-    """Return the chosen words in quotes, neighbours together: ``“not delightful”, “dull” and 2 more``."""
-    runs = [" ".join(word.text for word in run) for kept, run in groupby(words, key=chosen) if kept]
-    runs = [shorten(run, CHARACTERS, placeholder=" …") for run in runs]
+def quoted(words: Sequence[Drawn], chosen: Callable[[Drawn], bool], by_weight: bool = False) -> str:
+    """Return the chosen words in quotes, neighbours together: ``“not dull”, “good” and 2 more``.
+
+    Args:
+        by_weight: whether the words with the largest weight come first, in place of the order of the text.
+    """
+    runs = [[*run] for kept, run in groupby(words, key=chosen) if kept]
+    if by_weight:
+        runs.sort(key=lambda run: max(word.heat for word in run), reverse=True)
+    named = [shorten(" ".join(word.text for word in run), CHARACTERS, placeholder=" …") for run in runs[:NAMED]]
     more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
-    return f"{', '.join(f'“{run}”' for run in runs[:NAMED])}{more}" if runs else "no word"
+    return f"{', '.join(f'“{run}”' for run in named)}{more}" if runs else "no word"
 
 
 def _alone(row: Mapping[str, Any]) -> dict[str, str]:
@@ -357,7 +363,7 @@ def _alone(row: Mapping[str, Any]) -> dict[str, str]:
 
 def _reason(carried: float, first: int, matter: int) -> str:
     """Say why words that carry the decision count as wrong; empty where they do not carry it."""
-    if carried < CARRIES:
+    if carried < (CARRIES if matter else FULLY):
         return ""
     if matter < MOST * first:
         return f"only {matter} of its {first} first words matter" if matter else "none of its first words matters by itself"
@@ -413,7 +419,7 @@ def _of_a_word(where: str, question: str, right: pd.Series, sets: Sequence[set[s
     found = []
     for word in sorted(enough):
         has = pd.Series([word in each for each in sets], index=right.index)
-        groups = {f"“{word}” {where}": has, "other texts": ~has}
+        groups = {f"“{word}” {where}": has, "others": ~has}
         found.append(_grouped(question.format(f"“{word}”"), right, groups))
     return max(found, key=lambda each: each.apart, default=None)
 

@@ -84,6 +84,10 @@ def test_a_reader_is_told_why_words_that_decide_count_as_wrong():
     assert shown.reason.startswith("its very first word does not matter")
     (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.6})))
     assert not shown.reason, "they do not decide, as their number says"
+    (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.88, "matter": matter})))
+    assert shown.reason == "only 1 of its 4 first words matter"
+    (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.88, "matter": 0 * matter})))
+    assert not shown.reason, "nearly enough"
 
 
 def drawn(words, first="", decides=""):
@@ -108,6 +112,8 @@ def test_neighbours_are_quoted_together():
     words = drawn("not dull but good and fine or new or odd", decides="not dull good fine new odd")
     assert quoted(words, lambda word: word.decides) == "“not dull”, “good”, “fine” and 2 more"
     assert quoted(words, lambda word: word.first) == "no word"
+    weighed = [word._replace(heat=place / 10) for place, word in enumerate(words)]
+    assert quoted(weighed, lambda word: word.decides, by_weight=True) == "“odd”, “new”, “fine” and 2 more"
     assert quoted(drawn("w " * 200, first="w"), lambda word: word.first) == f"“{'w ' * 27}…”"
 
 
@@ -177,7 +183,7 @@ def test_a_word_whose_presence_among_the_deciding_ones_sorts_the_texts_is_found(
     assert tried == 4
     assert [each.question for each in best] == ["How many words decide?", "Does “not” decide?", "Does it mark “is”?"]
     groups = {group.name: (group.right, group.share.texts) for group in best[1].groups}
-    assert groups == {"“not” among the words that decide": (0, 20), "other texts": (15, 15)}
+    assert groups == {"“not” among the words that decide": (0, 20), "others": (15, 15)}
     few, tried = groupings_of(joined(*negated[:12], *plain[:9]))
     assert not few, "nine texts are no group"
 

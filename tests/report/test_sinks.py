@@ -20,7 +20,9 @@ def tables(first=0, decides=2, right=4):
 
 def test_a_full_stop_that_never_decides_is_named():
     said = sink_sentence(*tables())
-    assert said.startswith("In 12 of the 12 texts in which it is wrong, “.” has the most attention, and it decides in no text")
+    assert said.startswith(
+        "In 12 of the 12 texts in which attention is wrong, “.” has the most weight, and “.” decides in no text"
+    )
 
 
 def test_a_token_that_decides_somewhere_is_no_sink():
@@ -29,7 +31,9 @@ def test_a_token_that_decides_somewhere_is_no_sink():
 
 def test_different_tokens_special_ones_and_few_texts_are_not_named():
     assert sink_sentence(*tables(first=1)) is None, "a different token in each text"
-    assert sink_sentence(*tables(first=3)).startswith("In 12 of the 12 texts in which it is wrong, “.”"), "[SEP] is left out"
+    assert sink_sentence(*tables(first=3)).startswith("In 12 of the 12 texts in which attention is wrong, “.”"), (
+        "[SEP] is left out"
+    )
     assert sink_sentence(*tables(right=8)) is None
     assert sink_sentence(None, None) is None
     assert sink_sentence(tables()[0], pd.DataFrame({"id": [1]})) is None
@@ -46,6 +50,6 @@ def judged_again(place, right=12):
 def test_the_sink_is_named_with_the_share_without_it():
     said = sink_sentence(*judged_again(0), "attention").replace("\xa0", " ")
     assert said.endswith(
-        " Without it, attention points at the words that decide in 75 % [41 %, 95 %] of the 16 texts that need words."
+        " Without this sink, attention points at the words that decide in 75 % [41 %, 95 %] of the 16 texts that need words."
     )
     assert sink_sentence(*judged_again(3), "attention") == sink_sentence(*tables()), "another token was set aside"

@@ -160,8 +160,8 @@ def test_a_sink_of_the_tested_reading_is_set_aside_and_named():
     assert (rows["sink"] == BEFORE).all()
     assert trial.verdict.startswith("No. The reading mine points at the words that decide in 0\xa0%")
     found = Findings(trial.folder)
-    assert "“Ġthe” has the most attention" in found.sink
-    assert "Without it, the reading mine points at the words that decide in 100\xa0% [" in found.sink
+    assert "“Ġthe” has the most weight" in found.sink
+    assert "Without this sink, the reading mine points at the words that decide in 100\xa0% [" in found.sink
     assert found.sentences[1].startswith("The reading mine without its sink does in 100\xa0% [")
 
 
