@@ -14,7 +14,7 @@ from PIL import Image
 
 from attest.core.errors import AttestError
 from attest.experiments.verdict import Share
-from attest.report.explained import ExplainedText
+from attest.report.explained_text import ExplainedText
 from attest.report.findings import Findings
 from attest.report.pictures import INDENT, WIDTH, strip_file, strip_picture, text_picture
 from attest.report.shown import Row, first_screen, strip_of

@@ -20,7 +20,8 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
 from attest.report.card import put_into
-from attest.report.explained import ExplainedText, joined
+from attest.report.explained import joined
+from attest.report.explained_text import ExplainedText
 from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.report.pictures import source_of

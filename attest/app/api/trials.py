@@ -42,7 +42,7 @@ from attest.experiments.registry import EXPERIMENTS, INSIDE, chosen, runnable, s
 from attest.experiments.verdict import NEEDED
 from attest.models.contract import STEPS, require_finite_weights, require_itself, require_steps, shown_class
 from attest.models.prediction import says_number
-from attest.report.explained import ExplainedText
+from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import UNFINISHED, RunFolder, write_text
 from attest.runs.identity import table_of

@@ -22,7 +22,7 @@ from attest.runs.folder import RunFolder
 from attest.runs.identity import require_no_trial
 
 if TYPE_CHECKING:
-    from attest.report.explained import ExplainedText
+    from attest.report.explained_text import ExplainedText
 
 PAGE = "explained.html"
 PICTURES = {
@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
 def _explained(folder: RunFolder, ids: list[int], texts: list[str], trusted: list[str]) -> "list[ExplainedText]":
     from attest.app.api.run import open_run
     from attest.app.evaluating import LoadedRun, configuration_of
-    from attest.report.explained import ExplainedText
+    from attest.report.explained_text import ExplainedText
     from attest.report.findings import Findings
     from attest.report.pictures import source_of
 
