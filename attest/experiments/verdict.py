@@ -30,7 +30,8 @@ WHILE_READING = {YES: (0.8, 1.0), IN_PART: (0.4, 0.95), NO: (0.0, 0.5)}
 AT_THE_END = {YES: (0.75, 1.0), IN_PART: (0.35, 0.97), NO: (0.0, 0.6)}
 """The same where there are no more texts."""
 DISAGREE = 0.01
-"""The p-value below which two pools of neutral words are said to disagree."""
+"""The p-value below which two pools of neutral words are said to disagree. Stated on 2026-11-27; since 2026-11-28 such pools
+still allow an answer, if the intervals of both lie within its bounds."""
 
 
 class Share(NamedTuple):
@@ -48,7 +49,8 @@ class Verdict(NamedTuple):
     answer: str
     """One of ``ANSWERS``."""
     share: Share | None
-    """In how many of the texts that need words the explanation is right; None where no text needs words."""
+    """In how many of the texts that need words the explanation is right; None where no text needs words. If the two pools
+    disagree, its interval holds those of both."""
     random: Share | None
     """The same of a random order."""
     read: int
@@ -89,8 +91,8 @@ def answer_of(share: Share, within: Mapping[str, tuple[float, float]] = AT_THE_E
 
 def is_decided(rows: pd.DataFrame) -> bool:
     """Return whether the rows of E19 that were read so far allow an answer, so that no more texts need be read."""
-    share = share_of(by_text(rows)["right"]) if "right" in rows else None
-    if share is None or share.texts < LOOKS[0] or _disagree(rows):
+    share = _right(rows) if "right" in rows else None
+    if share is None or share.texts < LOOKS[0]:
         return False
     return answer_of(share, WHILE_READING) != CANNOT_TELL
 
@@ -106,14 +108,14 @@ def judged(rows: pd.DataFrame, learned: bool | None) -> Verdict | None:
     if not len(known):
         return None
     texts = by_text(known)
-    share, random = share_of(texts["right"]), share_of(texts[f"right_{RANDOM}"]) if f"right_{RANDOM}" in texts else None
+    share, random = _right(known), share_of(texts[f"right_{RANDOM}"]) if f"right_{RANDOM}" in texts else None
     found = Verdict(CANNOT_TELL, share, random, len(texts))
     if learned is False:
         return found._replace(answer=NOT_LEARNED)
     if share is None:
         return found
     disagree, few = _disagree(known), share.texts < LOOKS[0]
-    answer = CANNOT_TELL if disagree or few else answer_of(share)
+    answer = CANNOT_TELL if few else answer_of(share)
     found = found._replace(answer=answer, disagree=disagree, example=_example(known, share))
     if answer == CANNOT_TELL:
         return found._replace(guess=guess_of(share.value), more=None if disagree else _more(share))
@@ -126,6 +128,15 @@ def readings_in(rows: pd.DataFrame) -> dict[str, Share]:
     texts = by_text(rows)
     found = {name.removeprefix("right_"): share_of(texts[name]) for name in texts if name.startswith("right_")}
     return {name: share for name, share in found.items() if share is not None}
+
+
+def _right(rows: pd.DataFrame) -> Share | None:
+    """Return the share of texts in which the explanation is right, with an interval for pools that disagree, too."""
+    share = share_of(by_text(rows)["right"])
+    if share is None or not _disagree(rows):
+        return share
+    pools = [each for _, part in rows.groupby("pool") if (each := share_of(by_text(part)["right"])) is not None]
+    return share._replace(low=min(each.low for each in pools), high=max(each.high for each in pools))
 
 
 def _disagree(rows: pd.DataFrame) -> bool:

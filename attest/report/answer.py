@@ -87,7 +87,7 @@ def _chance(found: Verdict) -> str:
 
 def _why(found: Verdict) -> str:
     if found.disagree:
-        return "But two sets of neutral words give different shares, so that neither is to be trusted."
+        return "But two sets of neutral words give different shares, and no answer fits both."
     if found.share is not None and found.share.texts < LOOKS[0]:
         return f"An answer needs at least {LOOKS[0]} texts that need words: give more texts."
     more = "more texts" if found.more is None else f"about {found.more:,} more texts that need words"

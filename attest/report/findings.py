@@ -137,7 +137,8 @@ class Findings:
     @property
     def counted(self) -> str:
         """Return what the share of the verdict counts, in words."""
-        return SENTENCES if self.instances is None else TEXTS
+        rows = self.table("E19")
+        return SENTENCES if rows is not None and "token" in rows else TEXTS  # the word whose tag was asked about
 
     @property
     def called(self) -> str:

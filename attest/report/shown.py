@@ -19,7 +19,7 @@ from attest.experiments.deciding.pointing import MOST
 from attest.experiments.readings.compared import title_of
 from attest.experiments.readings.kinds import RANDOM
 from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, readings_in, share_of
-from attest.report.answer import advised, doubt, headline, in_a_sentence, instead
+from attest.report.answer import SENTENCES, advised, doubt, headline, in_a_sentence, instead
 from attest.report.controls import classes_in
 from attest.report.explained import Word, printable, words_of
 from attest.report.findings import SHOWN_AS, Findings
@@ -133,7 +133,7 @@ def first_screen(found: Findings) -> dict[str, Any]:
         "groupings": groupings,
         "tried": tried,
         "read": verdict.read,
-        "unit": "sentence" if found.instances is None else "text",
+        "unit": "sentence" if found.counted == SENTENCES else "text",
     }
 
 

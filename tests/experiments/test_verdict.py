@@ -108,6 +108,21 @@ def test_pools_that_disagree_give_no_answer() -> None:
     assert not verdict(40, 40).disagree
 
 
+def test_pools_that_disagree_give_the_answer_that_both_allow() -> None:
+    """A planted network under sparsemax got no answer, although attention was wrong in most texts with either pool."""
+    pools, right = [0.0] * 40 + [1.0] * 40, [1.0] + [0.0] * 39 + [1.0] * 10 + [0.0] * 30
+    both = rows(0, 80, pool=pools).assign(right=right)
+    found = judged(both, True)
+    assert found is not None
+    assert (found.answer, found.disagree) == (NO, True)
+    first, second = share_of(pd.Series(right[:40])), share_of(pd.Series(right[40:]))
+    assert found.share is not None
+    assert first is not None
+    assert second is not None
+    assert (found.share.low, found.share.high) == (first.low, second.high), "the interval holds the noise of pools"
+    assert is_decided(both)
+
+
 def test_where_texts_ended_first_it_says_how_many_would_decide() -> None:
     found = verdict(10, 14)
     assert (found.answer, found.guess) == (CANNOT_TELL, NO)

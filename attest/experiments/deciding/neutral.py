@@ -20,6 +20,9 @@ FEW_WORDS = 16
 """The words of a long text whose single effects are measured."""
 SHARE = 0.25
 """The share of all tokens that count as neutral."""
+MOST_NEEDLESS, UNDECIDED = 0.5, 1.0
+"""If this share of long texts needs no words, neutral words are sought that leave the model undecided; it is undecided below
+these log-odds. Settled on 2026-11-28 on long texts of mechanisms and on a network that reads film reviews."""
 LEAST_WAY = 0.1
 """A text needs words if the model goes at least this far from no words to all words, as a share of its own range."""
 
@@ -90,7 +93,8 @@ def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutr
     """Find the words of a corpus that move its model least.
 
     A token is neutral if its occurrence moves the prediction little, and so do the occurrences of the same token in the mean.
-    The quarter of all tokens that move it least is the pool; of long texts a few random words are measured.
+    The quarter of all tokens that move it least is the pool; of long texts a few random words are measured. If half of
+    the long texts then need no words, because such words together speak for one of two classes, the pool is ``undecided``.
 
     Args:
         texts: a sample of the corpus.
@@ -100,15 +104,75 @@ def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutr
         for words of long texts that were not measured.
     """
     replaced = texts.words >= 0
-    falls, rises = single_effects(Game(texts, texts.tokens[replaced], seed), ROUGH)
+    game = Game(texts, texts.tokens[replaced], seed)
+    falls, rises = single_effects(game, ROUGH)
     of_tokens = torch.maximum(falls.abs(), rises.abs()).gather(1, texts.words.clamp(min=0))
     known = replaced & ~of_tokens.isnan()
     every, moved = texts.tokens[known], of_tokens[known]
     kinds, kind = every.unique(return_inverse=True)
     of_kind = moved.new_zeros(len(kinds)).scatter_reduce(0, kind, moved, "mean", include_self=False)
     order = torch.maximum(moved, of_kind[kind]).argsort(stable=True)
-    pool = every[order[: max(1, int(SHARE * len(order)))]]
-    return Neutral(pool, least_way(probabilities)), falls, rises
+    size = max(1, int(SHARE * len(order)))
+    neutral = Neutral(every[order[:size]], least_way(probabilities))
+    if (
+        probabilities.shape[1] == 2
+        and is_long(game).double().mean() >= 0.5
+        and _needless(texts, neutral, seed) >= MOST_NEEDLESS
+    ):
+        second = probabilities.argmax(dim=1) == 1
+        towards = _towards(game, falls, rises, second).gather(1, texts.words.clamp(min=0))[known]
+        least = order[: 2 * size]
+        by_class = every[least[towards[least].argsort(stable=True)]]
+        neutral = neutral._replace(pool=undecided(texts, neutral.pool, by_class, second, seed))
+    return neutral, falls, rises
+
+
+def _needless(texts: Texts, neutral: Neutral, seed: int) -> float:
+    """Return the share of texts that need no words."""
+    return float((Game(texts, neutral.pool, seed).way < neutral.least_way).double().mean())
+
+
+def _towards(game: Game, falls: Tensor, rises: Tensor, second: Tensor) -> Tensor:
+    """Return how far each single word moves the model towards the second of two classes, ``(B, W)``, in log-odds.
+
+    Args:
+        falls, rises: as ``single_effects`` returns them, under the same fillings.
+        second: bool ``(B,)``, whether the decision is the second class.
+    """
+    everyone = torch.arange(len(second), device=second.device)
+    nothing = game.value(everyone, torch.zeros_like(game.texts.there), ROUGH).unsqueeze(1)
+    whole = game.texts.whole.unsqueeze(1)
+    moved = _log_odds(whole) - _log_odds(whole - falls) + _log_odds(nothing + rises) - _log_odds(nothing)
+    return torch.where(second.unsqueeze(1), moved, -moved)
+
+
+def _log_odds(probabilities: Tensor) -> Tensor:
+    return probabilities.double().logit(eps=1e-6)
+
+
+def undecided(texts: Texts, pool: Tensor, least: Tensor, second: Tensor, seed: int) -> Tensor:
+    """Return neutral words that leave the model undecided between two classes when they fill long texts, int64 ``(P,)``.
+
+    Words that are neutral one by one can speak together for one class. So a window of as many words is moved over those that
+    move the model least, by bisection, to where random texts of such words are nearest to undecided. If no window leaves the
+    model undecided, it has a default class, and the pool stays.
+
+    Args:
+        pool: int64 ``(P,)``, the words that move the model least.
+        least: int64 ``(Q,)``, about twice as many, from those that speak for the first class to those for the second.
+        second: bool ``(B,)``, whether the decision of each text is the second class.
+    """
+    everyone, nothing = torch.arange(len(texts.ids), device=texts.ids.device), torch.zeros_like(texts.there)
+    best, leans, low, high = pool, UNDECIDED, 0, len(least) - len(pool)
+    while low <= high:
+        middle = (low + high) // 2
+        window = least[middle : middle + len(pool)]
+        said = Game(texts, window, seed).outcomes(everyone, nothing)
+        lean = float(_log_odds(torch.where(second.unsqueeze(1), said, 1 - said)).mean())
+        if abs(lean) < leans:
+            best, leans = window, abs(lean)
+        low, high = (low, middle - 1) if lean > 0 else (middle + 1, high)
+    return best
 
 
 def kinds_of_words(texts: Texts) -> Tensor:

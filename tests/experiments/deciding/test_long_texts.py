@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attest.experiments.deciding import Game, deciding_words, neutral_words, pointing
-from attest.experiments.deciding.neutral import FEW_WORDS
+from attest.experiments.deciding.neutral import FEW_WORDS, UNDECIDED
 from attest.experiments.deciding.search import LONG
 from benchmarks.deciding.__main__ import texts_of
 from benchmarks.deciding.mechanisms import BAD, FIRST_FILLER, GOOD, MECHANISMS, Case, Draw, count_of, everywhere, two
@@ -80,3 +80,43 @@ def test_the_shortest_prefix_of_a_long_text_lies_between_the_sizes_that_are_trie
     found = pointing(game, best, weights, needs)
     assert found.right.all()
     assert torch.equal(found.first, best)
+
+
+SAYS = torch.tensor([0.02, 0.02, 0.02, 0.02, -0.05, -0.05, 0.12, 0.12, -0.11, -0.11])
+"""What each of ten fillers says of the second class, in log-odds. Those that say least speak for it: 200 of them by 4."""
+
+
+def leaning(words, bias):
+    """One word decides; fillers lean, or else the model does."""
+    draw = Draw(1, 16, (words - 8, words))
+    fillers = torch.randint(FIRST_FILLER, FIRST_FILLER + 50, draw.mask.shape, generator=draw.generator)
+    draw.tokens = torch.where(draw.mask, fillers, 0)
+    chosen = draw.write(draw.places(1), torch.where(torch.arange(16) % 2 == 0, GOOD, BAD)[:, None])
+
+    def logits(tokens, mask):
+        said = (SAYS[tokens % 10] * (tokens >= FIRST_FILLER) * mask).sum(dim=1) * (bias == 0)
+        return two(said + bias + 4.0 * (count_of(tokens, GOOD) - count_of(tokens, BAD)))
+
+    return Case(logits, draw.tokens, draw.mask, everywhere(draw, True), {"all": (chosen * 1.0, everywhere(draw, True))})
+
+
+def lean(texts, said, pool):
+    game, second = Game(texts, pool, 0), said.argmax(dim=1) == 1
+    return torch.where(second, game.nothing, 1 - game.nothing).logit().mean()
+
+
+def test_neutral_words_that_lean_together_are_exchanged_for_such_that_leave_the_model_undecided():
+    texts, said = texts_of(leaning(200, 0.0))
+    fillers = torch.arange(FIRST_FILLER, FIRST_FILLER + 50)
+    assert lean(texts, said, fillers[fillers % 10 < 4]) > 2, "those that move the model least"
+    pool = neutral_words(texts, said, 0)[0].pool
+    assert lean(texts, said, pool).abs() < UNDECIDED
+    assert (pool >= FIRST_FILLER).all(), "a word that decides is not neutral"
+
+
+@pytest.mark.parametrize("words", [LONG - 10, 200])
+def test_a_default_class_of_the_model_is_left_to_it(words, monkeypatch):
+    texts, said = texts_of(leaning(words, 3.0))
+    pool = neutral_words(texts, said, 0)[0].pool
+    monkeypatch.setattr("attest.experiments.deciding.neutral.MOST_NEEDLESS", 2.0)
+    assert torch.equal(pool, neutral_words(texts, said, 0)[0].pool), "no other words would leave the model undecided"
