@@ -12,7 +12,7 @@ chosen   = $(strip $(foreach name,$(sort $(filter-out $(OURS),$(.VARIABLES))),$(
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train adversarial controls keys roar judges docs test test-whole test-all mutants moved reproduce bench crash check format lock clean
+.PHONY: help setup demo train adversarial controls keys roar judges docs test test-whole test-all mutants moved reproduce bench crash check format lock clean
 
 help:  ## list the targets, one on each line
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -24,6 +24,9 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
+
+demo: $(READY)  ## put a small model on trial that comes with Attest: half a minute, no network, no data
+	@$(BIN)/attest demo $(ARGS)
 
 train: $(READY)  ## train a model and put it on trial: DATA=planted|sst|… MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
 	@$(BIN)/attest fit $(chosen) $(ARGS)

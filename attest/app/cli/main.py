@@ -37,6 +37,7 @@ OF_LIGHTNING = ("fit", "test", "validate")
 USAGE = 64
 """The exit code of a mistake where 2 says something else; ``EX_USAGE`` of sysexits.h."""
 COMMANDS = {
+    "demo": Command("see a verdict in half a minute: a small model that comes with Attest, no network, no data"),
     "fit": Command("train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),
     "test": Command("score a trained run on the test split"),
     "validate": Command("score a trained run on the validation split"),
