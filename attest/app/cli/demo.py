@@ -21,7 +21,7 @@ YOURS = "attest trial --model <a folder, or an id on the Hub> --data reviews.csv
 def main(arguments: list[str]) -> int:
     parser = CommandParser("attest demo", __doc__)
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/demo"), help="the folder of the report; by default runs/demo, written anew"
+        "--out", type=Path, default=Path("runs/demo"), help="the folder of the report; by default runs/demo; the same demo is written anew"
     )
     out = parser.parse_args(arguments).out
     with needing_transformers():
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
 
     print("A small Transformer that comes with Attest goes on trial; this takes about half a minute.", flush=True)
     columns = ["--text-column", "text", "--label-column", "label"]
-    trial.main(["--model", str(MODEL), "--data", str(TEXTS), *columns, "--out", str(out), "FORCE=1"])
+    trial.main(["--model", str(MODEL), "--data", str(TEXTS), *columns, "--out", str(out)])
     shown = shown_texts(texts_of(Findings(RunFolder(out))))[0]
     open_run(out).tested(shown.identity).save(out / PICTURE)
     print("\n".join(last_lines(out)), flush=True)

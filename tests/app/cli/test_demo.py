@@ -46,3 +46,11 @@ def test_the_demo_can_be_typed_again_and_ends_with_the_command_for_ones_own_mode
 
 def test_the_demo_is_small():
     assert sum(file.stat().st_size for file in (TEXTS, *MODEL.iterdir())) < 2e6
+
+
+def test_the_demo_leaves_the_trial_of_somebody_alone(demo, capsys):
+    identity = json.loads((demo / "run.json").read_text())
+    identity["options"]["texts"] = 7
+    (demo / "run.json").write_text(json.dumps(identity))
+    assert main(["demo", "--out", str(demo)]) == 2
+    assert "contains a trial that was made by another command" in capsys.readouterr().err
