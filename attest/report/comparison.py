@@ -33,6 +33,7 @@ from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.measured import scale_of
 from attest.report.related import LONG, Conclusion, link_between
 from attest.report.run_tables import cell
+from attest.report.settings_strip import lines_of
 from attest.report.summary import DESCRIBED, QUESTIONS, label_of
 from attest.report.templating import render
 from attest.runs.asked import identity
@@ -252,6 +253,7 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
         "settings": settings,
         "folders": [each.name for each in folders],
         "conclusions": conclusions(settings, keys, compared, note is None),
+        "lines": lines_of(settings),
         "other_texts": note,
         "links": {
             each.name: [(seed, link_between(path, run.report)) for seed, run in sorted(each.runs.items())] for each in settings

@@ -21,7 +21,10 @@ YOURS = "attest trial --model <a folder, or an id on the Hub> --data reviews.csv
 def main(arguments: list[str]) -> int:
     parser = CommandParser("attest demo", __doc__)
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/demo"), help="the folder of the report; by default runs/demo; the same demo is written anew"
+        "--out",
+        type=Path,
+        default=Path("runs/demo"),
+        help="the folder of the report; by default runs/demo; the same demo is written anew",
     )
     out = parser.parse_args(arguments).out
     with needing_transformers():

@@ -1,0 +1,88 @@
+"""The picture of a page of several settings: in how many texts attention is right under each, and how well each decides."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from attest.core.measures import OverSeeds
+from attest.core.measures.summary import share_interval
+from attest.report.collection import Decided, Setting, over_seeds
+from attest.report.measured import published
+from attest.runs.identity import identity_of
+
+ACCURACY, RIGHT = "test/accuracy", "E19/right"
+"""Keys of a summary; the second tells the range of shares."""
+
+
+class Placed(NamedTuple):
+    """A share on an axis from 0 to 1, with its interval and what this is over."""
+
+    value: float
+    low: float | None
+    """None if no interval is known; so is ``high``."""
+    high: float | None
+    of: str
+    """``160 texts`` or ``3 seeds``."""
+
+
+class Line(NamedTuple):
+    """A setting in the picture."""
+
+    name: str
+    right: Placed | None
+    """In how many of the texts that need words attention is right; None if a seed has no verdict."""
+    random: Placed | None
+    """The same of a random order of the words."""
+    accuracy: Placed | None
+    published: str
+    """The published accuracy of this setting with its source; empty if there is none that can be compared."""
+
+
+def lines_of(settings: Sequence[Setting]) -> list[Line]:
+    """Return a line for each setting; empty if no setting has a verdict."""
+    lines = []
+    for each in settings:
+        verdicts = [summary.get("verdict", {}).get("tokens", {}) for summary in each.summaries.values()]
+        shares = [verdict | {"value": verdict["share"]} for verdict in verdicts if verdict.get("share") is not None]
+        random = [verdict["random"] for verdict in verdicts if verdict.get("random")]
+        known = len(shares) == len(verdicts)
+        lines.append(
+            Line(
+                each.name,
+                _shares(shares) if known else None,
+                _shares(random) if len(random) == len(verdicts) else None,
+                _accuracy(each),
+                _published(each),
+            )
+        )
+    return lines if any(line.right for line in lines) else []
+
+
+def _shares(found: Sequence[Mapping[str, Any]]) -> Placed:
+    if len(found) == 1:
+        (one,) = found
+        return Placed(one["value"], one["low"], one["high"], f"{one['texts']:,} texts")
+    return _over_seeds([each["value"] for each in found], RIGHT)
+
+
+def _over_seeds(values: Sequence[float], key: str) -> Placed:
+    over = OverSeeds.of(values)
+    interval = over_seeds(over, key)
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Placed(over.mean, low, high, f"{over.seeds} seeds")
+
+
+def _accuracy(setting: Setting) -> Placed | None:
+    values = [summary[ACCURACY] for summary in setting.summaries.values() if ACCURACY in summary]
+    if len(values) != 1:
+        return _over_seeds(values, ACCURACY) if values else None
+    decided = Decided.by(setting.any_run)
+    if decided.rightly is None or decided.tagging:  # accuracy counts tokens, whose sentences differ in length
+        return Placed(values[0], None, None, "one seed")
+    low, high = share_interval(decided.rightly.astype(float))
+    return Placed(values[0], low, high, f"{len(decided.rightly):,} texts")
+
+
+def _published(setting: Setting) -> str:
+    run = identity_of(setting.any_run)
+    found = None if run.kind or run.variant else published(run.data, run.full_name).get(ACCURACY)
+    return "" if found is None or not found.comparable else f"{found.value} ({found.source})"
