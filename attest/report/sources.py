@@ -1,15 +1,21 @@
-"""The result of ``attest.sources`` (E18): which parts of its context a decoder's answer comes from."""
+"""The result of ``attest.sources`` (E18): which parts of its context a decoder's answer comes from.
 
+Its sentence, its page and the terminal name two sources: the one that the answer comes from, and the one that attention names.
+"""
+
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from attest.core.errors import AttestError
-from attest.core.measures.numbers import number, percent, rounded
+from attest.core.measures.numbers import number, percent
 from attest.experiments.sources import head_weights, scored
+from attest.report.explained import printable
 from attest.report.templating import render
 from attest.runs.folder import write_text
 
@@ -28,6 +34,41 @@ LIMITS = (
     "What the answer loses without one source is what this source gives while all others stay: of two sources that say the "
     "same each seems to give little. The numbers are of this answer to this prompt alone."
 )
+QUOTED, SHOWN, ANSWER = 56, 150, 160
+"""The most characters of a source in a sentence, of a source in its row, and of an answer."""
+LEAVING_OUT, CHANCE = "leave-one-out", "a random source"
+NEEDED = math.log(2)
+"""The fall from which an answer needs a source: without it, it is half as likely or less."""
+MOST_OF_IT = 0.5
+"""The share of all falls from which an answer comes *from* a source, and not only *most* from it."""
+
+
+class Named(NamedTuple):
+    """A source, and why it is shown."""
+
+    place: int
+    """From 0."""
+    text: str
+    share: float
+    """Of all falls, in [0, 1]."""
+    attention: float | None
+    """Of the attention that all sources get, in [0, 1]; None if they get none."""
+    deciding: bool
+    """Whether the answer comes from it; else attention names it."""
+
+    @property
+    def shown(self) -> str:
+        """Return its text as one line, cut."""
+        return cut(self.text, SHOWN)
+
+
+class Reading(NamedTuple):
+    """A row of the strip: the share of all falls of the source that a reading names first."""
+
+    name: str
+    share: float
+    place: int | None
+    """The source, from 0; None for a source that is drawn by chance, whose share is a mean."""
 
 
 @dataclass(frozen=True)
@@ -77,38 +118,111 @@ class Sources:
         return replace(self, table=table, scores=pd.concat([self.scores.drop(index="learned heads", errors="ignore"), row]))
 
     @property
-    def sentence(self) -> str:
-        """Return a sentence that says which source (part of the context) the answer needs most."""
+    def first(self) -> int | None:
+        """Return the source, from 0, without which the answer loses most; None if it loses nothing without any of them."""
+        drops = self.table["drop"]
+        return int(drops.to_numpy().argmax()) if drops.max() > 0 else None
+
+    @property
+    def named(self) -> int:
+        """Return the source, from 0, that gets most attention."""
+        return int(self.table["attention"].to_numpy().argmax())
+
+    @property
+    def lines(self) -> list[str]:
+        """Return ``sentence`` in its parts: what the answer comes from, what attention names, what it loses."""
         if len(self.table) == 1:
-            return (
+            return [
                 "The whole context is one source, so no explanation can be compared: without it the answer's log-probability "
                 f"falls by {number(self.table['drop'][0])}. Write each source on a line of its own, or give spans of "
                 "characters (units=)."
+            ]
+        if self.first is None:
+            return [
+                "No source stands out: without any one of them, the answer's log-probability does not fall.",
+                f"Attention names: {self._quoted(self.named)}.",
+            ]
+        share, shares = self.table["share"][self.first], self.table["share"]
+        most = "" if share >= MOST_OF_IT and self.needed else " most"
+        about, how = ("about ", ", which were left out in groups: an approximation") if self.by_groups else ("", "")
+        part = f"{about}{percent(share)} of all falls over {len(shares)} sources{how}"
+        comes = f"Comes{most} from: {self._quoted(self.first)}, {part}."
+        if self.named == self.first:
+            return [comes, "Attention names it too.", self._lost()]
+        named = f"Attention names: {self._quoted(self.named)}, {about}{percent(shares[self.named])}."
+        return [comes, named, self._lost()]
+
+    @property
+    def needed(self) -> bool:
+        """Return whether the answer is half as likely or less without the source that it comes from."""
+        return bool(self.table["drop"].max() >= NEEDED)
+
+    @property
+    def sentence(self) -> str:
+        """Return in words which source the answer comes from, and which one attention names."""
+        return " ".join(self.lines[:2])
+
+    def _quoted(self, place: int) -> str:
+        return f"“{printable(cut(self.table['text'][place], QUOTED)).rstrip('.')}”"
+
+    def _lost(self) -> str:
+        drop = float(self.table["drop"].max())
+        without = f"Without source {(self.first or 0) + 1} the answer"
+        about = "about " if self.by_groups else ""
+        if not self.needed:
+            return f"{without} keeps {about}{percent(math.exp(-drop))} of its probability: no source is needed by itself."
+        return f"{without} is {about}{times(drop)} less likely."
+
+    @property
+    def advice(self) -> str:
+        """Return what to show as the source of the answer, as a sentence."""
+        if self.first is None or not self.needed:
+            return "Show no single source: the answer needs none of them by itself."
+        if self.named == self.first:
+            return (
+                f"Show source {self.first + 1}. Attention names it too, but one answer does not show that it always does: ask "
+                "more questions before you show attention as the source."
             )
-        first = self.table["drop"].idxmax()
-        if not self.table["drop"][first] > 0:
-            return "No source stands out: without any one of them, the answer's log-probability does not fall."
-        same = "also names it" if self.scores.loc["attention", "same"] else "names another one"
-        how = "By groups of sources, an approximation for readings too: without" if self.by_groups else "Without"
-        fall = number(self.table["drop"][first])
-        return (
-            f"{how} source {int(first) + 1} the answer's log-probability falls by {fall}, "
-            f"{percent(self.table['share'][first])} of all falls; the attention of the answer's tokens {same} first "
-            f"(τ-b over sources {number(self.scores.loc['attention', 'tau'])})."
-        )
+        return f"Show source {self.first + 1}, not source {self.named + 1}, which attention names."
+
+    @property
+    def rows(self) -> list[Named]:
+        """Return the source that the answer comes from, and the one that attention names, which may be the same."""
+        chosen = [] if self.first is None else [(self.first, True)]
+        return [self._row(place, deciding) for place, deciding in [*chosen, (self.named, False)]]
+
+    def _row(self, place: int, deciding: bool) -> Named:
+        given = self.table["attention"].sum()
+        attention = float(self.table["attention"][place] / given) if given > 0 else None
+        return Named(place, self.table["text"][place], float(self.table["share"][place]), attention, deciding)
+
+    @property
+    def strip(self) -> list[Reading]:
+        """Return the share of the source that each reading names first, the largest first; empty if nothing falls.
+
+        The share of a source by chance is the mean over sources, 1 / U for U sources.
+        """
+        if self.first is None or len(self.table) == 1:
+            return []
+        names = [name for name in self.scores.index if name in self.table]
+        places = {LEAVING_OUT: self.first} | {name: int(self.table[name].to_numpy().argmax()) for name in names}
+        found = [Reading(name, float(self.table["share"][place]), place) for name, place in places.items()]
+        found.append(Reading(CHANCE, 1 / len(self.table), None))
+        return sorted(found, key=lambda each: each.share, reverse=True)
 
     def write_page(self, path: str | Path) -> None:
         """Write a self-contained page that shows each source's effect and its weight in every explanation."""
         readings = [name for name in self.scores.index if name in self.table]
-        largest = {name: self.table[name].clip(lower=0).max() or 1.0 for name in readings}
+        totals = {name: self.table[name].clip(lower=0).sum() or 1.0 for name in readings}
         rows = [
             {
                 "number": place + 1,
                 "text": row["text"],
-                "heat": max(0.0, float(row["share"])),
+                "comes": place == self.first,
+                "named": place == self.named,
                 "share": percent(row["share"]),
                 "drop": number(row["drop"]),
-                "readings": [percent(max(0.0, row[name]) / largest[name]) for name in readings],
+                "readings": [percent(max(0.0, row[name]) / totals[name]) for name in readings],
             }
             for place, row in self.table.iterrows()
         ]
@@ -119,9 +233,11 @@ class Sources:
             + [f"{row['seconds']:.1f}"]
             for name, row in self.scores.iterrows()
         ]
+        question, answer = (cut(each, ANSWER) for each in (self.question, self.answer))
+        given = {"question": question, "answer": answer, "leaving_out": LEAVING_OUT, "limits": LIMITS}
         write_text(
             Path(path),
-            render("sources.html", said=self, rows=rows, readings=readings, scores=scores, known=known, limits=LIMITS),
+            render("sources.html", said=self, rows=rows, readings=readings, scores=scores, known=known, **given),
         )
 
     def as_json(self) -> dict[str, object]:
@@ -132,9 +248,30 @@ class Sources:
         return about | {"log_probability": self.log_probability, "sentence": self.sentence} | tables
 
     def __repr__(self) -> str:
-        answer = " ".join(self.answer.split())
-        lines = [f"Answer:    {answer}  (log-probability {rounded(self.log_probability)})", f"Sources:   {self.sentence}"]
-        for place, row in self.table.sort_values("drop", ascending=False).head(5).iterrows():
-            text = row["text"] if len(row["text"]) <= 80 else f"{row['text'][:79]}…"
-            lines.append(f"{percent(row['share']):>8}  {int(place) + 1:>3}  {' '.join(text.split())}")
-        return "\n".join(lines)
+        answer = printable(cut(self.answer, ANSWER))
+        return "\n".join([f"Answer:     {answer}", *self.lines, *self._agreeing()])
+
+    def _agreeing(self) -> list[str]:
+        """Return a line on which readings name the source that the answer comes from; none where there is no such source."""
+        same = self.scores["same"].drop(index=LEAVING_OUT).dropna()
+        if len(self.table) == 1 or same.empty:
+            return []
+        agree, others = (", ".join(same.index[same == each]) for each in (1, 0))
+        return [" ".join(filter(None, [agree and f"Also named by: {agree}.", others and f"Not by: {others}."]))]
+
+
+def times(drop: float) -> str:
+    """Write how many times less likely a fall of the log-probability makes an answer: ``1,700 times``."""
+    if drop >= math.log(1e6):
+        return "over a million times"
+    factor = float(f"{math.exp(drop):.2g}")
+    return f"{factor:,.0f} times" if factor >= 10 else f"{factor:g} times"
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text as one line of at most so many characters; it is cut after a word, if that is not far."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    kept = line[: most - 2]
+    return f"{kept[: kept.rfind(' ')] if kept.rfind(' ') > most // 2 else kept} …".replace(", …", " …")

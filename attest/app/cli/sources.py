@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
         print(json.dumps(found.as_json(), allow_nan=False))
     else:
         print(found)
-        print(f"Page:      {typed.out}")
+        print(f"Page:       {typed.out}")
     return 0
 
 

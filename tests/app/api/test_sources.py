@@ -60,7 +60,11 @@ def test_where_nothing_matters_no_source_is_named(planted, tmp_path):
             layer.self_attn.o_proj.weight[0, 0] = 1e-7
     text = planted.texts[0]
     found = attest.sources(model, text, tokenizer=planted.tokenizer, prompt=PROMPT, answer="good", units=words(text))
-    assert found.sentence == "No source stands out: without any one of them, the answer's log-probability does not fall."
+    none = "No source stands out: without any one of them, the answer's log-probability does not fall. Attention names: “"
+    assert found.sentence.startswith(none)
+    assert (found.strip, [row.deciding for row in found.rows]) == ([], [False])
+    assert found.advice == "Show no single source: the answer needs none of them by itself."
+    assert len(str(found).splitlines()) == 3
     assert found.table[["share", "drop"]].eq(0).all(axis=None)
     assert found.scores["same"].isna().all()
     found.write_page(tmp_path / "page.html")
@@ -126,7 +130,8 @@ def test_groups_find_the_planted_words_and_say_that_they_approximate(planted, re
     assert found.scores.loc["leave-one-out", "precision"] == 1
     ours, theirs = (each_way.table["drop"][[place, place + 1]] for each_way in (found, each))
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)  # logits of up to 10 times the rounding of single precision
-    assert found.sentence.startswith("By groups of sources, an approximation")
+    assert "of all falls over 10 sources, which were left out in groups: an approximation." in found.sentence
+    assert "approximation" not in each.sentence
     assert (found.as_json()["by_groups"], each.as_json()["by_groups"]) == (True, False)
     with refusal():
         asked(planted, text, answer="good", leave_out="some")
@@ -213,7 +218,12 @@ def test_the_page_and_the_command_say_what_the_function_says(planted, tmp_path, 
     assert all(text in shown for text in texts)
     assert shown.count("<tr>") == 2 + 2 + len(found.scores)
     assert main([*typed, "--prompt", PROMPT.replace("\n", r"\n"), "--ablations", "0", "--out", str(page)]) == 0
-    assert "Sources:   Without source 1 the answer" in capsys.readouterr().out
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) <= 6, "no more lines than a reader takes in at once"
+    assert " ".join(said[1:3]) == found.sentence
+    assert said[0].startswith("Answer:     ")
+    assert said[0].endswith("good"), "this tokenizer marks the blank before a word"
+    assert said[-1] == f"Page:       {page}"
     assert main(["sources", "--model", "m", "--context", str(tmp_path / "none.txt")]) == 2
     assert "cannot be read" in capsys.readouterr().err
 
