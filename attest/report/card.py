@@ -4,16 +4,16 @@ Start at ``section``; ``put_into`` puts it into a card, whose other lines stay a
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attest.core.errors import AttestError
-from attest.core.measures.numbers import interval
-from attest.experiments.registry import EXPERIMENTS, measures
-from attest.report.collection import PARTS, leading
+from attest.core.measures.numbers import percent
+from attest.core.measures.summary import share_interval
+from attest.experiments.verdict_errors import error_sentence
 from attest.report.findings import Findings
-from attest.report.gate import ACCURACY, SUBJECTS, VERDICT, verdict_of
-from attest.report.run_tables import markdown_table
-from attest.report.summary import label_of
+from attest.report.gate import SUBJECTS, VERDICT, verdict_of
+from attest.report.pictures import readings_picture
 from attest.runs.belonging import versions_of
 from attest.runs.choices import are_plain
 from attest.runs.folder import TRIAL, RunFolder, read_table
@@ -21,26 +21,38 @@ from attest.runs.identity import identity_of, table_of, typed_of
 
 BEGIN, END = "<!-- attest card: begin -->", "<!-- attest card: end -->"
 """Around the section, which is found and replaced by them."""
+PICTURE = "attest-readings.svg"
+"""The picture of all readings, beside a card."""
+INTERVALS = "Intervals in brackets hold with 95 %, those of the shares for all looks at the texts together."
 INSTALL = "To do it again, `pip install attest-attention`"
 
 
-def section(folder: RunFolder) -> str:
-    """Return the section of a model card that gives the verdict on a run or a trial."""
+def section(folder: RunFolder, picture: str | None = None) -> str:
+    """Return the section of a model card that gives the verdict on a run or a trial, in sentences.
+
+    All numbers are of the texts that the verdict has read.
+
+    Args:
+        picture: the file of the picture of all readings, as the card names it; None for a card without picture.
+    """
     verdict_of(folder)
     found = Findings(folder)
     verdicts = [found.summary[VERDICT][about] for about in SUBJECTS if about in found.summary[VERDICT]]
     said = [" ".join(filter(None, [f"**{each['sentence']}**", each.get("advice")])) for each in verdicts]
-    rows = [("", "mean over texts [95 % interval]")]
-    for key, mean in _numbers(found).items():
-        low, high = (found.summary.get(f"{key}/{end}") for end in PARTS[1:])
-        rows.append((label_of(key), interval(mean, low, high)))
-    table = [markdown_table(rows)] if len(rows) > 1 else []
-    parts = ["## May its attention be read as an explanation?", *said, *table, _run(found), _again(found)]
+    drawn = None if picture is None else readings_picture(found)
+    shown = [] if drawn is None else [f"![{drawn.title} {drawn.description}]({picture})"]
+    errors = filter(None, [error_sentence(each["answer"]) for each in verdicts])
+    about = [*map(_texts, [found] * len(verdicts), verdicts), *errors, INTERVALS]
+    parts = ["## May its attention be read as an explanation?", *said, *shown, " ".join(about), _again(found)]
     return "\n\n".join([BEGIN, *parts, END]) + "\n"
 
 
-def put_into(card: str, folder: RunFolder) -> str:
-    """Add the section about a run or a trial to a model card, or replace an earlier one; return the card."""
+def put_into(card: str, folder: RunFolder, picture: str | None = None) -> str:
+    """Add the section about a run or a trial to a model card, or replace an earlier one; return the card.
+
+    Args:
+        picture: as in ``section``.
+    """
     begins, ends = card.count(BEGIN), card.count(END)
     if (begins, ends) not in ((0, 0), (1, 1)) or card.find(BEGIN) > card.find(END):
         raise AttestError(
@@ -48,29 +60,41 @@ def put_into(card: str, folder: RunFolder) -> str:
             "expected each line once, in this order, or no such line. Remove these lines and the text between them."
         )
     ending = "\r\n" if "\r\n" in card else "\n"
-    written = section(folder).replace("\n", ending)
+    written = section(folder, picture).replace("\n", ending)
     if begins:
         return card[: card.index(BEGIN)] + written.removesuffix(ending) + card[card.index(END) + len(END) :]
     apart = "" if not card or card.endswith(ending * 2) else ending if card.endswith(ending) else ending * 2
     return card + apart + written
 
 
-def _numbers(found: Findings) -> dict[str, float]:
-    summary = found.summary
-    means = {key: mean for key in measures() if (mean := summary.get(f"{key}/mean")) is not None}
-    shown = [key for key in means if key.startswith("E19/")] or leading([*means], of_each=1)
-    carrying = {key: means[key] for key in shown}
-    score = summary.get(ACCURACY)
-    return ({} if score is None else {ACCURACY: score}) | carrying
-
-
-def _run(found: Findings) -> str:
+def _texts(found: Findings, verdict: Mapping[str, Any]) -> str:
+    """Say of which model and texts a verdict is, and how many of these texts the model decides rightly."""
     path, settings = table_of(found.folder), found.settings
     texts = 0 if path is None else len(read_table(path, ["id"]))
-    made = versions_of(found.folder, found.experiments)
-    asked = ", ".join(name for name in EXPERIMENTS if name in found.experiments)
+    name = "".join(each for each in found.name if each.isprintable() and each != "`")
     of = "" if TRIAL in settings else f" of the test split of {settings['run']['data']}"
-    return f"Experiments {asked} on {texts:,} texts{of}, by {' and '.join(made)}."
+    read, needing = verdict["read"], verdict["texts"] or 0
+    rest = "; in the others, the model says the same of neutral words" if needing < read else ""
+    made = " and ".join(versions_of(found.folder, found.experiments))
+    said = (
+        f"This is about `{name}`: of {texts:,} texts{of}, {read:,} were read in random order by {made}, and {needing:,} of "
+        f"these need words{rest}."
+    )
+    return " ".join(filter(None, [said, _rightly(found)]))
+
+
+def _rightly(found: Findings) -> str:
+    """Say how many of the texts that were read the model decides rightly; nothing where this is no count of texts."""
+    measured, texts = found.table("E19"), found.instances
+    if measured is None or texts is None or not {"label", "predicted"} <= {*texts} or "asked" in texts:
+        return ""
+    read = texts[texts["id"].isin(measured["id"][measured["needs_words"].notna()])]
+    right = (read["label"] == read["predicted"]).to_numpy(float)
+    if not len(right):
+        return ""
+    low, high = share_interval(right)
+    share = f"{percent(right.mean())} [{percent(low)}, {percent(high)}]"
+    return f"The model decides {share} of the texts that were read as their labels say."
 
 
 def _again(found: Findings) -> str:
@@ -91,7 +115,7 @@ def _again(found: Findings) -> str:
     if typed is None or not are_plain(typed) or identity_of(found.folder).kind:
         return "The file `config.yaml` of the run has all its settings."
     words = shlex.join(word for word in typed if not word.startswith("FORCE="))
-    return f"{INSTALL} and type:\n\n```bash\nattest fit {words}\n```"
+    return f"{INSTALL} and type:\n\n```bash\n{f'attest fit {words}'.strip()}\n```"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -446,12 +446,17 @@ def strip_picture(rows: Sequence[Row], source: str, unit: str = "text") -> Pictu
     return picture
 
 
-def strip_file(found: Findings) -> dict[str, str]:
-    """Return the strip of readings of a run or a trial as SVG, by the name of its file; empty where there is no verdict."""
+def readings_picture(found: Findings) -> Picture | None:
+    """Return the picture of the strip of readings of a run or a trial; None where there is no verdict."""
     rows = found.table("E19")
     strip = [] if found.verdict is None or rows is None else strip_of(found.verdict, rows, found.called)
     if not strip:
-        return {}
+        return None
     unit = "sentence" if found.instances is None else "text"
-    source = f"{found.name}. {strip[0].share.texts:,} {found.counted}"
-    return {STRIP: strip_picture(strip, source, unit).svg()}
+    return strip_picture(strip, f"{found.name}. {strip[0].share.texts:,} {found.counted}", unit)
+
+
+def strip_file(found: Findings) -> dict[str, str]:
+    """Return the strip of readings of a run or a trial as SVG, by the name of its file; empty where there is no verdict."""
+    picture = readings_picture(found)
+    return {} if picture is None else {STRIP: picture.svg()}

@@ -3,6 +3,8 @@
 A text is shown as two rows of the same words: what the explanation marks, and what decides.
 """
 
+import os
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +21,7 @@ from attest.experiments.deciding.pointing import MOST
 from attest.experiments.readings.compared import title_of
 from attest.experiments.readings.kinds import RANDOM
 from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, readings_in, share_of
+from attest.experiments.verdict_errors import error_sentence
 from attest.report.answer import SENTENCES, advised, doubt, headline, in_a_sentence, instead
 from attest.report.controls import classes_in
 from attest.report.explained import Word, printable, words_of
@@ -157,16 +160,25 @@ def each_shown(texts: pd.DataFrame) -> list[ShownText]:
 
 
 def terminal_lines(found: Findings) -> list[str]:
-    """Return what a terminal says of a run: the verdict, what to read instead, and a text in two rows.
+    """Return what a terminal says of a run, in at most six lines.
 
+    They are the verdict, what to read instead, how often such an answer is wrong, a text in two rows, and the next command.
     The words that count stand in brackets, so that nothing depends on colour.
     """
     said = [str(found.unanswered)] if found.of_sentences else found.sentences
     lines = [f"Verdict:    {line}" for line in said]
-    for text in first_screen(found)["texts"][:1]:
+    error = None if found.verdict is None else error_sentence(found.verdict.answer)
+    lines += [] if error is None else [f"{'Error:':<{LABEL}}{error}"]
+    shown, example = first_screen(found)["texts"][:1], found.example
+    for text in shown:
         called = found.called if len(found.called) < LABEL - 1 else "marked"
         lines.append(f"{called.capitalize() + ':':<{LABEL}}{bracketed(text.words, lambda word: word.first)}")
         lines.append(f"{'Decides:':<{LABEL}}{bracketed(text.words, lambda word: word.decides)}")
+    if example is not None:
+        path = min(str(found.folder.path), os.path.relpath(found.folder.path), key=len)
+        identity = str(shown[0].identity if shown else example)
+        command = shlex.join(["attest", "explain", "--run", path, "--id", identity, "--out", "text.svg"])
+        lines.append(f"{'Next:':<{LABEL}}{command}")
     return lines
 
 

@@ -1,12 +1,16 @@
 """The section of a model card: what it says, where it stands, and that nothing else in a card changes."""
 
+import re
+
 import pandas as pd
 import pytest
 import yaml
 
-from attest.report.card import BEGIN, END, put_into, section
+from attest.app.cli.main import main
+from attest.experiments.verdict_errors import error_sentence
+from attest.report.card import BEGIN, END, PICTURE, put_into, section
 from attest.runs.folder import TRIAL, RunFolder, read_json, write_json, write_table
-from tests.report.made import VERDICT, decided, made_run
+from tests.report.made import READ, VERDICT, decided, made_run
 
 NUMBERS = {
     "test/accuracy": 0.9,
@@ -49,9 +53,50 @@ def test_the_section_of_a_run(run, snapshot):
 
 
 def test_the_section_of_a_trial(trial, snapshot):
-    measured = {f"E19/right/{part}": value for part, value in (("mean", 0.62), ("ci_low", 0.51), ("ci_high", 0.73))}
-    write_json(trial.summary, {"verdict": VERDICT} | NUMBERS | measured)
     assert section(trial) == snapshot
+
+
+def test_a_card_has_sentences_of_the_texts_that_were_read_and_no_key(run):
+    """The model is right in all texts but the two that E19 has not read."""
+    write_table(run.evidence("instances"), decided([0] * 30, [0] * 28 + [1] * 2), {"attest": "0.2.0"})
+    write_table(run.evidence("E19"), READ, {"attest": "0.2.0"})
+    said = section(run).replace("\N{NO-BREAK SPACE}", " ")
+    assert "of 30 texts of the test split of sst, 100 were read in random order by attest 0.2.0, and 80 of these need" in said
+    assert "The model decides 100 % [88 %, 100 %] of the texts that were read as their labels say." in said
+    assert not re.search(r"\bE\d+\b|test/|\|", said)
+
+
+def test_a_card_says_how_often_such_an_answer_is_wrong(run):
+    assert error_sentence("in part") in section(run)
+
+
+def test_a_picture_stands_in_a_card_where_there_is_one(run):
+    assert "![" not in section(run, "readings.svg"), "nobody measured what decides"
+    write_table(run.evidence("E19"), READ, {"attest": "0.2.0"})
+    assert "![" not in section(run)
+    shown = section(run, "readings.svg").replace("\N{NO-BREAK SPACE}", " ")
+    assert re.search(r"!\[In how many texts .* attention 80 % \[.*random order .*\]\(readings.svg\)", shown)
+
+
+def test_the_command_writes_the_picture_beside_the_card_and_spares_a_file_of_others(run, tmp_path, capsys):
+    write_table(run.evidence("E19"), READ, {"attest": "0.2.0"})
+    card, picture = tmp_path / "card" / "README.md", tmp_path / "card" / PICTURE
+    card.parent.mkdir()
+    for _ in range(2):
+        assert main(["card", str(run.path), "--into", str(card)]) == 0
+        assert picture.read_text().startswith("<svg")
+    assert f"]({PICTURE})" in card.read_text()
+    picture.write_text("mine")
+    assert main(["card", str(run.path), "--into", str(card)]) == 2
+    assert picture.read_text() == "mine"
+    assert "was not written by Attest" in capsys.readouterr().err
+
+
+def test_a_name_ends_no_code_in_a_card(trial):
+    settings = yaml.safe_load(trial.config.read_text())
+    settings[TRIAL]["name"] = "mine`\n<script>"
+    trial.config.write_text(yaml.safe_dump(settings))
+    assert "`mine<script>`" in section(trial)
 
 
 def test_a_command_that_a_stranger_may_have_written_is_left_out(run):

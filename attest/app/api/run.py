@@ -19,12 +19,12 @@ from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
-from attest.report.card import put_into
+from attest.report.card import PICTURE, put_into
 from attest.report.explained import joined
 from attest.report.explained_text import ExplainedText
 from attest.report.findings import Findings
 from attest.report.page import write_report
-from attest.report.pictures import source_of
+from attest.report.pictures import readings_picture, source_of
 from attest.report.templating import render
 from attest.runs.asked import AskedRun
 from attest.runs.belonging import finished
@@ -115,9 +115,10 @@ class Outcome:
         return path
 
     def push_to_hub(self, repo: str, *, create_pr: bool = False) -> str:
-        """Write the section about attention into the model card of a model on the Hugging Face Hub.
+        """Write the section about attention into the model card of a model on the Hugging Face Hub, and its picture.
 
-        The rest of the card stays as it is. This needs a network, and a login that may write there (``hf auth login``).
+        The rest of the card stays as it is; all is one commit. This needs a network, and a login that may write there
+        (``hf auth login``).
 
         Returns:
             The address of the commit, or of the pull request.
@@ -133,10 +134,11 @@ class Outcome:
                 raise
             except EntryNotFoundError:
                 card = ""
-            done = huggingface_hub.upload_file(
-                path_or_fileobj=put_into(card, self.folder).encode(),
-                path_in_repo=CARD,
+            drawn = readings_picture(self._findings)
+            contents = {CARD: put_into(card, self.folder, PICTURE)} | ({} if drawn is None else {PICTURE: drawn.svg()})
+            done = huggingface_hub.create_commit(
                 repo_id=repo,
+                operations=[huggingface_hub.CommitOperationAdd(name, text.encode()) for name, text in contents.items()],
                 commit_message="What Attest says of the attention",
                 create_pr=create_pr,
             )

@@ -3,10 +3,10 @@
     attest card runs/sst/jw-bilstm-additive-softmax/seed0
     attest card my-trial --into README.md
 
-The section has the verdict, what to read instead, the shares behind the verdict, the experiments, the number of texts, the
+The section has the verdict, what to read instead, of which model and texts it is, how often such an answer is wrong, the
 version of Attest and the command. --into replaces the earlier section in a card, or adds a section at the end, and
-keeps the rest of the card. Without --into the command prints the section. From Python, trial.push_to_hub("me/my-model")
-writes the section into the card on the Hub.
+keeps the rest of the card; the picture of all readings, attest-readings.svg, is written beside the card. Without --into the
+command prints the section, without the picture. From Python, trial.push_to_hub("me/my-model") writes both to the Hub.
 """
 
 from pathlib import Path
@@ -27,7 +27,10 @@ def main(arguments: list[str]) -> int:
         help="write the section about attention into this model card, such as README.md, or into a new file",
     )
     typed = parser.parse_args(arguments)
-    from attest.report.card import put_into
+    from attest.app.cli.explain import PICTURES
+    from attest.report.card import PICTURE, put_into
+    from attest.report.findings import Findings
+    from attest.report.pictures import readings_picture
     from attest.runs.belonging import finished
     from attest.runs.folder import RunFolder, write_atomically
 
@@ -46,7 +49,15 @@ def main(arguments: list[str]) -> int:
         raise AttestError(
             f"--into {typed.into} cannot be read ({error}); expected a model card in UTF-8. Name another file."
         ) from error
-    card = put_into(card, folder)
+    picture, drawn = typed.into.with_name(PICTURE), readings_picture(Findings(folder))
+    if drawn is not None and picture.exists() and not PICTURES[".svg"].match(picture.read_text("utf-8", errors="replace")):
+        raise AttestError(
+            f"{picture} already exists and was not written by Attest; expected no such file, because the picture of the card "
+            "gets this name. Rename it."
+        )
+    card = put_into(card, folder, PICTURE)
+    if drawn is not None:
+        drawn.save(picture)
     write_atomically(typed.into, lambda temporary: temporary.write_bytes(card.encode()))
     print(f"Card: {typed.into}")
     return 0

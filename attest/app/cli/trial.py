@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
             found = tried.trial()
             keep_options(found.folder, folder, arguments, options)
             kept = found.write_into(folder)
-        _tell(tried, kept, words.text("LOGGER") == "wandb")
+        _tell(tried, kept, bool(wanted), words.text("LOGGER") == "wandb")
     if typed.json:
         print(folder.summary.read_text(encoding="utf-8"), end="", flush=True)
     return 0
@@ -167,9 +167,10 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
     return _Prepared(made, data, typed.model)
 
 
-def _tell(tried: _Prepared, kept: "Run", logged: bool) -> None:
+def _tell(tried: _Prepared, kept: "Run", named: bool, logged: bool) -> None:
+    """Print what came out; the answers of experiments only where somebody has ``named`` experiments."""
     data = tried.data
-    for name, answer in kept.answers.items():
+    for name, answer in kept.answers.items() if named else ():
         print(f"{name:<5}{answer}")
     some = f"a random sample of {len(data.texts)} of the" if len(data.texts) < data.of else "all"
     print(f"Texts:      {some} {data.of} in {data.whence}")

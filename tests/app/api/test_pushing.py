@@ -7,8 +7,9 @@ import pytest
 from huggingface_hub.errors import HTTPError, LocalEntryNotFoundError, RemoteEntryNotFoundError, RepositoryNotFoundError
 
 from attest.app.api.run import Run
-from attest.report.card import put_into
-from tests.report.made import VERDICT, decided, made_run
+from attest.report.card import PICTURE, put_into
+from attest.runs.folder import write_table
+from tests.report.made import READ, VERDICT, decided, made_run
 
 
 @pytest.fixture
@@ -29,12 +30,12 @@ def hub(tmp_path, monkeypatch):
         path.write_bytes(hub.card.encode())
         return str(path)
 
-    def upload(**given):
-        hub.written.append(given)
+    def commit(**given):
+        hub.written.append(given | {each.path_in_repo: each.path_or_fileobj.decode() for each in given["operations"]})
         return SimpleNamespace(commit_url=hub.url, pr_url=f"{hub.url}/pr" if given["create_pr"] else None)
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
-    monkeypatch.setattr(huggingface_hub, "upload_file", upload)
+    monkeypatch.setattr(huggingface_hub, "create_commit", commit)
     return hub
 
 
@@ -47,14 +48,23 @@ def test_the_section_goes_into_the_card_that_is_there(run, hub):
     hub.card = "# Mine\r\n"
     assert run.push_to_hub("me/mine") == hub.url
     (written,) = hub.written
-    assert written["path_or_fileobj"].decode() == put_into("# Mine\r\n", run.folder)
-    assert (written["repo_id"], written["path_in_repo"], written["create_pr"]) == ("me/mine", "README.md", False)
+    assert written["README.md"] == put_into("# Mine\r\n", run.folder)
+    assert (written["repo_id"], len(written["operations"]), written["create_pr"]) == ("me/mine", 1, False)
+
+
+def test_the_picture_of_all_readings_goes_with_the_card_in_one_commit(run, hub):
+    hub.card = ""
+    write_table(run.folder.evidence("E19"), READ)
+    run.push_to_hub("me/mine")
+    (written,) = hub.written
+    assert f"]({PICTURE})" in written["README.md"]
+    assert written[PICTURE].startswith("<svg")
 
 
 def test_a_model_without_card_gets_one_and_a_pull_request_has_its_own_address(run, hub):
     hub.card = refused_by(RemoteEntryNotFoundError)
     assert run.push_to_hub("me/mine", create_pr=True) == f"{hub.url}/pr"
-    assert hub.written[0]["path_or_fileobj"].decode() == put_into("", run.folder)
+    assert hub.written[0]["README.md"] == put_into("", run.folder)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""How often an answer of the verdict is wrong, on small trained networks whose truth is known.
+
+``verdict_errors.json`` is written by ``python -m benchmarks.deciding.errors`` from ``docs/results/deciding/trained.csv``.
+"""
+
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from attest.core.measures.numbers import percent
+
+SHIPPED = Path(str(files("attest.experiments"))) / "verdict_errors.json"
+
+
+class AnswerError(NamedTuple):
+    """How many networks that got an answer have another truth."""
+
+    wrong: int
+    opposite: int
+    """How many of these have the opposite truth: *no* where *yes* was answered, or *yes* where *no* was."""
+    networks: int
+    low: float
+    high: float
+    """A 95 % interval of the share of wrong answers, over mechanisms, because networks of one mechanism may be alike."""
+
+
+@cache
+def verdict_errors() -> dict[str, AnswerError]:
+    """Return the errors by answer: ``yes``, ``in part``, ``no``."""
+    return {answer: AnswerError(**counts) for answer, counts in json.loads(SHIPPED.read_text(encoding="utf-8")).items()}
+
+
+def error_sentence(answer: str) -> str | None:
+    """Return how often an answer was wrong, as a sentence; None for an answer that nobody counted."""
+    if (found := verdict_errors().get(answer)) is None or not found.networks:
+        return None
+    share = f"{percent(found.wrong / found.networks)} [{percent(found.low)}, {percent(found.high)}]"
+    which = ", each by one step of yes, in part, no" if found.wrong and not found.opposite else ""
+    opposite = f", {found.opposite} of them with the opposite truth" if found.opposite else ""
+    return (
+        f"“{answer.capitalize()}” was wrong in {share} of the {found.networks:,} small networks with this answer whose truth "
+        f"is known{which}{opposite}."
+    )
