@@ -5,8 +5,21 @@ import pandas as pd
 import pytest
 
 from attest.experiments.verdict import IN_PART, NO, YES, Share, Verdict
-from attest.report.shown import Drawn, bracketed, elided, groupings_of, quoted, shown_texts, strip_of, texts_with
+from attest.report.findings import Findings
+from attest.report.shown import (
+    Drawn,
+    bracketed,
+    elided,
+    groupings_of,
+    quoted,
+    shown_texts,
+    strip_of,
+    terminal_lines,
+    texts_with,
+)
 from attest.report.templating import ENVIRONMENT
+from attest.runs.folder import write_table
+from tests.report.made import made_run
 
 CLASSES = ["blame", "praise"]
 
@@ -200,3 +213,29 @@ def test_words_of_a_text_cannot_write_into_the_page():
     page = str(ENVIRONMENT.get_template("first.html").module.text(shown, "attention"))
     assert "<b>bad</b>" not in page
     assert page.count("&lt;b&gt;bad&lt;/b&gt;") == 4  # two rows, the line, the whole text
+
+
+def terminal_of(tmp_path, rows) -> list[str]:
+    """What a terminal says of a trial with these texts."""
+    instances, measured = zip(*rows, strict=True)
+    table = pd.DataFrame(instances).drop(columns="label").assign(length=5, probability_blame=0.9, probability_praise=0.1)
+    folder = made_run(tmp_path / "run", {}, table)
+    write_table(folder.evidence("E19"), pd.DataFrame(measured).assign(pool=0, right_random=0.0, right_leave_one_out=1.0))
+    return [line.replace("\xa0", " ") for line in terminal_lines(Findings(folder))]
+
+
+def test_a_terminal_says_answer_alternative_error_text_and_next_command_in_six_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = terminal_of(tmp_path, [(each[0] | {"id": n}, each[1] | {"id": n}) for n, each in enumerate(WRONG * 10)])
+    starts = ["Verdict:    No. ", "Verdict:    Leave-one-out does in 100 %", "Error:      “No” was wrong in "]
+    starts += ["Attention:  ", "Decides:    ", "Next:       attest explain --run run --id "]
+    assert len(lines) == len(starts)
+    assert all(line.startswith(start) for line, start in zip(lines, starts, strict=True))
+    identity = int(lines[-1].split("--id ")[1].split()[0])
+    assert " ".join(WRONG[identity % 3][0]["tokens"]) == lines[-2].removeprefix(starts[-2]).replace("[", "").replace("]", "")
+
+
+def test_an_answer_whose_errors_nobody_counted_has_no_line_of_errors(tmp_path):
+    lines = terminal_of(tmp_path, WRONG[:2] + RIGHT)
+    assert lines[0].startswith("Verdict:    Cannot tell. ")
+    assert not any(line.startswith("Error:") for line in lines)

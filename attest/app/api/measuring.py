@@ -31,6 +31,8 @@ from attest.core.labels import UNLABELLED as NO_TAG
 from attest.core.labels import class_numbers, doubt, of_batch
 from attest.core.measures import summarise
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
+from attest.core.measures.numbers import percent
+from attest.core.measures.summary import by_text
 from attest.core.memory import memory_budget, rows_at_once
 from attest.core.processes import can_fork, together
 from attest.core.version import __version__
@@ -44,7 +46,7 @@ from attest.experiments.registry import ConfiguredExperiment, Context
 from attest.experiments.rows import BETWEEN, between_texts, joined, rows_of, tag_columns, text_columns
 from attest.experiments.sampling import reading_order
 from attest.experiments.stopping import EarlyTable, read_until
-from attest.experiments.verdict import LOOKS, is_decided
+from attest.experiments.verdict import LOOKS, is_decided, share_of
 from attest.models.contract import require_finite_logits, shown_class
 from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
@@ -101,6 +103,14 @@ GROWTH = 1.5
 def work_of(batch: Batch) -> float:
     """Estimate the work of measuring a batch: the number of its texts times a power of their largest length."""
     return len(batch["id"]) * batch["mask"].shape[1] ** GROWTH
+
+
+def so_far(rows: Sequence[pd.DataFrame], begin: int, end: int, most: int) -> str:
+    """Say which texts E19 reads, of how many at most, and in how many of those that were read the explanation is right."""
+    reading = f"Texts {begin + 1} to {end}, of at most {most}"
+    read = by_text(joined(rows)) if rows else pd.DataFrame()
+    share = share_of(read["right"]) if "right" in read else None
+    return reading if share is None else f"{reading}; right so far in {percent(share.value)} of {share.texts}"
 
 
 WEIGHTS_HELD = 14 * 4
@@ -263,7 +273,7 @@ class Measuring:
             self._asked, wanted = {"E19"}, {*order[begin:end]}
             texts = (text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted)
             each = min(batch_size, AT_ONCE, -(-(end - begin) // self._processes))  # so that each process has some
-            self._some_of(in_batches(texts, each), everyone, progress)
+            self._some_of(in_batches(texts, each), everyone, progress, so_far(rows, begin, end, size))
             self._share()
             rows += self._parts.pop("E19")
             if is_decided(joined(rows)):
@@ -303,20 +313,25 @@ class Measuring:
             parts += [batch_of(texts[start : start + rows]) for start in range(0, len(texts), rows)] or [batch]
         return parts
 
-    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> None:
-        """Measure this process's share of the batches in order of decreasing work, and show the progress."""
+    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, about: str = "") -> None:
+        """Measure this process's share of the batches in order of decreasing work, and show the progress.
+
+        Args:
+            about: what the bar says; empty for the name of the last experiment.
+        """
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._within_budget(batches, self._processes), key=work_of, reverse=True)
         mine = ordered[self._rank :: self._processes]
         every = {} if shown else {"mininterval": HALF_A_MINUTE, "delay": HALF_A_MINUTE}  # in a log
-        with tqdm(total=sum(map(work_of, mine)), disable=not progress, leave=False, bar_format=BAR, **every) as bar:
+        total = sum(map(work_of, mine))
+        with tqdm(desc=about, total=total, disable=not progress, leave=False, bar_format=BAR, **every) as bar:
 
             def measure(batch: Batch) -> None:
                 kept = {name: len(rows) for name, rows in self._parts.items()}
                 try:
                     for name in self._measure(batch, everyone):
-                        bar.set_description_str(name)
+                        bar.set_description_str(about or name)
                 except BaseException:
                     for name, rows in self._parts.items():
                         del rows[kept.get(name, 0) :]

@@ -10,6 +10,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoModelForTokenClassification
 
 import attest
+from attest.app.api.measuring import so_far
 from attest.experiments.deciding.observed import texts_about_a_tag
 from attest.experiments.erasure import about_one_token
 from attest.experiments.layers import observe_layers
@@ -75,6 +76,14 @@ def test_a_number_moves_and_has_no_probability(tokenizer):
     assert not {"without_words", "with_words"} & {*rows}
     needing = rows[rows["needs_words"] == 1]
     assert (needing["moved_with_words"] <= 0.2 * needing["moved_without_words"] + 1e-6).all(), "four fifths of the way"
+
+
+def test_the_bar_names_the_texts_that_are_read_and_the_share_so_far():
+    assert so_far([], 0, 20, 160) == "Texts 1 to 20, of at most 160"
+    rows = pd.DataFrame({"id": [1, 2, 3, 4], "right": [1.0, 0.0, 1.0, None]})
+    said = so_far([rows[:2], rows[2:]], 20, 40, 160)
+    assert said.replace("\N{NO-BREAK SPACE}", " ") == "Texts 21 to 40, of at most 160; right so far in 67 % of 3"
+    assert so_far([pd.DataFrame({"id": [1]})], 20, 40, 160) == "Texts 21 to 40, of at most 160"
 
 
 def test_a_tag_of_one_word_is_decided_by_others(tokenizer):
