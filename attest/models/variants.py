@@ -9,6 +9,7 @@ Legend: B batch, N variants, T tokens, K classes.
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, cast
@@ -27,6 +28,20 @@ PADDING = 0.05
 """The largest share of a pass that is padding, or that is read again although it was shared."""
 LEAST_TOKENS = 256
 """A pass with fewer tokens gets further variants, since small matrix products are slow."""
+
+
+PASSES: ContextVar[Callable[[int], object] | None] = ContextVar("passes", default=None)
+"""What is called after each pass of the model, with the number of variants that it has read."""
+
+
+@contextmanager
+def each_pass(told: Callable[[int], object]) -> Iterator[None]:
+    """Inside the ``with`` block, call ``told`` after each pass of a model, with the number of variants that it has read."""
+    before = PASSES.set(told)
+    try:
+        yield
+    finally:
+        PASSES.reset(before)
 
 
 def attends_within(network: object) -> bool:
@@ -119,13 +134,17 @@ class _Variants:
 
     def _in_pieces(self, begins: Tensor, read: Callable[[Tensor, int], Tensor]) -> Tensor:
         """Apply ``read`` to groups of variants of similar length, and return all results, ``(N, K)``."""
+
+        def of_rows(rows: Tensor) -> Tensor:
+            found = read(rows, int(begins[rows].min()))
+            if (told := PASSES.get()) is not None:
+                told(len(rows))
+            return found
+
         order = (self.lengths * (self.kept.shape[-1] + 1) + begins).argsort(descending=True, stable=True)
         attending = attends_within(self.observation.network)
         pieces = _pieces(self.lengths[order], begins[order]) if attending else [slice(0, len(order))]
-        found = [
-            by_rows(lambda rows: read(rows, int(begins[rows].min())), self._bytes(order[piece.start]), order[piece])
-            for piece in pieces
-        ]
+        found = [by_rows(of_rows, self._bytes(order[piece.start]), order[piece]) for piece in pieces]
         return torch.cat(found)[order.argsort()]
 
     def _bytes(self, longest: Tensor) -> int:

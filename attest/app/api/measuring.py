@@ -39,6 +39,7 @@ from attest.core.version import __version__
 from attest.datamodules.notice import say
 from attest.experiments.deciding import Neutral
 from attest.experiments.deciding.experiment import Pools, neutral_in, texts_for_pools
+from attest.experiments.deciding.neutral import ROUGH
 from attest.experiments.erasure import Background
 from attest.experiments.layers import LayerObservation, head_means, observe_layers, passes_a_text, read_from_layers
 from attest.experiments.readings import read_as, where_explained
@@ -50,6 +51,7 @@ from attest.experiments.verdict import LOOKS, is_decided, share_of
 from attest.models.contract import require_finite_logits, shown_class
 from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
+from attest.models.variants import each_pass
 from attest.report.findings import ROLLOUT, write_summary
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_text
@@ -103,6 +105,35 @@ GROWTH = 1.5
 def work_of(batch: Batch) -> float:
     """Estimate the work of measuring a batch: the number of its texts times a power of their largest length."""
     return len(batch["id"]) * batch["mask"].shape[1] ** GROWTH
+
+
+def seen_by_people() -> bool:
+    """Return whether standard error is a terminal or a notebook."""
+    console = Console(stderr=True)
+    return console.is_terminal or console.is_jupyter
+
+
+def progress_bar(about: str, total: float, progress: bool) -> tqdm:
+    """Return a bar in a terminal or a notebook, a line each half minute in a log, or nothing without ``progress``."""
+    every = {} if seen_by_people() else {"mininterval": HALF_A_MINUTE, "delay": HALF_A_MINUTE}
+    return tqdm(desc=about, total=total, disable=not progress, leave=False, bar_format=BAR, **every)
+
+
+class Ticking:
+    """Draws a bar again each second while the model reads, so that its time moves; in a log it does nothing."""
+
+    def __init__(self, bar: tqdm) -> None:
+        self.bar, self.drawn, self.shown = bar, time.monotonic(), not bar.disable and seen_by_people()
+
+    def __call__(self, _passes: int) -> None:
+        if self.shown and time.monotonic() - self.drawn >= 1:
+            self.drawn = time.monotonic()
+            self.bar.refresh()
+
+
+def passes_of_neutral(batch: Batch) -> int:
+    """Estimate how often the search for neutral words reads texts of a batch: each without and with each token alone."""
+    return ROUGH * int(2 * attended(batch).sum() + len(batch["id"]))
 
 
 def so_far(rows: Sequence[pd.DataFrame], begin: int, end: int, most: int) -> str:
@@ -187,7 +218,7 @@ class Measuring:
             self._rank = rank
             self._asked = {self.first, *self.measures}
             if self._asks_for("neutral"):
-                self.neutral = self._read_neutral(batches, everyone)
+                self.neutral = self._read_neutral(batches, everyone, progress and rank == 0)
             if "E19" in self.measures:
                 self._read_until_decided(batches, everyone, progress and rank == 0, batch_size)
             if until is not None:
@@ -209,18 +240,20 @@ class Measuring:
     def _asks_for(self, name: str) -> bool:
         return any(name in inspect.signature(experiment.run).parameters for experiment in self.measures.values())
 
-    def _read_neutral(self, batches: Sequence[Batch], everyone: Tensor) -> Pools:
+    def _read_neutral(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> Pools:
         """Search for neutral words in two samples of the texts, as many of them as fit into memory at once.
 
-        Where several processes share the texts, two of them search for a pool each.
+        Where several processes share the texts, two of them search for a pool each. The bar counts passes of the model.
         """
         found: dict[int, Neutral] = {}
         for number, ids in enumerate(texts_for_pools(everyone, self.seed)):
             if number % self._processes == self._rank:
                 wanted = {*ids.tolist()}
                 texts = [text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted]
-                with self._timed("E19"):
-                    known = neutral_in(self._seen(self._within_budget([batch_of(texts)], 1)[0]), self.seed)
+                batch = self._within_budget([batch_of(texts)], 1)[0]
+                about = f"Words that hardly move the model, sample {number + 1} of 2"
+                with self._timed("E19"), progress_bar(about, passes_of_neutral(batch), progress) as bar, each_pass(bar.update):
+                    known = neutral_in(self._seen(batch), self.seed)
                 found[number] = known._replace(pool=known.pool.cpu())
         if self._processes > 1:
             shares: list[Any] = [None] * self._processes
@@ -268,7 +301,8 @@ class Measuring:
     def _read_until_decided(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int) -> None:
         """Read texts for E19, in random order, until they decide the verdict or its sample ends."""
         size = min(self.measures["E19"].settings.get("texts", LOOKS[-1]), len(everyone))
-        order, rows, asked = reading_order(everyone, self.seed).tolist()[:size], [], self._asked
+        order, asked = reading_order(everyone, self.seed).tolist()[:size], self._asked
+        rows: list[pd.DataFrame] = []
         for begin, end in pairwise((0, *(look for look in LOOKS if look < size), size)):
             self._asked, wanted = {"E19"}, {*order[begin:end]}
             texts = (text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted)
@@ -319,13 +353,9 @@ class Measuring:
         Args:
             about: what the bar says; empty for the name of the last experiment.
         """
-        console = Console(stderr=True)
-        shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._within_budget(batches, self._processes), key=work_of, reverse=True)
         mine = ordered[self._rank :: self._processes]
-        every = {} if shown else {"mininterval": HALF_A_MINUTE, "delay": HALF_A_MINUTE}  # in a log
-        total = sum(map(work_of, mine))
-        with tqdm(desc=about, total=total, disable=not progress, leave=False, bar_format=BAR, **every) as bar:
+        with progress_bar(about, sum(map(work_of, mine)), progress) as bar, each_pass(Ticking(bar)):
 
             def measure(batch: Batch) -> None:
                 kept = {name: len(rows) for name, rows in self._parts.items()}

@@ -1,5 +1,7 @@
 """E19 in every kind of model that decides: what is filled, what is never filled, and what is said of it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoModelForTokenClassification
 
 import attest
-from attest.app.api.measuring import so_far
+from attest.app.api.measuring import Ticking, so_far
 from attest.experiments.deciding.observed import texts_about_a_tag
 from attest.experiments.erasure import about_one_token
 from attest.experiments.layers import observe_layers
@@ -188,3 +190,50 @@ def test_reading_ends_where_the_answer_is_known():
     assert 40 < len(trial.table("E19")) < 160
     needing = trial.table("E19").query("needs_words == 1")
     assert needing["id"].mod(2).eq(0).all()
+
+
+def test_the_bar_of_neutral_words_moves_with_each_pass_up_to_its_end(model, tokenizer, monkeypatch):
+    """Its end is an estimate from above: tokens are counted as words."""
+    bars = {}
+
+    class Bar:
+        disable = True
+
+        def __init__(self, about, total, progress):
+            self.total, self.steps = total, []
+            bars[about] = self
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def update(self, step):
+            self.steps.append(step)
+
+        def set_description_str(self, about):
+            pass
+
+    monkeypatch.setattr("attest.app.api.measuring.progress_bar", Bar)
+    tried(model, TEXTS * 8, tokenizer=tokenizer)
+    first, second = (bars[f"Words that hardly move the model, sample {number} of 2"] for number in (1, 2))
+    for bar in (first, second):
+        assert len(bar.steps) > 3, "it moves"
+        assert 0.5 * bar.total < sum(bar.steps) <= bar.total
+    assert "Texts 1 to 20, of at most 40" in bars
+
+
+def test_a_bar_is_drawn_again_while_the_model_reads_only_where_people_see_it(monkeypatch):
+    drawn, seen, now = [], [True], [0.0]
+    monkeypatch.setattr("attest.app.api.measuring.seen_by_people", lambda: seen[0])
+    monkeypatch.setattr("attest.app.api.measuring.time.monotonic", lambda: now[0])
+    bar = SimpleNamespace(disable=False, refresh=lambda: drawn.append(now[0]))
+    tick = Ticking(bar)
+    for now[0] in (0.5, 1.0, 1.5, 2.5):
+        tick(8)
+    assert drawn == [1.0, 2.5]
+    for seen[0], bar.disable in ((False, False), (True, True)):
+        tick, now[0] = Ticking(bar), now[0] + 9
+        tick(8)
+    assert drawn == [1.0, 2.5]
