@@ -10,10 +10,11 @@ from typing import Any
 from attest.core.errors import AttestError
 from attest.core.measures.numbers import percent
 from attest.core.measures.summary import share_interval
+from attest.experiments.verdict import NOT_LEARNED
 from attest.experiments.verdict_errors import error_sentence
 from attest.report.findings import Findings
 from attest.report.gate import SUBJECTS, VERDICT, verdict_of
-from attest.report.pictures import readings_picture
+from attest.report.pictures import Picture, readings_picture
 from attest.runs.belonging import versions_of
 from attest.runs.choices import are_plain
 from attest.runs.folder import TRIAL, RunFolder, read_table
@@ -39,12 +40,18 @@ def section(folder: RunFolder, picture: str | None = None) -> str:
     found = Findings(folder)
     verdicts = [found.summary[VERDICT][about] for about in SUBJECTS if about in found.summary[VERDICT]]
     said = [" ".join(filter(None, [f"**{each['sentence']}**", each.get("advice")])) for each in verdicts]
-    drawn = None if picture is None else readings_picture(found)
+    drawn = None if picture is None else picture_of(folder)
     shown = [] if drawn is None else [f"![{drawn.title} {drawn.description}]({picture})"]
     errors = filter(None, [error_sentence(each["answer"]) for each in verdicts])
     about = [*map(_texts, [found] * len(verdicts), verdicts), *errors, INTERVALS]
     parts = ["## May its attention be read as an explanation?", *said, *shown, " ".join(about), _again(found)]
     return "\n\n".join([BEGIN, *parts, END]) + "\n"
+
+
+def picture_of(folder: RunFolder) -> Picture | None:
+    """Return the picture of all readings for a card; None where nothing was measured, or the model has not learned."""
+    found = Findings(folder)
+    return None if found.verdict is None or found.verdict.answer == NOT_LEARNED else readings_picture(found)
 
 
 def put_into(card: str, folder: RunFolder, picture: str | None = None) -> str:

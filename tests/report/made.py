@@ -43,7 +43,8 @@ def tagged(tags: list[list[int]], predicted: list[list[int]]) -> pd.DataFrame:
 
 
 READ = pd.DataFrame({"id": range(30), "needs_words": [1.0] * 25 + [0.0] * 3 + [np.nan] * 2})
-READ = READ.assign(right=np.where(READ["needs_words"] == 1, READ["id"] < 20, np.nan), right_random=READ["id"] % 10 == 0.0)
+READ["right"] = np.where(READ["needs_words"] == 1, READ["id"] < 20, np.nan)
+READ = READ.assign(pool=0, right_random=READ["id"] % 10 == 0.0, with_words=0.9, without_words=0.5)
 """A table of E19 on 30 texts: 28 were read, 25 need words, and in 20 of these the explanation is right."""
 VERDICT = {
     "tokens": {

@@ -70,16 +70,23 @@ def test_a_card_says_how_often_such_an_answer_is_wrong(run):
     assert error_sentence("in part") in section(run)
 
 
+def measure(run, predicted=(0, 1)) -> None:
+    write_table(run.evidence("instances"), decided([0, 1] * 15, [*predicted] * 15), {"attest": "0.2.0"})
+    write_table(run.evidence("E19"), READ, {"attest": "0.2.0"})
+
+
 def test_a_picture_stands_in_a_card_where_there_is_one(run):
     assert "![" not in section(run, "readings.svg"), "nobody measured what decides"
-    write_table(run.evidence("E19"), READ, {"attest": "0.2.0"})
+    measure(run)
     assert "![" not in section(run)
     shown = section(run, "readings.svg").replace("\N{NO-BREAK SPACE}", " ")
     assert re.search(r"!\[In how many texts .* attention 80 % \[.*random order .*\]\(readings.svg\)", shown)
+    measure(run, predicted=(1, 1))
+    assert "![" not in section(run, "readings.svg"), "it has not learned its task"
 
 
 def test_the_command_writes_the_picture_beside_the_card_and_spares_a_file_of_others(run, tmp_path, capsys):
-    write_table(run.evidence("E19"), READ, {"attest": "0.2.0"})
+    measure(run)
     card, picture = tmp_path / "card" / "README.md", tmp_path / "card" / PICTURE
     card.parent.mkdir()
     for _ in range(2):

@@ -19,12 +19,12 @@ from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
-from attest.report.card import PICTURE, put_into
+from attest.report.card import PICTURE, picture_of, put_into
 from attest.report.explained import joined
 from attest.report.explained_text import ExplainedText
 from attest.report.findings import Findings
 from attest.report.page import write_report
-from attest.report.pictures import readings_picture, source_of
+from attest.report.pictures import source_of
 from attest.report.templating import render
 from attest.runs.asked import AskedRun
 from attest.runs.belonging import finished
@@ -134,7 +134,7 @@ class Outcome:
                 raise
             except EntryNotFoundError:
                 card = ""
-            drawn = readings_picture(self._findings)
+            drawn = picture_of(self.folder)
             contents = {CARD: put_into(card, self.folder, PICTURE)} | ({} if drawn is None else {PICTURE: drawn.svg()})
             done = huggingface_hub.create_commit(
                 repo_id=repo,

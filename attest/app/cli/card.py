@@ -28,9 +28,7 @@ def main(arguments: list[str]) -> int:
     )
     typed = parser.parse_args(arguments)
     from attest.app.cli.explain import PICTURES
-    from attest.report.card import PICTURE, put_into
-    from attest.report.findings import Findings
-    from attest.report.pictures import readings_picture
+    from attest.report.card import PICTURE, picture_of, put_into
     from attest.runs.belonging import finished
     from attest.runs.folder import RunFolder, write_atomically
 
@@ -49,7 +47,7 @@ def main(arguments: list[str]) -> int:
         raise AttestError(
             f"--into {typed.into} cannot be read ({error}); expected a model card in UTF-8. Name another file."
         ) from error
-    picture, drawn = typed.into.with_name(PICTURE), readings_picture(Findings(folder))
+    picture, drawn = typed.into.with_name(PICTURE), picture_of(folder)
     if drawn is not None and picture.exists() and not PICTURES[".svg"].match(picture.read_text("utf-8", errors="replace")):
         raise AttestError(
             f"{picture} already exists and was not written by Attest; expected no such file, because the picture of the card "

@@ -54,6 +54,7 @@ def test_the_section_goes_into_the_card_that_is_there(run, hub):
 
 def test_the_picture_of_all_readings_goes_with_the_card_in_one_commit(run, hub):
     hub.card = ""
+    write_table(run.folder.evidence("instances"), decided([0, 1] * 15, [0, 1] * 15))
     write_table(run.folder.evidence("E19"), READ)
     run.push_to_hub("me/mine")
     (written,) = hub.written
