@@ -97,6 +97,7 @@ def test_columns_of_percentages_are_closed_and_add_up_to_all(tmp_path):
 def test_one_source_has_no_strip_and_long_texts_are_cut_but_stand_whole_below(tmp_path):
     page = page_of(made(drops=(2.0,), attention=(0.4,), texts=("word " * 500,), answer="answer " * 300), tmp_path)
     assert 'class="strip"' not in page
+    assert "of-attention" not in page[page.index("<main") :], "of one source nothing is compared"
     assert "answer " * 299 in page
     assert len(re.search(r"<h1.*?</h1>", page).group()) < 220
 
