@@ -67,6 +67,7 @@ class BabiDataModule(QuestionDataModule):
         options: as in ``TextDataModule``.
     """
 
+    public = True
     folder = "babi"
 
     def __init__(

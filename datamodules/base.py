@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -62,6 +62,9 @@ class TextDataModule(LightningDataModule):
             as text); None for none. ``EMBEDDINGS=glove-50`` names one.
         unseen: how the vectors of words without a pretrained vector are initialised.
     """
+
+    public: ClassVar[bool] = False
+    """Whether anybody may read the texts. Texts that are not public are sent to no logger unless the user asks for it."""
 
     def __init__(
         self,

@@ -46,6 +46,7 @@ class ImdbDataModule(StoredDataModule):
         options: as in ``TextDataModule``.
     """
 
+    public = True
     folder = "imdb"
     columns = ("text", "label")
     names = ("negative", "positive")

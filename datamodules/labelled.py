@@ -58,6 +58,11 @@ class Labelled:
         ]
 
 
+def is_corpus(source: str) -> bool:
+    """Return whether a source names a public corpus, and not a file, a folder or a dataset on the Hub."""
+    return source in CORPORA and not Path(source).exists()
+
+
 def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS, numbers: bool = False) -> Labelled:
     """Return at most ``most`` random texts with their labels, from a file or from a split of a corpus.
 
@@ -66,7 +71,7 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
         options: how a file is read; for a corpus, only the option ``tagging`` is used.
         numbers: whether the labels are numbers instead of classes.
     """
-    if source in CORPORA and not Path(source).exists():
+    if is_corpus(source):
         texts, labels = CORPORA[source]().originals(split)
         if isinstance(labels[0], list) is not bool(options.tagging):
             there, expected = "a tag for each word", "a label for each text"

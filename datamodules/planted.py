@@ -55,6 +55,8 @@ class PlantedDataModule(TextDataModule):
         options: as in ``TextDataModule``.
     """
 
+    public = True
+
     def __init__(
         self,
         rule: Rule = "negation",

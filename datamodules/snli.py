@@ -44,6 +44,7 @@ class SnliDataModule(QuestionDataModule):
         options: as in ``TextDataModule``.
     """
 
+    public = True
     folder = "snli"
     splits = SPLITS
     names = ("neutral", "contradiction", "entailment")

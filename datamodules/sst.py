@@ -37,6 +37,7 @@ class SstDataModule(StoredDataModule):
         options: as in ``TextDataModule``.
     """
 
+    public = True
     folder = "sst"
     splits = SPLITS
     columns = ("text", "label")

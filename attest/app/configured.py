@@ -28,9 +28,17 @@ from attest.core.memory import set_memory_budget
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.tracking.loggers import ContinuedLog, EpochAxes, grouping, point_loggers, without_deprecated
+from attest.report.tracking.loggers import (
+    ContinuedLog,
+    EpochAxes,
+    grouping,
+    point_loggers,
+    tell_what_is_sent,
+    without_deprecated,
+)
 from attest.runs.asked import AskedRun, RunSettings, differing_keys, identity, run_path
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
+from attest.runs.capabilities import declared
 from attest.runs.choices import plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
@@ -194,7 +202,9 @@ class ConfiguredRun(LightningCLI):
         self.wandb_id = (read_json(self.folder.timing).get("wandb_id") if known else None) or secrets.token_hex(4)
         if self.subcommand == "fit":
             loggers, name = self.config.fit.trainer.logger, str(self.folder.path.relative_to(self.run.root))
-            point_loggers(loggers, self.folder, name, self.wandb_id, grouping(self._identity(), self.run))
+            self.texts_logged = self.run.upload_texts or declared(self.settings["data"], "public", False)
+            group = grouping(self._identity(), self.run)
+            point_loggers(loggers, self.folder, name, self.wandb_id, group, self.texts_logged)
         else:
             self.config[self.subcommand].trainer.logger = False
 
@@ -234,6 +244,7 @@ class ConfiguredRun(LightningCLI):
         if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
             write_json(self.folder.data, self.datamodule.record.plain())
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
+        tell_what_is_sent(self.trainer.loggers, self.texts_logged)
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
         ours = self.settings["experiments"]

@@ -208,7 +208,7 @@ def report(run: ConfiguredRun) -> None:
     run.folder.note(peak_memory=peak_memory())
     figures = illustrations(run.folder)
     write_report(run.folder, figures)
-    log_report(run.trainer.loggers, run.folder, figures)
+    log_report(run.trainer.loggers, run.folder, figures, run.texts_logged, run.run.upload_weights)
 
 
 def score(run: ConfiguredRun) -> None:
@@ -231,7 +231,7 @@ def _name_results(folder: RunFolder) -> None:
     if logged is not None and logged.url:
         print(f"W&B:        {logged.url}", flush=True)
     elif (folder.path / "wandb").is_dir():
-        print(f"W&B:        wandb sync {folder.path}/wandb/offline-run-*", flush=True)
+        print(f"W&B:        attest sync {folder.path}", flush=True)
     tell_verdict(folder)
 
 

@@ -13,7 +13,7 @@ from attest.runs.identity import TYPED, RunIdentity
 ROOT = Path("runs/trial")
 OPTIONS = "options"
 """The entry of ``run.json`` with the value of each option of a trial that can change its results."""
-BESIDE = ("out", "json", "processes")
+BESIDE = ("out", "json", "processes", "upload_texts")
 """Options that change no result."""
 UNNAMED = re.compile(r"[^\w.-]+")
 

@@ -45,6 +45,9 @@ class RunSettings:
             no limit.
         until: largest half-width of the 95 % intervals of means on the test split, in the units of the means, such as 0.01.
             Texts are then read in random order, and an experiment stops when its intervals are so narrow. None: all texts.
+        upload_texts: whether W&B gets texts of your own data, ``DATA=files`` or a class of yours; texts of public corpora are
+            logged in any case.
+        upload_weights: whether W&B gets the weights of the model.
     """
 
     root: str = "runs"
@@ -64,6 +67,8 @@ class RunSettings:
     max_evidence_tokens: int = 3000
     max_search_steps: int | None = None
     until: float | None = None
+    upload_texts: bool = False
+    upload_weights: bool = True
 
 
 NAME = re.compile(r"\w[\w.-]*")
@@ -99,7 +104,7 @@ NO_PART = ("seed_everything", "experiments", "config", "ckpt_path", "weights_onl
 OF_THE_MACHINE = {
     "run": (
         *("root", "force", "threads", "processes", "checkpoint_every_n_batches", "evidence_while_training", "memory_gib"),
-        *("max_evidence_tokens", "max_search_steps", "until"),
+        *("max_evidence_tokens", "max_search_steps", "until", "upload_texts", "upload_weights"),
     ),
     "trainer": (
         *("accelerator", "devices", "num_nodes", "strategy", "logger", "log_every_n_steps", "enable_progress_bar"),

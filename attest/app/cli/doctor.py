@@ -193,7 +193,7 @@ def wandb_state() -> Iterator[Finding]:
     elif "WANDB_API_KEY" in os.environ or get_netrc_auth("https://api.wandb.ai"):
         state = "logged in: runs are sent as they go"
     else:
-        state = "not logged in: runs are logged offline; `wandb sync` sends them later"
+        state = "not logged in: runs are logged offline; `attest sync <run folder>` sends them later"
     yield Finding("Weights & Biases", state)
 
 

@@ -54,6 +54,7 @@ COMMANDS = {
     "reproduce": Command("reproduce a published table, our numbers beside theirs: TABLE=jw-2 DATA=sst"),
     "trial": Command("put a Hugging Face Transformer of yours on trial: --model <folder> --data <file>"),
     "sources": Command('say which sentences an answer comes from: --model <folder> --context doc.txt --question "…"'),
+    "sync": Command("send offline runs to W&B, also from a copy of their folders: <run folder>"),
     "doctor": Command("list what is installed, and what would stop a run"),
 }
 

@@ -92,7 +92,10 @@ def main(arguments: list[str]) -> int:
             found = tried.trial()
             keep_options(found.folder, folder, arguments, options)
             kept = found.write_into(folder)
-        _tell(tried, kept, bool(wanted), words.text("LOGGER") == "wandb")
+        _tell(tried, kept, bool(wanted))
+        if words.text("LOGGER") == "wandb":
+            _log(kept.folder, typed)
+        _tell_verdict(kept)
     if typed.json:
         print(folder.summary.read_text(encoding="utf-8"), end="", flush=True)
     return 0
@@ -104,7 +107,6 @@ class _Prepared:
 
     trial: "Callable[[], Trial]"
     data: "Labelled"
-    model: str
 
 
 def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
@@ -164,10 +166,25 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
         **{option: getattr(typed, option) for option in taken},
         **options,
     )
-    return _Prepared(made, data, typed.model)
+    return _Prepared(made, data)
 
 
-def _tell(tried: _Prepared, kept: "Run", named: bool, logged: bool) -> None:
+def _log(folder: RunFolder, typed: Namespace) -> None:
+    """Log a trial to W&B; texts of the user's own data only if ``--upload-texts`` was typed."""
+    from attest.datamodules.labelled import is_corpus
+    from attest.report.tracking.wandb_report import log_trial  # W&B takes seconds
+
+    texts = typed.upload_texts or is_corpus(typed.data)
+    if not texts:
+        print(
+            "W&B gets the numbers, settings and figures of this trial, and none of your texts: the report and the table of "
+            "texts are left out. Add --upload-texts to log texts, too.",
+            flush=True,
+        )
+    print(f"W&B:        {log_trial(folder, typed.model, texts)}", flush=True)
+
+
+def _tell(tried: _Prepared, kept: "Run", named: bool) -> None:
     """Print what came out; the answers of experiments only where somebody has ``named`` experiments."""
     data = tried.data
     for name, answer in kept.answers.items() if named else ():
@@ -175,10 +192,9 @@ def _tell(tried: _Prepared, kept: "Run", named: bool, logged: bool) -> None:
     some = f"a random sample of {len(data.texts)} of the" if len(data.texts) < data.of else "all"
     print(f"Texts:      {some} {data.of} in {data.whence}")
     print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
-    if logged:
-        from attest.report.tracking.wandb_report import log_trial  # W&B takes seconds
 
-        print(f"W&B:        {log_trial(kept.folder, tried.model)}", flush=True)
+
+def _tell_verdict(kept: "Run") -> None:
     from attest.report.findings import Findings
     from attest.report.shown import terminal_lines
 
@@ -251,6 +267,9 @@ def _parser() -> CommandParser:
     )
     parser.add_argument("--pooled", default="mean", help=POOLED)
     parser.add_argument("--labels", help=LABELS)
+    parser.add_argument(
+        "--upload-texts", action="store_true", help="with LOGGER=wandb, log texts of your own data, too: the report, and a table"
+    )
     parser.add_argument("--explanation", help=EXPLANATION)
     parser.add_argument(
         "--rationales", help="a parquet file with words that people marked: a column of texts and a column called rationales"

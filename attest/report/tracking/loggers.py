@@ -4,7 +4,8 @@ resumed run continues its files.
 
 import csv
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pytorch_lightning.loggers import CSVLogger, Logger, WandbLogger
 from pytorch_lightning.loggers.csv_logs import ExperimentWriter
 from pytorch_lightning.utilities.rank_zero import rank_zero_only
 
+from attest.datamodules.notice import say
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.figures import Illustration
 from attest.runs.folder import RunFolder
@@ -25,11 +27,18 @@ UNSET = "."
 """The ``save_dir`` of a logger whose folder the user has not set."""
 
 
-def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
+STAGING = "WANDB_DATA_DIR"
+"""The environment variable that names the folder in which W&B keeps the files of artifacts until they are uploaded."""
+
+
+def point_loggers(
+    configured: object, folder: RunFolder, name: str, wandb_id: str, grouping: Mapping[str, Any], texts: bool = True
+) -> None:
     """Set the folder of each logger and the name of the W&B run in the configuration, if the user has set none.
 
     Args:
         grouping: ``group``, ``job_type`` and ``tags`` of the run in W&B, used if the user has set none.
+        texts: whether W&B may get texts; else it does not get what the terminal shows, which may quote a text.
     """
     for logger in configured if isinstance(configured, list) else [configured]:
         if not isinstance(logger, Namespace):
@@ -39,6 +48,8 @@ def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: st
             options.save_dir = str(folder.path)
         if logger.class_path.endswith("WandbLogger"):
             _name_wandb_run(options, name, wandb_id, grouping)
+            if not texts:
+                options.settings = {**(options.get("settings") or {}), "console": "off"}
 
 
 def _name_wandb_run(options: Namespace, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
@@ -63,13 +74,47 @@ def without_deprecated(loggers: Iterable[Logger]) -> None:
             logger._wandb_init.pop("anonymous", None)
 
 
-def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Copy the results in a run folder (numbers, figures, report, model, tables) to W&B."""
+@contextmanager
+def whole_in_its_folder(run: Any) -> Iterator[None]:
+    """Make W&B keep the files of artifacts that are logged in the ``with`` block in the folder of the run.
+
+    By default W&B keeps them in the home folder, so that a copy of the run's folder could not be uploaded.
+
+    Args:
+        run: a W&B run; one that is disabled has no folder and keeps no files.
+    """
+    before = os.environ.get(STAGING)
+    os.environ[STAGING] = str(Path(run.dir).parent / "staging")
+    try:
+        yield
+    finally:
+        del os.environ[STAGING]
+        os.environ.update({} if before is None else {STAGING: before})
+
+
+def log_report(
+    loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration], texts: bool = True, weights: bool = True
+) -> None:
+    """Copy the results in a run folder (numbers, figures, report, model, tables) to W&B.
+
+    Args:
+        texts: whether W&B may get texts; without them, the report, the table of texts and their tokens are left out.
+        weights: whether W&B gets the weights of the model.
+    """
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             from attest.report.tracking.wandb_report import send_report  # imports W&B, which other loggers do not need
 
-            send_report(logger.experiment, folder, figures)
+            send_report(logger.experiment, folder, figures, texts, weights)
+
+
+def tell_what_is_sent(loggers: Iterable[Logger], texts: bool) -> None:
+    """Say, before W&B gets anything, that it gets no text of the user's own data, and what to type so that it does."""
+    if not texts and any(isinstance(logger, WandbLogger) for logger in loggers):
+        say(
+            "W&B gets numbers, settings, figures and weights of this run, and none of your texts: the report, the table of "
+            "texts and what the terminal shows are left out. Add --run.upload_texts=true to log texts, too."
+        )
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
@@ -169,7 +214,22 @@ class HeadlineWandbLogger(WandbLogger):
 
     Scores that are no headline go to W&B's summary. Other evidence on validation stands in ``curves.json``, which
     ``log_report`` logs as a table.
+
+    All that it logs lies in the folder of the W&B run. A resumed offline run counts its W&B steps on from its earlier sittings:
+    W&B itself begins at 0, because it does not know them, and an upload would draw the sittings over each other.
     """
+
+    @property
+    @rank_zero_experiment
+    def experiment(self) -> Any:
+        """Return the W&B run, which is started when it is first asked for."""
+        begins = self._experiment is None
+        run = super().experiment
+        if begins:
+            from attest.report.tracking.wandb_report import go_on  # this class is also imported without W&B
+
+            go_on(run)
+        return run
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
@@ -182,7 +242,8 @@ class HeadlineWandbLogger(WandbLogger):
         }
         once = {name: value for name, value in metrics.items() if name not in {*shown, "epoch"} and IN_EACH not in name}
         if shown:
-            super().log_metrics(shown | {name: metrics[name] for name in ("epoch",) if name in metrics}, step)
+            with whole_in_its_folder(self.experiment):
+                super().log_metrics(shown | {name: metrics[name] for name in ("epoch",) if name in metrics}, step)
         if once:
             self.experiment.summary.update(once)
 

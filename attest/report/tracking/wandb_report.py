@@ -1,6 +1,7 @@
 """Send a finished run to W&B: its numbers, figures and report, and its files as artifacts."""
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,14 +17,26 @@ from attest.report.figures import Illustration
 from attest.report.findings import Findings
 from attest.report.shown import each_shown, texts_of
 from attest.report.templating import ENVIRONMENT
-from attest.runs.folder import RunFolder, read_json
+from attest.report.tracking.loggers import whole_in_its_folder
+from attest.report.tracking.wandb_file import steps_taken
+from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_json
 
 
-def log_artifacts(run: Run, folder: RunFolder) -> None:
+def go_on(run: Run) -> None:
+    """Let an offline W&B run that is resumed count its steps on from its earlier sittings."""
+    if run.offline and (taken := steps_taken(Path(run.dir).parents[2], run.id)):
+        run.log({}, step=taken)
+
+
+def log_artifacts(run: Run, folder: RunFolder, texts: bool = True, weights: bool = True) -> None:
     """Log two W&B artifacts of a run: its model, and its results (tables, summary, figures, report).
 
     Both are outputs of the run; the model of the run that it depends on, if any, is an input. W&B draws inputs only of runs
     that are online, so the metadata name the inputs too.
+
+    Args:
+        texts: whether files that contain texts are among the results.
+        weights: whether the weights of the model are logged; the configuration is in any case.
     """
     base = read_json(folder.timing).get("base", {}).get("wandb_id")  # the run whose checkpoint this run reads
     if base is not None and not run.offline:
@@ -32,11 +45,18 @@ def log_artifacts(run: Run, folder: RunFolder) -> None:
     summary = read_json(folder.summary)
     scores = {name: value for name, value in summary.items() if name.startswith(("test/", "best/"))}
     inputs = {} if base is None else {"base_model": model_artifact(base)}
-    run.log_artifact(_artifact(model_artifact(run.id), "model", [folder.best, folder.config], folder, scores | inputs))
+    model = [folder.best, folder.config] if weights else [folder.config]
+    run.log_artifact(_artifact(run, model_artifact(run.id), "model", model, folder, scores | inputs))
     files = [folder.summary, folder.timing, folder.curves, folder.report]
     files += sorted(path for place in (folder.evidence("E1").parent, folder.figures) for path in place.glob("*.*"))
+    if not texts:
+        files = [file for file in files if file not in {folder.report, *map(folder.evidence, WITH_TEXTS)}]
     about = {"model": model_artifact(run.id), "version": summary.get("version")}
-    run.log_artifact(_artifact(f"evidence-{run.id}", "evidence", files, folder, about | inputs))
+    run.log_artifact(_artifact(run, f"evidence-{run.id}", "evidence", files, folder, about | inputs))
+
+
+WITH_TEXTS = (INSTANCES, TAGGED)
+"""The tables that contain texts; those of experiments contain numbers and places of words."""
 
 
 def model_artifact(wandb_id: str) -> str:
@@ -44,21 +64,37 @@ def model_artifact(wandb_id: str) -> str:
     return f"model-{wandb_id}"
 
 
-def _artifact(name: str, kind: str, files: list[Path], folder: RunFolder, metadata: dict[str, Any]) -> wandb.Artifact:
+def _artifact(run: Run, name: str, kind: str, files: list[Path], folder: RunFolder, metadata: dict[str, Any]) -> wandb.Artifact:
     artifact = wandb.Artifact(name, kind, metadata=metadata)
     for file in files:
         if file.is_file():
-            policy: Literal["mutable", "immutable"] = "immutable" if file == folder.best else "mutable"
-            artifact.add_file(str(file), name=file.relative_to(folder.path).as_posix(), policy=policy, skip_cache=True)
+            policy: Literal["mutable", "immutable"] = "mutable"  # a copy beside the run
+            path = file
+            if file == folder.best:  # many megabytes
+                path, policy = _second_name(file, Path(run.dir).parent / "staging"), "immutable"
+            artifact.add_file(str(path), name=file.relative_to(folder.path).as_posix(), policy=policy, skip_cache=True)
     return artifact
 
 
-def figure_table(folder: RunFolder, captions: Mapping[str, str]) -> wandb.Table:
-    """Return a W&B table of a run's PNG figures, with the columns ``figure``, ``caption`` and ``picture``."""
-    pictures = {path.stem.replace("-", "/", 1): wandb.Image(str(path)) for path in sorted(folder.figures.glob("*.png"))}
-    return wandb.Table(
-        ["figure", "caption", "picture"], [[key, captions.get(key, ""), each] for key, each in pictures.items()]
-    )
+def _second_name(file: Path, place: Path) -> Path:
+    """Return a file in ``place`` with the content of another: a second name of it, or a copy where that is not possible.
+
+    The content stays, as files of a run folder are replaced and never changed.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    second = place / file.name
+    second.unlink(missing_ok=True)
+    try:
+        os.link(file, second)
+    except OSError:  # a file system without links
+        shutil.copyfile(file, second)
+    return second
+
+
+def pictures(folder: RunFolder, captions: Mapping[str, str]) -> dict[str, wandb.Image]:
+    """Return a run's PNG figures, each under a key of its own, so that W&B draws each in a panel of its own."""
+    files = {path.stem.replace("-", "/", 1): str(path) for path in sorted(folder.figures.glob("*.png"))}
+    return {f"figures/{key}": wandb.Image(path, caption=captions.get(key)) for key, path in files.items()}
 
 
 TEXT_COLUMNS = ("text", "right", "says", "marked", "alone", "decides", "alone (decides)", "no word", "why")
@@ -95,27 +131,50 @@ def _texts(folder: RunFolder) -> dict[str, wandb.Table]:
     return {} if table is None else {"texts": table}
 
 
-def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Copy the results in a run folder (numbers, figures, report, model, tables) into a W&B run."""
-    pictures = {"figures": figure_table(folder, {each.key: each.caption for each in figures})}
-    page = {"report": wandb.Html(str(folder.report), inject=False)}
+def send_report(
+    run: Run, folder: RunFolder, figures: Sequence[Illustration], texts: bool = True, weights: bool = True
+) -> None:
+    """Copy the results in a run folder (numbers, figures, report, model, tables) into a W&B run; see ``log_report``."""
+    shown = pictures(folder, {each.key: each.caption for each in figures})
     summary = read_json(folder.summary)
     epochs = pd.DataFrame(read_json(folder.curves) if folder.curves.is_file() else [])
     verdicts = summary.pop("verdict", {})
     numbers = wandb.Table(["name", "value"], [[name, value] for name, value in summary.items()])
-    run.log(pictures | page | _texts(folder) | {"numbers": numbers, "epochs": wandb.Table(dataframe=epochs)})
+    with whole_in_its_folder(run):
+        run.log(shown | _with_texts(folder, texts) | {"numbers": numbers, "epochs": wandb.Table(dataframe=epochs)})
+        log_artifacts(run, folder, texts, weights)
     means = {f"{key}/mean" for key in measures()}  # those that the verdict shows
-    shown = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
-    shown |= _of_verdicts(verdicts)
-    run.summary.update({name: value for name, value in shown.items() if value is not None})
-    log_artifacts(run, folder)
+    kept = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
+    run.summary.update({name: value for name, value in (kept | of_verdicts(verdicts)).items() if value is not None})
 
 
-def _of_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the summary of a W&B run says of verdicts: sentence, answer, and share with its interval."""
-    shown = {f"verdict/{about}": each["sentence"] for about, each in verdicts.items()}
-    parts = ("answer", "share", "low", "high", "texts")
-    return shown | {f"verdict/{about}/{part}": each.get(part) for about, each in verdicts.items() for part in parts}
+def _with_texts(folder: RunFolder, texts: bool) -> dict[str, Any]:
+    """Return what W&B gets that contains texts: the report and the table of texts; nothing if it may get no texts."""
+    return _texts(folder) | {"report": wandb.Html(str(folder.report), inject=False)} if texts else {}
+
+
+def of_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the summary of a W&B run says of verdicts.
+
+    Returns:
+        For each kind of verdict, such as ``verdict/tokens``: its sentence; below it ``answer``, and ``share``, ``low``, ``high``
+        and ``n`` (a share of n texts with its 95 % interval), also of a ``random`` order and of the ``recommended`` reading,
+        whose name is ``recommended/reading``. None for what a verdict does not have.
+    """
+    shown: dict[str, Any] = {}
+    for about, each in verdicts.items():
+        key = f"verdict/{about}"
+        shown |= {key: each["sentence"], f"{key}/answer": each["answer"]}
+        instead, random = each.get("instead") or {}, each.get("random") or {}
+        shown |= _share(key, each, each.get("share")) | _share(f"{key}/random", random, random.get("value"))
+        shown |= _share(f"{key}/recommended", instead, instead.get("value"))
+        shown[f"{key}/recommended/reading"] = instead.get("reading")
+    return shown
+
+
+def _share(key: str, found: Mapping[str, Any], value: float | None) -> dict[str, Any]:
+    parts = {"low": "low", "high": "high", "n": "texts"}
+    return {f"{key}/share": value} | {f"{key}/{part}": found.get(name) for part, name in parts.items()}
 
 
 PROJECT = "attest"
@@ -134,21 +193,22 @@ def logged_in() -> bool:
         return wandb.login(prompt=False)
     except wandb.errors.Error as error:
         reason = str(error).splitlines()[0]
-        print(f"W&B cannot be used ({reason}); this run is logged offline. `wandb sync` uploads it later.", flush=True)
+        print(f"W&B cannot be used ({reason}); this run is logged offline. `attest sync <run folder>` uploads it later.", flush=True)
         return False
 
 
-def log_trial(folder: RunFolder, model: str) -> Path:
-    """Log the results of ``attest trial`` to a new W&B run, and return the folder of this W&B run."""
+def log_trial(folder: RunFolder, model: str, texts: bool = True) -> Path:
+    """Log the results of ``attest trial`` to a new W&B run, and return the folder of this W&B run.
+
+    Args:
+        texts: whether W&B may get texts; without them, the report and the table of texts are left out.
+    """
     tables = {name: pd.read_parquet(path) for name, path in folder.tables.items()}
     plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
     with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
-        run.log(
-            plain
-            | _texts(folder)
-            | {"figures": figure_table(folder, {}), "report": wandb.Html(str(folder.report), inject=False)}
-        )
+        with whole_in_its_folder(run):
+            run.log(plain | _with_texts(folder, texts) | pictures(folder, {}))
         summary = read_json(folder.summary)
-        verdicts = _of_verdicts(summary.pop("verdict", {}))
+        verdicts = of_verdicts(summary.pop("verdict", {}))
         run.summary.update({name: value for name, value in (summary | verdicts).items() if value is not None})
         return Path(run.dir).parent
