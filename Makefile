@@ -12,7 +12,7 @@ chosen   = $(strip $(foreach name,$(sort $(filter-out $(OURS),$(.VARIABLES))),$(
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo train adversarial controls keys roar judges docs test test-whole test-all mutants moved reproduce bench crash check format lock clean
+.PHONY: help setup demo train adversarial controls keys roar judges dashboard docs test test-whole test-all mutants moved reproduce bench crash check format lock clean
 
 help:  ## list the targets, one on each line
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ roar: $(READY)  ## erase what an explanation ranks first and train again, step b
 
 judges: $(READY)  ## test the experiments on attention that is right or wrong by construction: SMOKE=1
 	@$(BIN)/python -m benchmarks.judges constructed $(if $(SMOKE),--smoke) $(ARGS)
+
+dashboard: $(READY)  ## make a W&B workspace for a run, after wandb login: RUN=<run folder> PURPOSE=run|lambda|runs SHOW=1 only prints it
+	@PYTHONPATH=. $(BIN)/python examples/wandb_workspace.py $(if $(RUN),'$(RUN)') --purpose $(or $(PURPOSE),run) $(if $(SHOW),--show) $(ARGS)
 
 docs: $(READY)  ## write the generated parts of the documentation, and build its site into site/
 	@$(BIN)/python -m docs.generate

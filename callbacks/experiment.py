@@ -8,11 +8,13 @@ also take ``every_n_epochs`` and ``validation_instances`` of ``Evidence``; signa
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
+import pandas as pd
 from pytorch_lightning import LightningModule, Trainer
 
 from attest.callbacks.evidence import Batch, Columns, Evidence, datamodule_of
 from attest.core.attention import Projection
 from attest.core.errors import AttestError
+from attest.core.measures.summary import by_text
 from attest.datamodules import TextDataModule
 from attest.experiments import Observation
 from attest.experiments.deciding.observed import OF_SENTENCES
@@ -20,6 +22,7 @@ from attest.experiments.erasure.four_operators import OperatorName
 from attest.experiments.layers import LayerObservation, read_from_layers
 from attest.experiments.registry import INSIDE, OF_TAGS, ConfiguredExperiment, askable
 from attest.experiments.spec import Inside
+from attest.experiments.verdict import share_of
 from attest.runs.folder import write_json
 
 POOLED = askable()
@@ -232,10 +235,25 @@ class SideBySide(Evidence):
         self.clock, self._timed = {}, 0
 
 
+RUNNING = "verdict/validation"
+"""The share at validation end: under it stand ``share``, ``low``, ``high`` (its 95 % interval) and ``n``, its texts."""
+
+
+def running_share(rows: pd.DataFrame) -> dict[str, float]:
+    """Return the share of texts in which the explanation points at the words that decide; empty if no text needs words."""
+    share = share_of(by_text(rows)["right"]) if "right" in rows else None
+    if share is None:
+        return {}
+    known = {"share": share.value, "low": share.low, "high": share.high, "n": float(share.texts)}
+    return {f"{RUNNING}/{part}": value for part, value in known.items()}
+
+
 class WhatDecides(Explaining):
     """A callback for E19, which searches a sample of texts for the words that decide, and asks whether attention finds them.
 
-    At validation end it reads one batch, so that the share can be watched from epoch to epoch.
+    At validation end it reads one batch and logs the share with its interval and its number of texts, ``RUNNING``, so that one
+    sees in which epoch attention begins to point at the words that decide. The share over the few texts of a batch is no
+    verdict: its interval is wide.
     """
 
     id = "E19"
@@ -252,6 +270,11 @@ class WhatDecides(Explaining):
         datamodule = datamodule_of(trainer)
         if isinstance(datamodule, TextDataModule) and datamodule.sentences:
             raise AttestError(OF_SENTENCES)
+
+    def _log_means(self, pl_module: LightningModule, stage: str, rows: pd.DataFrame) -> None:
+        super()._log_means(pl_module, stage, rows)
+        if stage == "validation":
+            pl_module.log_dict(running_share(rows), rank_zero_only=True)
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self._neutral is not None:

@@ -41,7 +41,7 @@ class AgNewsDataModule(StoredDataModule):
         options: as in ``TextDataModule``.
     """
 
-    public = True
+    texts_are_public = True
     folder = "agnews"
     columns = ("label", "title", "description")
     names = ("world", "business")

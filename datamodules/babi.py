@@ -67,7 +67,7 @@ class BabiDataModule(QuestionDataModule):
         options: as in ``TextDataModule``.
     """
 
-    public = True
+    texts_are_public = True
     folder = "babi"
 
     def __init__(

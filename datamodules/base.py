@@ -63,7 +63,7 @@ class TextDataModule(LightningDataModule):
         unseen: how the vectors of words without a pretrained vector are initialised.
     """
 
-    public: ClassVar[bool] = False
+    texts_are_public: ClassVar[bool] = False
     """Whether anybody may read the texts. Texts that are not public are sent to no logger unless the user asks for it."""
 
     def __init__(

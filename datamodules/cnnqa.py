@@ -49,7 +49,7 @@ class CnnQaDataModule(QuestionDataModule):
         options: as in ``TextDataModule``.
     """
 
-    public = True
+    texts_are_public = True
     folder = "cnn-qa"
     has_candidates = True
     """Each passage names its possible answers."""

@@ -33,7 +33,7 @@ class Conll2000DataModule(StoredDataModule):
         options: as in ``TextDataModule``.
     """
 
-    public = True
+    texts_are_public = True
     folder = "conll2000"
     columns = ("tokens", "chunk_tags")
     names = TAGS

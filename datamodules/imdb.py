@@ -46,7 +46,7 @@ class ImdbDataModule(StoredDataModule):
         options: as in ``TextDataModule``.
     """
 
-    public = True
+    texts_are_public = True
     folder = "imdb"
     columns = ("text", "label")
     names = ("negative", "positive")

@@ -52,7 +52,7 @@ class NewsgroupsDataModule(StoredDataModule):
         options: as in ``TextDataModule``.
     """
 
-    public = True
+    texts_are_public = True
     folder = "20news"
     columns = ("text", "label_text")
     known: ClassVar[dict[str, Fingerprint]] = {

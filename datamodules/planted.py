@@ -55,7 +55,7 @@ class PlantedDataModule(TextDataModule):
         options: as in ``TextDataModule``.
     """
 
-    public = True
+    texts_are_public = True
 
     def __init__(
         self,

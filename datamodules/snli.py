@@ -44,7 +44,7 @@ class SnliDataModule(QuestionDataModule):
         options: as in ``TextDataModule``.
     """
 
-    public = True
+    texts_are_public = True
     folder = "snli"
     splits = SPLITS
     names = ("neutral", "contradiction", "entailment")

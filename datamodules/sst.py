@@ -37,7 +37,7 @@ class SstDataModule(StoredDataModule):
         options: as in ``TextDataModule``.
     """
 
-    public = True
+    texts_are_public = True
     folder = "sst"
     splits = SPLITS
     columns = ("text", "label")

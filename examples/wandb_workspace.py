@@ -3,9 +3,9 @@
     python examples/wandb_workspace.py runs/sst/jw-bilstm-additive-softmax/seed0
     python examples/wandb_workspace.py runs/sst/jw-bilstm-additive-softmax/seed0 --purpose runs --show
 
-``run`` shows each run by itself, ``lambda`` trained adversaries over their λ (for the folder of an adversary), and ``runs``
-many settings side by side, each with its seeds as one. ``--show`` prints what the workspace would hold; all else needs
-``wandb login`` and ``pip install 'attest-attention[dashboard]'``.
+``make dashboard RUN=<run folder>`` calls it. ``run`` shows each run by itself, ``lambda`` trained adversaries over their λ (for
+the folder of an adversary), and ``runs`` many settings side by side, each with its seeds as one. ``--show`` prints what the
+workspace would hold; all else needs ``wandb login`` and ``pip install 'attest-attention[dashboard]'``.
 """
 
 import argparse
@@ -19,19 +19,21 @@ import wandb
 from wandb_workspaces import workspaces
 from wandb_workspaces.reports import v2 as panels
 
+from attest.callbacks.experiment import RUNNING
 from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.spec import Measure
 from attest.report.page import illustrations
 from attest.report.summary import QUESTIONS, SCORES
 from attest.report.tracking.loggers import is_headline
+from attest.report.tracking.wandb_report import logged_in, of_verdicts
 from attest.runs.folder import RunFolder, read_json
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of words, lines over epochs or steps, bars, points or parallel axes that compare runs, a page, or a table."""
+    """A panel of words, lines over epochs or steps, bars, points or parallel axes over runs, a page, a picture, or a table."""
 
-    kind: Literal["words", "lines", "bars", "points", "parallel", "page", "table"]
+    kind: Literal["words", "lines", "bars", "points", "parallel", "page", "picture", "table"]
     title: str
     """The title of the panel; for words, the Markdown itself."""
     metrics: tuple[str, ...]
@@ -70,9 +72,15 @@ PURPOSES = {
 """The names of the workspaces, by purpose."""
 
 
+SHARES = tuple(f"verdict/tokens/{whose}share" for whose in ("", "recommended/", "random/"))
+"""The keys of the shares of texts in which attention, the recommended reading and a random order point at what decides."""
+
+
 def logged(folder: RunFolder) -> tuple[set[str], set[str], list[str]]:
     """Return the keys of a run's summary, curves and figures, without numbers that are undefined: W&B has none of them."""
-    summary = {name for name, value in read_json(folder.summary).items() if value is not None}
+    known = read_json(folder.summary)
+    known |= of_verdicts(known.pop("verdict", {}))
+    summary = {name for name, value in known.items() if value is not None}
     curves = {name for epoch in read_json(folder.curves) for name, value in epoch.items() if value is not None}
     return summary, curves, [figure.key for figure in illustrations(folder)]
 
@@ -121,17 +129,24 @@ def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[s
     summary, curves, figures = set(summary), sorted(filter(is_headline, curves)), sorted(figures)
     experiments = [name for name in QUESTIONS if name != "test"]
     experiments += sorted({name.split("/")[0] for name in (*summary, *figures) if name.startswith("E")} - {*QUESTIONS})
-    sections = [Section("Report", (Panel("page", "Report", ("report",)),)), _training(summary, curves)]
+    verdict = tuple(name for name in SHARES if name in summary)
+    sections = [
+        Section("Verdict", (Panel("bars", "Share of texts", verdict), Panel("table", "Texts", ("texts",))) if verdict else ()),
+        Section("Report", (Panel("page", "Report", ("report",)),)),
+        _training(summary, curves),
+    ]
     sections += [_experiment(name, summary, curves) for name in experiments]
-    sections += [Section("Figures", (Panel("table", "Figures", ("figures",)),))] if figures else []
+    sections.append(Section("Figures", tuple(Panel("picture", key, (f"figures/{key}",)) for key in figures)))
     return [section for section in sections if section.panels]
 
 
 def _training(summary: set[str], curves: Sequence[str]) -> Section:
     losses = Panel("lines", "Loss in training", ("train/loss",), "trainer/global_step")
+    running = tuple(name for name in curves if name.startswith(f"{RUNNING}/") and name != f"{RUNNING}/n")
+    shares = Panel("lines", "Share of texts in which attention points at what decides, on validation", running, "epoch")
     scores = tuple(name for name in curves if name.startswith("validation/"))
     tests = tuple(name for name in SCORES if name in summary)
-    panels = (losses, Panel("lines", "Validation", scores, "epoch"), Panel("bars", "Test", tests))
+    panels = (losses, Panel("lines", "Validation", scores, "epoch"), shares, Panel("bars", "Test", tests))
     return Section("Training and scores", tuple(panel for panel in panels if panel.metrics))
 
 
@@ -192,7 +207,16 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--purpose", choices=tuple(PURPOSES), default="run", help="what the workspace is for")
     parser.add_argument("--show", action="store_true", help="print the sections and panels and create nothing")
     typed = parser.parse_args(arguments)
-    made = template(typed.purpose, *logged(RunFolder(typed.run)))
+    folder = RunFolder(typed.run)
+    if not folder.summary.is_file():
+        raise SystemExit(
+            f"{typed.run} is not the folder of a finished run; expected one with summary.json, as make train writes."
+        )
+    made = template(typed.purpose, *logged(folder))
+    if not typed.show and not logged_in():
+        raise SystemExit(
+            "Nobody is logged in to W&B. Type wandb login first, or add --show (make dashboard SHOW=1) to see it here."
+        )
     if not typed.show:
         entity = wandb.Api().default_entity or ""
         print(workspace(made, entity, typed.project, PURPOSES[typed.purpose]).save().url)

@@ -202,7 +202,7 @@ class ConfiguredRun(LightningCLI):
         self.wandb_id = (read_json(self.folder.timing).get("wandb_id") if known else None) or secrets.token_hex(4)
         if self.subcommand == "fit":
             loggers, name = self.config.fit.trainer.logger, str(self.folder.path.relative_to(self.run.root))
-            self.texts_logged = self.run.upload_texts or declared(self.settings["data"], "public", False)
+            self.texts_logged = self.run.upload_texts or declared(self.settings["data"], "texts_are_public", False)
             group = grouping(self._identity(), self.run)
             point_loggers(loggers, self.folder, name, self.wandb_id, group, self.texts_logged)
         else:

@@ -21,8 +21,8 @@ def sections(small_run):
 
 def test_there_is_a_section_for_every_experiment_that_ran(sections, small_run):
     names = [section.name.split()[0] for section in sections]
-    assert names[:4] == ["Report", "Training", "E1", "E2"]
-    assert {*names[2:]} == {path.stem for path in small_run.evidence("E1").parent.glob("E*.parquet")} | {"Figures"}
+    assert names[:5] == ["Verdict", "Report", "Training", "E1", "E2"]
+    assert {*names[3:]} == {path.stem for path in small_run.evidence("E1").parent.glob("E*.parquet")} | {"Figures"}
     assert "E8  Does the model survive another projection?" in [section.name for section in sections]
 
 
@@ -32,7 +32,7 @@ def test_every_panel_has_data_in_the_file_of_the_offline_run(small_run, purpose)
     (path,) = small_run.path.glob("wandb/offline-run-*/*.wandb")
     found = list(records(path))
     followed = {key.removesuffix("/_type") for key in history(found)}
-    values = {"lines": followed, "page": followed, "table": followed}
+    values = {"lines": followed, "page": followed, "table": followed, "picture": followed}
     sections = template(purpose, *logged(small_run)).sections
     for panel in (panel for section in sections for panel in section.panels):
         assert {*panel.metrics} <= values.get(panel.kind, summary_of(found).keys())
@@ -67,8 +67,9 @@ def test_each_experiment_says_what_it_asks_and_how_its_numbers_are_misread(secti
     assert all(measure.misread in words for measure in shown)
 
 
-def test_figures_are_one_table_at_the_end_where_there_are_any():
-    assert dashboard([], [], ["E77/drawing"])[-1].panels == (Panel("table", "Figures", ("figures",)),)
+def test_each_figure_has_a_panel_of_its_own_at_the_end():
+    drawn = dashboard([], [], ["E77/drawing", "E2/other"])[-1].panels
+    assert drawn == tuple(Panel("picture", key, (f"figures/{key}",)) for key in ("E2/other", "E77/drawing"))
     assert [section.name for section in dashboard([], [], [])] == ["Report", "Training and scores"]
 
 
@@ -136,3 +137,11 @@ def test_many_runs_are_grouped_and_shown_by_the_first_measure_of_each_experiment
 def test_lines_show_what_is_logged_by_epoch_alone(sections):
     lines = [name for section in sections for panel in section.panels if panel.kind == "lines" for name in panel.metrics]
     assert lines == [name for name in lines if is_headline(name)]
+
+
+def test_without_a_login_or_a_run_it_says_what_to_type(small_run, tmp_path, monkeypatch):
+    monkeypatch.setattr("examples.wandb_workspace.logged_in", lambda: False)
+    with pytest.raises(SystemExit, match=r"Type wandb login first"):
+        main([str(small_run.path)])
+    with pytest.raises(SystemExit, match=r"is not the folder of a finished run"):
+        main([str(tmp_path)])

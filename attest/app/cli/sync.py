@@ -4,8 +4,8 @@
     attest sync runs
 
 W&B notes where the files of a run lie as absolute paths, so `wandb sync` finds them only at the place where the run was made.
-This command writes into the files of W&B where they lie now, and calls `wandb sync`. A run that was stopped and resumed is sent
-with all its sittings. `wandb login` is needed before. The page "What may be trusted" lists what is sent.
+This command writes into the files of W&B where they lie now, and calls `wandb sync`. A run that was stopped and resumed is
+sent with all its sittings. `wandb login` is needed before. The page "What may be trusted" lists what is sent.
 """
 
 import subprocess

@@ -268,7 +268,9 @@ def _parser() -> CommandParser:
     parser.add_argument("--pooled", default="mean", help=POOLED)
     parser.add_argument("--labels", help=LABELS)
     parser.add_argument(
-        "--upload-texts", action="store_true", help="with LOGGER=wandb, log texts of your own data, too: the report, and a table"
+        "--upload-texts",
+        action="store_true",
+        help="with LOGGER=wandb, log texts of your own data, too: the report, and a table",
     )
     parser.add_argument("--explanation", help=EXPLANATION)
     parser.add_argument(

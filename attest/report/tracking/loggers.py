@@ -215,8 +215,8 @@ class HeadlineWandbLogger(WandbLogger):
     Scores that are no headline go to W&B's summary. Other evidence on validation stands in ``curves.json``, which
     ``log_report`` logs as a table.
 
-    All that it logs lies in the folder of the W&B run. A resumed offline run counts its W&B steps on from its earlier sittings:
-    W&B itself begins at 0, because it does not know them, and an upload would draw the sittings over each other.
+    All that it logs lies in the folder of the W&B run. A resumed offline run counts its W&B steps on from its earlier
+    sittings: W&B itself begins at 0, because it does not know them, and an upload would draw the sittings over each other.
     """
 
     @property

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from wandb.proto.wandb_internal_pb2 import Record
+from wandb.proto.wandb_internal_pb2 import Record  # type: ignore[attr-defined]  # made when it is imported
 
 from attest.core.errors import AttestError
 from attest.runs.folder import write_atomically
@@ -114,6 +114,6 @@ def _inside(folder: Path, noted: str, size: int) -> Path:
         if path.is_file() and path.stat().st_size == size:
             return path
     raise AttestError(
-        f"{folder} lacks a file that W&B would upload, {parts[-1]} with {size} bytes; expected the whole folder. Copy it again, "
-        "with all files in it."
+        f"{folder} lacks a file that W&B would upload, {parts[-1]} with {size} bytes; expected the whole folder. Copy it "
+        "again, with all files in it."
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
+import torch
 import wandb
 from wandb.errors import CommError
 from wandb.sdk.wandb_run import Run
@@ -46,7 +47,7 @@ def log_artifacts(run: Run, folder: RunFolder, texts: bool = True, weights: bool
     scores = {name: value for name, value in summary.items() if name.startswith(("test/", "best/"))}
     inputs = {} if base is None else {"base_model": model_artifact(base)}
     model = [folder.best, folder.config] if weights else [folder.config]
-    run.log_artifact(_artifact(run, model_artifact(run.id), "model", model, folder, scores | inputs))
+    run.log_artifact(_artifact(run, model_artifact(run.id), "model", model, folder, scores | inputs, texts))
     files = [folder.summary, folder.timing, folder.curves, folder.report]
     files += sorted(path for place in (folder.evidence("E1").parent, folder.figures) for path in place.glob("*.*"))
     if not texts:
@@ -64,16 +65,31 @@ def model_artifact(wandb_id: str) -> str:
     return f"model-{wandb_id}"
 
 
-def _artifact(run: Run, name: str, kind: str, files: list[Path], folder: RunFolder, metadata: dict[str, Any]) -> wandb.Artifact:
+def _artifact(
+    run: Run, name: str, kind: str, files: list[Path], folder: RunFolder, metadata: dict[str, Any], texts: bool = True
+) -> wandb.Artifact:
     artifact = wandb.Artifact(name, kind, metadata=metadata)
     for file in files:
         if file.is_file():
             policy: Literal["mutable", "immutable"] = "mutable"  # a copy beside the run
             path = file
             if file == folder.best:  # many megabytes
-                path, policy = _second_name(file, Path(run.dir).parent / "staging"), "immutable"
+                second = _second_name if texts else _weights_of
+                path, policy = second(file, Path(run.dir).parent / "staging"), "immutable"
             artifact.add_file(str(path), name=file.relative_to(folder.path).as_posix(), policy=policy, skip_cache=True)
     return artifact
+
+
+WEIGHTS = ("state_dict", "epoch", "global_step", "pytorch-lightning_version")
+"""The entries of a checkpoint that contain no words; the record of the data contains the vocabulary."""
+
+
+def _weights_of(checkpoint: Path, place: Path) -> Path:
+    """Return a checkpoint in ``place`` with the weights of another and without the words of its vocabulary."""
+    known = torch.load(checkpoint, map_location="cpu", weights_only=True)
+    place.mkdir(parents=True, exist_ok=True)
+    torch.save({name: known[name] for name in WEIGHTS if name in known}, place / checkpoint.name)
+    return place / checkpoint.name
 
 
 def _second_name(file: Path, place: Path) -> Path:
@@ -157,9 +173,9 @@ def of_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return what the summary of a W&B run says of verdicts.
 
     Returns:
-        For each kind of verdict, such as ``verdict/tokens``: its sentence; below it ``answer``, and ``share``, ``low``, ``high``
-        and ``n`` (a share of n texts with its 95 % interval), also of a ``random`` order and of the ``recommended`` reading,
-        whose name is ``recommended/reading``. None for what a verdict does not have.
+        For each kind of verdict, such as ``verdict/tokens``: its sentence; below it ``answer``, and ``share``, ``low``,
+        ``high`` and ``n`` (a share of n texts with its 95 % interval), also of a ``random`` order and of the ``recommended``
+        reading, whose name is ``recommended/reading``. None for what a verdict does not have.
     """
     shown: dict[str, Any] = {}
     for about, each in verdicts.items():
@@ -193,7 +209,10 @@ def logged_in() -> bool:
         return wandb.login(prompt=False)
     except wandb.errors.Error as error:
         reason = str(error).splitlines()[0]
-        print(f"W&B cannot be used ({reason}); this run is logged offline. `attest sync <run folder>` uploads it later.", flush=True)
+        print(
+            f"W&B cannot be used ({reason}); this run is logged offline. `attest sync <run folder>` uploads it later.",
+            flush=True,
+        )
         return False
 
 

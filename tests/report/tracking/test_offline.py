@@ -41,3 +41,11 @@ def test_a_key_that_is_none_leaves_a_run_offline(tmp_path, monkeypatch, capfd):
     with started("trial", "some", tmp_path) as run:
         assert run.settings.mode == "offline"
     assert "W&B cannot be used (WANDB_API_KEY invalid" in capfd.readouterr().out
+
+
+def test_what_the_terminal_shows_is_no_part_of_a_run_that_may_have_no_texts(tmp_path):
+    for texts, expected in ((True, None), (False, {"console": "off"})):
+        options = Namespace(save_dir=".", offline=True)
+        logger = Namespace(class_path="WandbLogger", init_args=options)
+        point_loggers(logger, RunFolder(tmp_path), "a run", "12345678", {}, texts)
+        assert options.get("settings") == expected

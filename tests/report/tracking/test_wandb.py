@@ -2,36 +2,17 @@
 
 import json
 import shutil
-import struct
 from pathlib import Path
 
 import pytest
 import wandb
-from wandb.proto import wandb_internal_pb2
 
 from attest.app.cli.main import main
 from attest.report.page import illustrations
+from attest.report.tracking.wandb_file import records
 from attest.runs.folder import read_json
 from attest.runs.identity import identity_of
 from tests.library import SMALL_RUN, only_folder
-
-BLOCK, HEADER = 32768, 7
-
-
-def records(path: Path):
-    """The records of a W&B run file, a LevelDB log: blocks of chunks, each with checksum, length and kind."""
-    content = path.read_bytes()
-    place, parts = HEADER, b""
-    while place < len(content):
-        if BLOCK - place % BLOCK < HEADER:
-            place += BLOCK - place % BLOCK
-            continue
-        _, length, kind = struct.unpack("<IHB", content[place : place + HEADER])
-        parts += content[place + HEADER : place + HEADER + length]
-        place += HEADER + length
-        if kind in (1, 4):  # a whole record, or the last part of one
-            yield wandb_internal_pb2.Record.FromString(parts)
-            parts = b""
 
 
 @pytest.fixture(scope="module")
@@ -102,24 +83,35 @@ def test_tables_figures_and_report_are_there(logged):
     kinds = {key.removesuffix("/_type"): value[0] for key, value in values.items() if key.endswith("/_type")}
     assert kinds["E1/table"] == kinds["E2/table"] == "table-file"
     assert kinds["report"] == "html-file"
-    assert kinds["figures"] == "table-file"
 
 
-def test_a_run_has_one_table_an_experiment_and_five_other_panels(small_run, logged):
+def test_a_run_has_one_table_an_experiment_and_four_other_panels_beside_its_figures(small_run, logged):
     media = {key.removesuffix("/_type") for key in history(logged[1]) if key.endswith("/_type")}
     tables = {f"{path.stem}/table" for path in small_run.evidence("E1").parent.glob("*.parquet")}
-    assert media == tables | {"report", "figures", "numbers", "epochs", "texts"}
+    assert {key for key in media if not key.startswith("figures/")} == tables | {"report", "numbers", "epochs", "texts"}
 
 
-def test_every_figure_is_a_row_with_its_caption_and_its_picture(small_run, logged):
+def test_every_figure_is_a_picture_in_a_panel_of_its_own_with_its_caption(small_run, logged):
     path, found = logged
-    (file,) = history(found)["figures/path"]
-    table = json.loads((path.parent / "files" / file).read_text())
+    values = history(found)
     drawn = {each.key: each.caption for each in illustrations(small_run)}
-    assert {key: caption for key, caption, _ in table["data"]} == drawn
-    (kept,) = [record.artifact for record in found if record.artifact.name.endswith("-figures")]
-    pictures = [entry for entry in kept.manifest.contents if entry.path.endswith(".png")]
-    assert len({entry.digest for entry in pictures}) == len(drawn)
+    assert len(drawn) > 5
+    for key, caption in drawn.items():
+        assert values[f"figures/{key}/_type"] == ["image-file"]
+        assert values[f"figures/{key}/caption"] == [caption]
+        (file,) = values[f"figures/{key}/path"]
+        picture = small_run.figures / f"{key.replace('/', '-', 1)}.png"
+        assert (path.parent / "files" / file).read_bytes() == picture.read_bytes()
+
+
+def test_the_summary_says_the_shares_of_attention_of_what_to_read_and_of_chance(small_run, logged):
+    summary, verdict = summary_of(logged[1]), read_json(small_run.summary)["verdict"]["tokens"]
+    assert summary["verdict/tokens/answer"] == verdict["answer"]
+    assert summary["verdict/tokens/recommended/reading"] == verdict["instead"]["reading"]
+    theirs = {"": verdict | {"value": verdict["share"]}, "random/": verdict["random"], "recommended/": verdict["instead"]}
+    for whose, share in theirs.items():
+        found = [summary[f"verdict/tokens/{whose}{part}"] for part in ("share", "low", "high", "n")]
+        assert found == [share["value"], share["low"], share["high"], share["texts"]]
 
 
 def test_the_run_says_its_group_job_and_tags(small_run, logged):
@@ -136,6 +128,9 @@ def test_a_run_that_is_taken_up_goes_on_as_the_same(small_run, tmp_path, logged)
     runs = [record.run for path in sittings for record in records(path) if record.HasField("run")]
     assert len(sittings) == 2
     assert len({(run.run_id, run.run_group, run.display_name) for run in runs}) == 1
+    first, second = ([record.history.step.num for record in records(path) if record.HasField("history")] for path in sittings)
+    assert first == [*range(len(first))]
+    assert second[0] == len(first), "W&B would draw the second sitting over the first"
 
 
 def test_values_of_an_epoch_are_drawn_against_epochs(logged):
@@ -156,7 +151,7 @@ def test_model_and_evidence_are_artifacts_that_name_each_other(small_run, logged
     assert artifacts["model"].name == f"model-{wandb_id}"
     assert json.loads(artifacts["evidence"].metadata)["model"] == f"model-{wandb_id}"
     (checkpoint,) = [entry for entry in artifacts["model"].manifest.contents if entry.path.endswith(".ckpt")]
-    assert checkpoint.local_path == str(small_run.best), "not a second copy"
+    assert Path(checkpoint.local_path).samefile(small_run.best), "not a second copy"
 
 
 def test_the_logged_table_has_a_row_an_instance(logged):
