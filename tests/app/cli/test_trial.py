@@ -289,10 +289,17 @@ def test_without_the_library_it_says_what_to_type(folder, reviews, capsys, monke
 def test_a_trial_is_logged_to_wandb(folder, reviews, tmp_path, capsys):
     out = tmp_path / "out"
     assert tried("--model", folder, "--data", reviews, "--out", out, "E9", "LOGGER=wandb") == 0
-    *_, logged, verdict = capsys.readouterr().out.splitlines()
+    *_, left_out, logged, verdict = capsys.readouterr().out.splitlines()
     assert verdict.startswith("Verdict:    No answer. The model is not shown to be better than chance")
+    assert "none of your texts" in left_out
+    assert "--upload-texts" in left_out
     place = Path(logged.split()[-1])
     assert place.is_relative_to(out)
+    assert not any("report" in path.name for path in (place / "files" / "media").rglob("*.html"))
+    assert tried("--model", folder, "--data", reviews, "--out", out, "E9", "LOGGER=wandb", "--upload-texts") == 0
+    said = capsys.readouterr().out
+    assert "none of your texts" not in said
+    (place,) = (Path(line.split()[-1]) for line in said.splitlines() if line.startswith("W&B:"))
     assert any("report" in path.name for path in (place / "files" / "media").rglob("*.html"))
     assert "LOGGER=csv is not known" in refused(capsys, "--model", folder, "--data", reviews, "LOGGER=csv")
 
