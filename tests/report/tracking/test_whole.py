@@ -17,7 +17,18 @@ from attest.app.cli import sync
 from attest.app.cli.main import main
 from attest.core.errors import AttestError
 from attest.report.tracking import wandb_report
-from attest.report.tracking.wandb_file import BLOCK, HEAD, point_here, records, sittings, write_records
+from attest.report.tracking.wandb_file import (
+    BLOCK,
+    FIRST,
+    HEAD,
+    LAST,
+    MIDDLE,
+    WHOLE,
+    point_here,
+    records,
+    sittings,
+    write_records,
+)
 from attest.runs.folder import RunFolder
 from tests.library import copy_of
 from tests.report.tracking.test_wandb import history
@@ -82,7 +93,7 @@ def test_a_file_that_the_copy_lacks_is_named(copy):
         point_here(path)
 
 
-@pytest.mark.parametrize("length", [0, 1, BLOCK - 60, BLOCK - 20, BLOCK - 15, BLOCK - 14, BLOCK - 13, BLOCK, 3 * BLOCK])
+@pytest.mark.parametrize("length", [0, 1, *range(BLOCK - 40, BLOCK - 15), BLOCK, 3 * BLOCK])
 def test_records_of_any_length_are_read_as_they_were_written(tmp_path, length):
     path = tmp_path / "run-a.wandb"
     path.write_bytes(b"a head.")
@@ -91,6 +102,10 @@ def test_records_of_any_length_are_read_as_they_were_written(tmp_path, length):
     assert [*records(path)] == found
     content = path.read_bytes()
     assert content.startswith(b"a head.")
+    ends = range(BLOCK, len(content), BLOCK)
+    assert all(
+        HEAD.unpack_from(content, end)[2] in (WHOLE, FIRST, MIDDLE, LAST) for end in ends if end + HEAD.size <= len(content)
+    )
     path.write_bytes(content[:-1])
     assert [*records(path)] == found[:2], "the end of a run that was killed"
     path.write_bytes(content[: -HEAD.size] + bytes(HEAD.size))
