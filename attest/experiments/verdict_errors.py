@@ -1,6 +1,6 @@
 """How often an answer of the verdict is wrong, on small trained networks whose truth is known.
 
-``verdict_errors.json`` is written by ``python -m benchmarks.deciding.errors`` from ``docs/results/deciding/trained.csv``.
+``verdict_errors.json`` is written by ``python -m benchmarks.deciding.errors`` from the table of trained networks.
 """
 
 import json
