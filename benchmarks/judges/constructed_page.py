@@ -32,15 +32,28 @@ class JudgesPages:
     caption: str
     limits: tuple[str, ...]
 
-    def write(self, folder: Path, drawing: Figure, tables: Mapping[str, pd.DataFrame], words: str, stamp: str) -> None:
-        """Write the page of this trial into a folder as ``<name>.png``, ``<name>.html`` and ``<name>.md``."""
+    def write(
+        self,
+        folder: Path,
+        drawing: Figure,
+        tables: Mapping[str, pd.DataFrame],
+        words: str,
+        stamp: str,
+        short: Mapping[str, pd.DataFrame] | None = None,
+    ) -> None:
+        """Write the page of this trial into a folder as ``<name>.png``, ``<name>.html`` and ``<name>.md``.
+
+        Args:
+            short: the tables of the Markdown page, where all ``tables`` would be too long for it.
+        """
         write_atomically(folder / f"{self.name}.png", partial(save_png, drawing))
         notes = pd.DataFrame({"read this first": [words, stamp, *self.limits]})
         figure = Illustration(f"judges/{self.name}", self.seen, self.caption, lambda: drawing)
+        shown = tables if short is None else short
         Page(self.title, {"In short": notes} | {**tables}, [figure]).write(folder / f"{self.name}.html")
         link = TRAINED_TOO if self is CONSTRUCTED and (folder / TRAINED).is_file() else ""
         parts = [f"# {self.title}", words, f"{stamp} {link}".strip(), f"![{self.seen}]({self.name}.png)", self.caption]
-        for name, rows in tables.items():
+        for name, rows in shown.items():
             cells = rows.map(lambda cell: f"{cell:.3g}" if isinstance(cell, float) else str(cell))
             parts += [f"## {name}", markdown_table([[*rows.columns], *cells.to_numpy().tolist()])]
         parts += ["## Limits", "\n".join(f"* {limit}" for limit in self.limits)]
@@ -95,8 +108,30 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
         ).reset_index(),
     }
     words = in_words(judged, stated["sees"])
-    CONSTRUCTED.write(folder, heat_map(judged), tables, words, stamp)
+    stamp += " Every number is in judges.parquet; the command `make judges` writes all tables as a page, judges.html."
+    CONSTRUCTED.write(folder, heat_map(judged), tables, words, stamp, {"Each test": _each_test(judged, stated["sees"])})
     return words
+
+
+def _each_test(judged: pd.DataFrame, sees: float) -> pd.DataFrame:
+    """Count what each test sees of the pooled defendants, and how many right ones it accuses."""
+    mine = judged[(judged.family == "pooled") & ~judged.test.isin(CALIBRATIONS)]
+    wrong, right = over_rules(mine, "wrong"), over_rules(mine, "right")
+    rows = []
+    for (test, of), cells in mine[(mine.truth == "wrong") & mine.auroc.notna()].groupby(["test", "of"], sort=False):
+        seen, held = wrong[wrong.test == test].least >= sees, right[right.test == test].most >= sees
+        rows.append(
+            {
+                "test": test,
+                "of": of,
+                "wrong attention seen under every rule": f"{seen.sum()} of {len(seen)}",
+                "pairs of attention and rule seen": f"{(cells.auroc >= sees).sum()} of {len(cells)}",
+                "right attention accused": f"{held.sum()} of {len(held)}",
+                "undefined texts": f"{cells.undefined.mean():.0%}",
+                "ms a text": f"{cells.milliseconds.median():.2g}",
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def heat_map(judged: pd.DataFrame) -> Figure:
