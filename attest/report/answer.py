@@ -113,7 +113,7 @@ def advised(found: Verdict, called: str) -> str | None:
     if found.answer not in (NO, IN_PART):
         return None
     if found.instead is None:
-        return f"Do not show {called} alone. Show beside it what decides, as `attest explain` does."
+        return f"Do not show {called} alone. Show beside it what decides."
     name, _ = found.instead
     return (
         f"Show {called} without its sink."
