@@ -12,8 +12,8 @@ from pathlib import Path
 from attest.app.cli.main import CommandParser
 from attest.core.errors import needing_transformers
 
-MODEL = Path(__file__).parents[1] / "demo" / "model"
-TEXTS = MODEL.with_name("texts.csv")
+MODEL = Path(__file__).parents[1] / "demo" / "small-bert"
+TEXTS = MODEL.with_name("reviews.csv")
 PICTURE = "text.svg"
 YOURS = "attest trial --model <a folder, or an id on the Hub> --data reviews.csv"
 
