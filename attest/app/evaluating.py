@@ -31,7 +31,16 @@ from attest.report.summary import summarise_run, summarise_tables
 from attest.runs.asked import AskedRun, as_argument, evidence_digest
 from attest.runs.belonging import checkpoint_digest, other_version
 from attest.runs.choices import config_file, default_choices
-from attest.runs.folder import INSTANCES, RunFolder, no_configuration, read_json, read_yaml, write_json
+from attest.runs.folder import (
+    INSTANCES,
+    RunFolder,
+    columns_in,
+    no_configuration,
+    read_json,
+    read_table,
+    read_yaml,
+    write_json,
+)
 from attest.runs.shapes import RECORD
 
 TRIAL = "trial.json"
@@ -182,6 +191,7 @@ class RunOnTrial(_TrainedRun):
 def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
     """Write the summary of all existing tables, and also the report if the run is completely trained."""
     folder = run.folder
+    _require_same_texts(folder)
     if folder.trained:
         summary = summarise_run(folder, folder.tables, scores, run.run.monitor, run.run.mode)
         write_summary(folder, summary)
@@ -189,6 +199,21 @@ def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
         return
     known = read_json(folder.summary) if folder.summary.is_file() else {}
     write_json(folder.summary, known | scores | summarise_tables(folder, folder.tables))
+
+
+def _require_same_texts(folder: RunFolder) -> None:
+    """Refuse a table with texts that the table of instances lacks; it was computed on more batches than the others."""
+    if INSTANCES not in folder.tables:
+        return
+    known = {*read_table(folder.evidence(INSTANCES), ["id"])["id"]}
+    for path in folder.tables.values():
+        ids = read_table(path, ["id"])["id"] if "id" in columns_in(path) else ()
+        if others := {*ids} - known:
+            raise AttestError(
+                f"{path} has {len(others):,} texts that {folder.evidence(INSTANCES).name} lacks; expected tables of the same "
+                f"texts. One of them was computed with another trainer.limit_test_batches. Type: attest evidence --run "
+                f"{folder.path} FORCE=1, with the same option, which computes all tables again; or delete {path.name}."
+            )
 
 
 @rank_zero_only

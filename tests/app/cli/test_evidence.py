@@ -57,6 +57,18 @@ def test_a_checkpoint_is_put_on_trial_beside_itself(run):
     assert "E2/tvd_median/mean" in json.loads((folder / "summary.json").read_text())
 
 
+def test_tables_of_other_texts_are_refused(run, tmp_path, capsys):
+    """E19 was computed on all texts beside instances of two batches, and the report ended in a traceback."""
+    shutil.copytree(run, tmp_path / "run")
+    instances = tmp_path / "run" / "evidence" / "instances.parquet"
+    rows = pd.read_parquet(instances)
+    rows[:10].to_parquet(instances)
+    assert main(["evidence", "--run", str(tmp_path / "run"), "E2", "--trainer.enable_progress_bar=false"]) == 2
+    said = capsys.readouterr().err
+    assert re.search(r"E\d+.parquet has 22 texts that instances.parquet lacks", said)
+    assert "FORCE=1" in said
+
+
 def test_force_computes_evidence_again(run, capsys):
     table = run / "evidence" / "E2.parquet"
     assert main(["evidence", "--run", str(run), "E2"]) == 0
