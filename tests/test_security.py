@@ -52,6 +52,7 @@ REACHES = {
     ): "what the user typed, for a base run of this command; never a folder's settings",
     ("attest/app/configured.py", "self.folder.evidence(outdated).unlink"): "tables of a claimed run, by ids of experiments",
     ("attest/app/configured.py", "yaml.load"): "what our parser has written out",
+    ("attest/app/cli/sync.py", "subprocess.run"): "wandb sync of folders that the user named, as a list of words",
     ("attest/app/dependent.py", "torch.load"): "a checkpoint, weights_only",
     (
         "attest/runs/folder.py",
@@ -66,6 +67,11 @@ REACHES = {
         "attest/runs/folder.py",
         "shutil.rmtree",
     ): "the run that the user begins afresh with FORCE=1, or a trial that was stopped; links in it are not followed",
+    (
+        "attest/report/tracking/wandb_report.py",
+        "second.unlink",
+    ): "a second name that this process gives a file in W&B's folder",
+    ("attest/report/tracking/wandb_report.py", "torch.load"): "a checkpoint, weights_only",
     ("attest/runs/folder.py", "temporary.unlink"): "a file that this process has made",
     (
         "attest/runs/folder.py",

@@ -17,7 +17,7 @@ from attest.report.controls import classes_in
 from attest.report.explained import ATTENTION, Explanation, contents, joined, words_of
 from attest.runs.folder import INSTANCES, columns_in, read_table
 
-ROWS = 5000
+ROWS = 25_000
 """The largest number of rows; of more texts, the table shows rows at even distances, by id."""
 TEXT_BYTES = 1_600_000
 """The approximate size of all whole texts with their explanations, in bytes."""

@@ -29,7 +29,7 @@ from attest.report.instance_table import (
     tagged_sentences,
 )
 from attest.report.pictures import strip_file
-from attest.report.shown import first_screen
+from attest.report.shown import first_screen, with_judged
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table, write_text
@@ -173,7 +173,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     }
     tagged = tagged_sentences(folder.evidence(TAGGED))
     if tagged is not None:
-        page |= _sentences(folder.evidence(TAGGED), tagged, tables)
+        page |= _sentences(found, folder.evidence(TAGGED), tagged, tables)
     elif INSTANCES in tables and "attention" in tables[INSTANCES]:
         page |= _texts(found, tables)
     write_text(folder.report if alone is None else alone, render("report.html", **page))
@@ -192,15 +192,15 @@ def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
     return told(record.get("copies", {}), record.get("counts", {})) + [spaced] * bool(cut and "sampling" not in record)
 
 
-def _sentences(path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    table = sentence_table(tagged, tables, classes_in(columns_in(path)))
+def _sentences(found: Findings, path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    table = with_judged(sentence_table(tagged, tables, classes_in(columns_in(path))), found)
     shown = {"sentences": shown_sentences(path, tagged), "tagged": len(tagged)}
     return shown | {"data": as_script_data(table), "empty": table["empty"]}
 
 
 def _texts(found: Findings, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     instances, attention_name = tables[INSTANCES], SHOWN_AS.get(found.explanation, found.explanation)
-    table = instance_table(tables, found.class_names, attention_name)
+    table = with_judged(instance_table(tables, found.class_names, attention_name), found)
     order = "the smallest to the largest number" if "prediction" in instances else "the least to the most confident prediction"
     texts = _shown_texts(joined(tables, attention_name), found)
     red = any(each.kind == "adversary" for text in texts for each in text["explanations"])

@@ -43,6 +43,9 @@ SHOWN_READINGS = 6
 LABEL = 12
 """The width of what stands before a line in the terminal."""
 MARKS = {True: "Right", False: "Wrong"}
+NEEDLESS = "no word decides"
+WITH_WORDS = 4000
+"""The most texts whose words stand in the table in two rows; of others it says whether the explanation is right."""
 
 
 class Drawn(NamedTuple):
@@ -157,6 +160,40 @@ def each_shown(texts: pd.DataFrame) -> list[ShownText]:
         return []
     rows = texts.assign(**_measures(texts)).to_dict("records")
     return [_shown(row, MARKS[bool(row["E19/right"])]) for row in rows]
+
+
+def with_judged(table: dict[str, Any], found: Findings) -> dict[str, Any]:
+    """Return the data of the table of texts with what E19 says of its texts; ``table`` as ``instance_table`` returns it.
+
+    Two columns are put first, for texts that E19 has read: whether the explanation is right, and how far its own first words
+    carry the decision, as a share of the way that the words which decide go. ``judged`` has the words of each text that needs
+    words: text, weight in tenths of the largest, and 1 for a first word, 2 for one that decides, 4 for the asked one, added.
+    """
+    rows, verdict = found.table("E19"), found.verdict
+    if rows is None or verdict is None or verdict.answer == NOT_LEARNED or not rows["id"].is_unique:
+        return table
+    texts = texts_of(found)
+    carried = _measures(texts)["carried"].tolist() if len(texts) else []
+    said: dict[int, list[Any]] = {identity: [NEEDLESS, None] for identity in rows["id"][rows["needs_words"] == 0]}
+    words = {}
+    for text, way in zip(each_shown(texts), carried, strict=True):
+        said[text.identity] = [MARKS[text.right].lower(), round(way, 2)]
+        if len(words) == WITH_WORDS:
+            continue
+        flags = [1 * word.first + 2 * word.decides + 4 * word.asked for word in text.words]
+        words[text.identity] = [[word.text, round(10 * word.heat), flag] for word, flag in zip(text.words, flags, strict=True)]
+    called = in_a_sentence(SHOWN_AS.get(found.explanation, found.called))
+    columns = [
+        {"name": called, "meaning": f"Whether {called} points at the words that decide, in texts that E19 has read."},
+        {"name": "carried", "meaning": "How far its own first words carry the decision; 1: as far as the words that decide."},
+    ]
+    start = min(map(len, table["rows"]), default=0) - len(table["columns"])
+    return table | {
+        "columns": [*columns, *table["columns"]],
+        "rows": [[*row[:start], *said.get(row[0], [None, None]), *row[start:]] for row in table["rows"]],
+        "judged": words,
+        "outcomes": [MARKS[True].lower(), MARKS[False].lower(), NEEDLESS],
+    }
 
 
 def terminal_lines(found: Findings) -> list[str]:

@@ -18,7 +18,7 @@ from tests.report.browsers import AXE, WIDTHS, in_a_browser, resize, tell_media,
 from tests.report.made import made_run
 from tests.report.test_sentences import ROWS
 
-TEXTS, SECONDS = 4000, 2.0
+TEXTS, SECONDS, BYTES = 25_000, 2.0, 8_000_000
 
 pytestmark = in_a_browser
 
@@ -161,14 +161,29 @@ def test_words_find_their_texts(page):
 
 def test_a_heading_sorts_by_its_column_and_then_the_other_way(page):
     unfold(page)
-    heading = page.locator(".instances thead button").nth(4)
-    cells = page.locator(".instances tbody td:nth-child(5)")
+    heading = page.locator(".instances thead button", has_text="confidence")
+    cells = page.locator(".instances tbody td:nth-child(7)")
     for direction, sign in (("ascending", 1), ("descending", -1)):
         heading.click()
-        assert page.locator(".instances thead th").nth(4).get_attribute("aria-sort") == direction
+        assert page.locator(".instances thead th").nth(6).get_attribute("aria-sort") == direction
         values = [float(text.replace("−", "-")) for text in cells.all_inner_texts() if text != "–"]
         assert values == sorted(values, key=lambda value: sign * value)
         assert len({*values}) > 1
+
+
+def test_texts_in_which_attention_is_wrong_are_found_and_shown_in_two_rows(page):
+    unfold(page)
+    rows = page.locator(".instances tbody tr")
+    for outcome in ("wrong", "right"):
+        page.locator("#outcome").select_option(outcome)
+        assert rows.count() > 0
+        assert {*page.locator(".instances tbody td:nth-child(5)").all_inner_texts()} == {outcome}
+        marked, decides = rows.first.locator("p.two").all()
+        assert marked.locator(".first").count() > 0
+        assert decides.locator(".d").count() > 0
+        words = [row.locator(".w").all_inner_texts() for row in (marked, decides)]
+        assert words[0] == words[1], "the words stand exactly above each other"
+    page.locator("#outcome").select_option("")
 
 
 def test_a_text_opens_by_keyboard(page):
@@ -203,6 +218,7 @@ def test_a_file_of_many_texts_opens_at_once(browser, run, tmp_path):
         repeated = pd.concat([rows] * (TEXTS // len(rows) + 1), ignore_index=True)[:TEXTS]
         write_table(path, repeated.assign(id=np.arange(TEXTS)))
     write_report(large, figures=[])
+    assert large.report.stat().st_size < BYTES
     page = browser.new_page()
     page.goto(large.report.as_uri())
     page.locator(".instances tbody tr").first.wait_for(state="attached")

@@ -16,6 +16,7 @@ from attest.report.shown import (
     strip_of,
     terminal_lines,
     texts_with,
+    with_judged,
 )
 from attest.report.templating import ENVIRONMENT
 from attest.runs.folder import write_table
@@ -215,13 +216,39 @@ def test_words_of_a_text_cannot_write_into_the_page():
     assert page.count("&lt;b&gt;bad&lt;/b&gt;") == 4  # two rows, the line, the whole text
 
 
-def terminal_of(tmp_path, rows) -> list[str]:
-    """What a terminal says of a trial with these texts."""
+def folder_of(tmp_path, rows):
+    """A run with these texts."""
     instances, measured = zip(*rows, strict=True)
     table = pd.DataFrame(instances).drop(columns="label").assign(length=5, probability_blame=0.9, probability_praise=0.1)
     folder = made_run(tmp_path / "run", {}, table)
     write_table(folder.evidence("E19"), pd.DataFrame(measured).assign(pool=0, right_random=0.0, right_leave_one_out=1.0))
-    return [line.replace("\xa0", " ") for line in terminal_lines(Findings(folder))]
+    return folder
+
+
+def terminal_of(tmp_path, rows) -> list[str]:
+    """What a terminal says of a run with these texts."""
+    return [line.replace("\xa0", " ") for line in terminal_lines(Findings(folder_of(tmp_path, rows)))]
+
+
+def test_the_table_of_texts_says_of_each_whether_attention_is_right_how_far_it_carries_and_by_which_words(tmp_path):
+    needless = text(6, "so it is .", "", "", False)
+    needless[1].update(needs_words=0.0, right=np.nan, words=np.nan, with_words=np.nan, with_first=np.nan)
+    table = {"columns": [{"name": "tokens"}], "rows": [[identity, "so …", 0, 1, 5] for identity in (1, 2, 5, 6, 9)]}
+    found = with_judged(table, Findings(folder_of(tmp_path, [*WRONG, *RIGHT, needless])))
+    assert [column["name"] for column in found["columns"]] == ["attention", "carried", "tokens"]
+    assert [row[4:6] for row in found["rows"]] == [
+        ["wrong", 0.2], ["wrong", 0.17], ["right", 1.0], ["no word decides", None], [None, None],
+    ]  # fmt: skip
+    assert all(row[:4] == [row[0], "so …", 0, 1] and row[6:] == [5] for row in found["rows"])
+    assert found["judged"][1] == [["the", 1, 0], ["plot", 1, 0], ["is", 10, 1], ["not", 1, 2], ["dull", 1, 2], [".", 1, 0]]
+    assert {*found["judged"]} == {1, 2, 3, 4, 5}
+
+
+def test_without_what_decides_the_table_stays_as_it_is(tmp_path):
+    folder = folder_of(tmp_path, WRONG)
+    folder.evidence("E19").unlink()
+    table = {"columns": [], "rows": [[1, "so …", 0, 1]]}
+    assert with_judged(table, Findings(folder)) == table
 
 
 def test_a_terminal_says_answer_alternative_error_text_and_next_command_in_six_lines(tmp_path, monkeypatch):

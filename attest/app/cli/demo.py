@@ -1,6 +1,6 @@
 """``attest demo``: a small Transformer that comes with Attest, on trial. It needs no network and no data.
 
-    attest demo
+    attest demo --out runs/demo
 
 The model is a BERT of two layers. It has learned to tell praise from blame in reviews such as "the ending is not dreadful", in
 which "not" reverses the opinion (in a clone, python -m docs.demo trains it again). The demo writes the report of the trial and

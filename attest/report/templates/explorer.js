@@ -8,6 +8,8 @@
   if (!classed) fixed.length = 2;
   const FIXED = fixed.length;
   const columns = [...fixed.map(([name, meaning]) => ({ name, meaning })), ...data.columns];
+  const judged = data.judged || {}, outcomes = data.outcomes || [];
+  const OUTCOME = FIXED, RIGHT = FIXED + (outcomes.length ? 2 : 0); // with E19, its two columns come first
   const sorting = { column: 0, direction: 1 };
   const decimal = columns.map((_, index) => data.rows.some((row) => typeof row[index] === "number" && !Number.isInteger(row[index])));
   let page = 0, shown = data.rows;
@@ -37,8 +39,9 @@
     const words = at("find").value.trim().toLowerCase();
     const [label, predicted, decided] = ["label", "predicted", "decided"].map((id) => at(id).value);
     const text = data.texts[row[0]] ? data.texts[row[0]].tokens.join(" ") : row[1];
-    return (!words || String(row[0]) === words || text.toLowerCase().includes(words))
-      && (decided === "" || (decided === "right") === (data.tagging ? row[FIXED] === 1 : row[2] === row[3]))
+    const outcome = at("outcome").value;
+    return (outcome === "" || row[OUTCOME] === outcome) && (!words || String(row[0]) === words || text.toLowerCase().includes(words))
+      && (decided === "" || (decided === "right") === (data.tagging ? row[RIGHT] === 1 : row[2] === row[3]))
       && (!classed || ((label === "" || row[2] === Number(label)) && (predicted === "" || row[3] === Number(predicted))));
   }
 
@@ -61,17 +64,28 @@
   }
 
   function drawRow(row) {
-    const excerpt = make("td", { class: "excerpt" });
+    const excerpt = make("td", { class: "excerpt" }), two = judged[row[0]];
+    if (two) excerpt.append(marked("marked", two, 1), marked("decides", two, 2));
     if (data.texts[row[0]]) {
-      const opener = make("button", { type: "button" }, row[1]);
+      const opener = make("button", { type: "button" }, two ? `open ${data.tagging ? "sentence" : "text"} ${row[0]}` : row[1]);
       opener.addEventListener("click", () => open(row));
       excerpt.append(opener);
-    } else excerpt.append(row[1]);
+    } else if (!two) excerpt.append(row[1]);
     const measures = row.slice(FIXED).map((value, index) => make("td", { class: "n" }, written(value, decimal[FIXED + index])));
     const start = [make("th", { scope: "row" }, String(row[0])), excerpt];
     if (!classed) return make("tr", {}, ...start, ...measures);
     const predicted = make("span", row[2] === null || row[2] === row[3] ? {} : { class: "wrong" }, data.classes[row[3]]);
     return make("tr", {}, ...start, make("td", {}, labelled(row)), make("td", {}, predicted), ...measures);
+  }
+
+  function marked(name, words, flag) { // a row of the words of a text: those that are marked, or those that decide
+    const drawn = words.flatMap(([text, heat, flags]) => {
+      const kinds = flag === 2 ? [flags & 2 && "d"] : [heat && "a", flags & 1 && "first"];
+      const word = make("span", { class: ["w", ...kinds, flags & 4 && "asked"].filter(Boolean).join(" ") }, text);
+      if (flag === 1 && heat) word.style.setProperty("--w", heat / 10);
+      return [word, " "];
+    });
+    return make("p", { class: "two" }, make("span", { class: flag === 1 ? "of-attention" : "of-decides" }, name), make("span", {}, ...drawn));
   }
 
   function tagged(text) { // above each word its tag; where it is wrong, the gold tag in brackets
@@ -125,7 +139,9 @@
     document.querySelector(".instances thead tr").append(make("th", { scope: "col", ...(index >= FIXED ? { class: "n" } : {}) }, button));
   });
   for (const id of ["label", "predicted"]) at(id).append(...data.classes.map((name, index) => make("option", { value: index }, name)));
-  for (const id of ["find", "label", "predicted", "decided"]) at(id).addEventListener("input", select);
+  at("outcome").append(...outcomes.map((name) => make("option", { value: name }, name)));
+  at("outcome").parentNode.hidden = !outcomes.length;
+  for (const id of ["find", "label", "predicted", "decided", "outcome"]) at(id).addEventListener("input", select);
   document.querySelector(".controls-bar").addEventListener("submit", (event) => event.preventDefault());
   at("before").addEventListener("click", () => { page -= 1; draw(); });
   at("after").addEventListener("click", () => { page += 1; draw(); });

@@ -51,7 +51,7 @@ def test_the_help_has_a_line_for_every_command(words, capsys):
 def test_an_unknown_command_is_answered_with_all_of_them(capsys):
     assert main(["verdict"]) == 2
     said = capsys.readouterr().err
-    assert "The command=verdict is not known; expected one of: adversarial, card, controls, doctor" in said
+    assert "The command=verdict is not known; expected one of: adversarial, card, controls, demo, doctor" in said
 
 
 STARTED = {
