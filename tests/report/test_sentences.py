@@ -126,9 +126,9 @@ def test_tags_that_are_no_chunks_have_no_f1_of_chunks(table):
 def test_the_table_of_many_sentences_is_bounded():
     words = 60
     row = {"tokens": ["word"] * words, "tags": np.full(words, 12), "predicted_tags": np.full(words, 11)}
-    many = pd.DataFrame([row | {"id": each} for each in range(6000)])
+    many = pd.DataFrame([row | {"id": each} for each in range(26_000)])
     found = sentence_table(many, {}, ["DET"] * 13)
-    assert (len(found["rows"]), found["total"]) == (ROWS_SHOWN, 6000)
+    assert (len(found["rows"]), found["total"]) == (ROWS_SHOWN, 26_000)
     assert len(as_script_data(found["texts"])) < 1.1 * TEXT_BYTES
     assert len(found["texts"]) < 5000
 
