@@ -1,4 +1,4 @@
-"""Write the parts of pages that come from the registry of experiments, the commands and the configs: ``make docs``.
+"""Write the parts of pages that come from the registry, the commands, the configs and pyproject.toml: ``make docs``.
 
 They stand between ``<!-- experiments: … -->`` and ``<!-- end -->``; a test holds them equal to where they come from.
 """
@@ -10,11 +10,14 @@ import itertools
 import json
 import math
 import re
+import tomllib
 from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from unittest.mock import patch
+
+from packaging.requirements import Requirement
 
 from attest.app.cli.fit import choices_help
 from attest.app.cli.main import COMMANDS, OF_LIGHTNING, Command, CommandParser, module_of
@@ -144,6 +147,31 @@ def _said_at_the_top(file: Path) -> str:
     return " ".join(line.lstrip("# ") for line in lines)
 
 
+def versions_reference() -> str:
+    """Return the table of Python and of each package: what ``pyproject.toml`` accepts, and the version tried last."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pins = re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    tried = {name.lower(): version for name, version in pins}
+    needs = {"": project["dependencies"]} | {extra: project["optional-dependencies"][extra] for extra in EXTRAS}
+    rows = [
+        (f"`{each.name}`", _in_order(each), tried.get(each.name.lower(), "–"), f"`{extra}`" if extra else "")
+        for extra, listed in needs.items()
+        for each in map(Requirement, listed)
+        if each.name != project["name"]
+    ]
+    return markdown_table(
+        [("package", "accepted", "tried last", "extra"), ("Python", project["requires-python"], "", ""), *rows]
+    )
+
+
+EXTRAS = ("transformers", "tensorboard", "dashboard", "reproduce")
+"""The extras of people who use Attest; the others are for those who work on it."""
+
+
+def _in_order(needed: Requirement) -> str:
+    return ", ".join(sorted(map(str, needed.specifier), reverse=True)).replace("<", "&lt;")
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "table": evidence_table,
     "columns": columns_reference,
@@ -151,8 +179,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands_reference,
     "targets": targets_reference,
     "choices": choices_reference,
+    "versions": versions_reference,
 }
-PAGES = ("docs/evidence.md", "docs/evidence-columns.md", "docs/commands.md", "docs/configs.md")
+PAGES = ("docs/evidence.md", "docs/evidence-columns.md", "docs/commands.md", "docs/configs.md", "docs/versions.md")
 GENERATED = re.compile(r"(<!-- experiments: (\w+) -->\n).*?\n?(<!-- end -->)", re.DOTALL)
 
 

@@ -100,6 +100,15 @@ def test_readme_is_short():
     assert len(re.sub(r"\]\([^)]*\)", "]", prose).split()) <= 350
 
 
+def test_the_start_page_asks_who_reads_and_gives_each_at_most_seven_links():
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    readers = [
+        (name, re.findall(r"\]\(", part)) for name, part in re.findall(r"^## (I .*)\n((?:(?!## ).*\n)*)", page, re.MULTILINE)
+    ]
+    assert [name for name, _ in readers] == ["I have a model", "I train models", "I reproduce papers"]
+    assert all(5 <= len(links) <= 7 for _, links in readers)
+
+
 def test_pages_quote_what_make_demo_and_make_train_say():
     """`python -m docs.quoted` writes it after `make demo` and `make train`, which continuous integration runs."""
     for name in PAGES_THAT_QUOTE:
