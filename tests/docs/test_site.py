@@ -102,11 +102,9 @@ def test_readme_is_short():
 
 def test_the_start_page_asks_who_reads_and_gives_each_at_most_seven_links():
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    readers = [
-        (name, re.findall(r"\]\(", part)) for name, part in re.findall(r"^## (I .*)\n((?:(?!## ).*\n)*)", page, re.MULTILINE)
-    ]
-    assert [name for name, _ in readers] == ["I have a model", "I train models", "I reproduce papers"]
-    assert all(5 <= len(links) <= 7 for _, links in readers)
+    sections = dict(part.split("\n", 1) for part in page.split("\n## ") if part.startswith("I "))
+    assert [*sections] == ["I have a model", "I train models", "I reproduce papers"]
+    assert all(5 <= section.count("](") <= 7 for section in sections.values())
 
 
 def test_pages_quote_what_make_demo_and_make_train_say():
