@@ -6,6 +6,7 @@ header of ``configs/projection/entmax.yaml`` names the option that the parameter
 Start at ``expand``, which turns all words of a training into options of LightningCLI.
 """
 
+import math
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from attest.core.errors import AttestError, unknown_choice
+from attest.core.errors import AttestError, nearest, unknown_choice
 from attest.core.places import configs_folder
 from attest.core.vector_files import dimensions_in
 
@@ -36,8 +37,17 @@ CONFIG = "--config="
 CONFIG_FLAGS = ("-c", "--config")
 ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "EXPERIMENTS")
 """The order in which files are merged: a later file overrides earlier ones, so a recipe may change settings of a model."""
-SETTINGS = {"SEED": "--seed_everything={}", "PROTOCOL": "--data.init_args.protocol={}", "FORCE": "--run.force={}"}
+SETTINGS = {
+    "SEED": "--seed_everything={}",
+    "EPOCHS": "--trainer.max_epochs={}",
+    "BATCH": "--data.init_args.batch_size={}",
+    "LR": "--model.init_args.optimizer.init_args.lr={}",
+    "PROTOCOL": "--data.init_args.protocol={}",
+    "FORCE": "--run.force={}",
+}
 """Choices that stand for one option."""
+FAMILIES = ("albert", "bert", "deberta", "distilbert", "electra", "gpt2", "llama", "modernbert", "roberta", "xlnet")
+"""Families of Transformers whose names people type as MODEL=…"""
 FORCED = {"1": "true", "true": "true", "0": "false", "false": "false"}
 """What may be typed behind ``FORCE=``; a word that means neither must not delete a run."""
 STANDS_FOR = {
@@ -145,7 +155,23 @@ def _as_yaml(name: str, value: str) -> str:
         return FORCED[value]
     if name == "SEED" and not value.isdigit():
         raise AttestError(f"SEED={value} is not a seed; expected a whole number from 0. Type for example: make train SEED=0")
+    if name in ("EPOCHS", "BATCH") and not (value.isdecimal() and int(value)):
+        raise AttestError(
+            f"{name}={value} is no number of {WHAT[name]}; expected a whole number from 1. Type for example: {name}=8"
+        )
+    if name == "LR" and not _is_rate(value):
+        raise AttestError(f"LR={value} is no learning rate; expected a number above 0. Type for example: LR=0.001")
     return value
+
+
+WHAT = {"EPOCHS": "epochs", "BATCH": "texts in a batch"}
+
+
+def _is_rate(value: str) -> bool:
+    try:
+        return 0 < float(value) < math.inf
+    except ValueError:
+        return False
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:
@@ -191,10 +217,17 @@ def file_choices() -> tuple[str, ...]:
 def config_file(choice: str, value: str) -> Path:
     if choice not in file_choices():
         raise AttestError(
-            f"{choice}={value} begins with an unknown name; expected one of: {', '.join((*file_choices(), *SETTINGS))}. Type "
-            "for example: make train DATA=sst"
+            f"{choice}={value} begins with an unknown name; expected one of: {', '.join((*file_choices(), *SETTINGS))}. The "
+            f"nearest: {nearest(choice, (*file_choices(), *SETTINGS), 1)[0]}=… Type for example: make train DATA=sst"
         )
     file = configs_folder() / choice.lower() / f"{value}.yaml"
+    if choice == "MODEL" and value.lower() in FAMILIES:
+        raise AttestError(
+            f"MODEL={value} names a family of Transformers, not its weights; expected MODEL=pretrained with a folder or an id "
+            f"on the Hub. Type for example: make train MODEL=pretrained RECIPE=fine-tune "
+            f'ARGS="--model.init_args.pretrained=<folder or id>"; or, for a model that is trained already: '
+            f"attest trial --model <folder or id> --data reviews.csv"
+        )
     if Path(value).name != value or not file.is_file():
         raise unknown_choice(choice, value, values_of(choice), f"make train {choice}={{}}")
     return file

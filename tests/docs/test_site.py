@@ -26,7 +26,24 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 FILES_OF_THE_USER = ("train_file", "mine.yaml")
 OTHER_WORDS = {
-    *("SEED", "FORCE", "ARGS", "TABLE", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE", "LAMBDA", "VARIANT"),
+    *(
+        "SEED",
+        "EPOCHS",
+        "BATCH",
+        "LR",
+        "FORCE",
+        "ARGS",
+        "TABLE",
+        "SEEDS",
+        "SMOKE",
+        "DRY",
+        "RUN",
+        "JOBS",
+        "GPUS",
+        "PROFILE",
+        "LAMBDA",
+        "VARIANT",
+    ),
     *("DIVERGENCE", "GUIDE", "ATTACK", "READING", "STEPS", "TRAINED", "LOGGER", "PROTOCOL", "ONLY", "SWEEP", "BASE"),
 }
 """Words that are typed and name no file of configs."""

@@ -3,6 +3,7 @@
 import pytest
 import yaml
 
+from attest.core.errors import AttestError
 from attest.core.places import configs_folder
 from attest.runs.choices import ORDER, config_file, expand, stray_word
 
@@ -23,6 +24,25 @@ def test_what_is_typed_as_an_option_comes_last_and_wins():
     ]  # fmt: skip
 
 
+def test_epochs_batch_and_rate_are_choices_that_options_override():
+    assert expand(["EPOCHS=3", "BATCH=16", "LR=1e-4", "--trainer.max_epochs=2"])[-4:] == [
+        "--trainer.max_epochs=3",
+        "--data.init_args.batch_size=16",
+        "--model.init_args.optimizer.init_args.lr=1e-4",
+        "--trainer.max_epochs=2",
+    ]
+
+
+def test_a_family_of_transformers_leads_to_fine_tuning_and_to_a_trial():
+    with pytest.raises(AttestError, match=r"MODEL=pretrained .* attest trial --model"):
+        expand(["MODEL=bert"])
+
+
+def test_the_nearest_choice_is_named():
+    with pytest.raises(AttestError, match="The nearest: MODEL=…"):
+        expand(["MODLE=cnn"])
+
+
 def test_an_empty_choice_is_not_typed():
     assert expand(["DATA="]) == expand([])
 
@@ -40,6 +60,12 @@ def test_a_config_without_choices_stands_alone():
         "DATA=PLANTED",
         "FORCE=no",
         "SEED=one",
+        "EPOCHS=0",
+        "EPOCHS=three",
+        "BATCH=-1",
+        "LR=0",
+        "LR=fast",
+        "MODEL=RoBERTa",
     ],
 )
 def test_a_mistyped_choice_says_what_was_expected(typed, refusal):
@@ -48,7 +74,13 @@ def test_a_mistyped_choice_says_what_was_expected(typed, refusal):
 
 
 @pytest.mark.parametrize(
-    ("typed", "hint"), [("data=planted", "Type DATA=planted"), ("epochs=3", "begins with --."), ("sst", "begins with --.")]
+    ("typed", "hint"),
+    [
+        ("data=planted", "Type DATA=planted"),
+        ("epochs=3", "Type EPOCHS=3"),
+        ("colour=3", "begins with --."),
+        ("sst", "begins with --."),
+    ],
 )
 def test_a_word_that_is_no_choice_says_how_choices_are_typed(typed, hint):
     said = str(stray_word(typed))

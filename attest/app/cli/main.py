@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from attest.core.bounds import require_bounds
 from attest.core.ending import end_with_parent
-from attest.core.errors import AttestError, as_user_error, unknown_choice
+from attest.core.errors import AttestError, as_user_error, nearest, unknown_choice
 from attest.runs.choices import plain_help
 from attest.runs.versions import version_line
 
@@ -195,8 +195,13 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise an AttestError for the mistake that argparse found."""
-        usage = " ".join(self.format_usage().split()).removeprefix("usage: ")
-        raise AttestError(f"{message}; expected: {usage}")
+        examples = [line for line in (self.description or "").splitlines() if line.startswith(f"    {self.prog} ")]
+        options = [option for action in self._actions for option in action.option_strings]
+        typed = message.removeprefix("unrecognized arguments: ").split("=")[0].split()[0]
+        near = f" The nearest: {nearest(typed, options, 1)[0]}." if typed.startswith("--") and typed not in options else ""
+        raise AttestError(
+            "\n".join([f"{message}.{near} Type for example:", *examples, f"{self.prog} --help lists all options."])
+        )
 
 
 def require_own(path: Path, ours: Mapping[str, re.Pattern[str]]) -> None:
