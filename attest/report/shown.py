@@ -175,7 +175,7 @@ def with_judged(table: dict[str, Any], found: Findings) -> dict[str, Any]:
     texts = texts_of(found)
     carried = _measures(texts)["carried"].tolist() if len(texts) else []
     said: dict[int, list[Any]] = {identity: [NEEDLESS, None] for identity in rows["id"][rows["needs_words"] == 0]}
-    words = {}
+    words: dict[int, list[list[Any]]] = {}
     for text, way in zip(each_shown(texts), carried, strict=True):
         said[text.identity] = [MARKS[text.right].lower(), round(way, 2)]
         if len(words) == WITH_WORDS:
