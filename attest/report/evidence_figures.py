@@ -298,6 +298,8 @@ MARKS = {"E3": "*", "E4": "s", "E5": "x"}
 def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFrame, cost: str, gained: str) -> Figure:
     """Draw how far adversaries move attention against how far they move predictions (Wiegreffe & Pinter's Figure 5).
 
+    The curve is the trade-off: the largest distance of attention that an adversary reached at this cost or a smaller one.
+
     Args:
         adversaries: one row for each adversary, by λ: ``lambda``, ``knee`` (True in at most one row, whose point gets a ring),
             and the columns named by ``cost`` and ``gained``.
@@ -305,10 +307,15 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
         cost, gained: the names of the distances of predictions (x axis) and of attention (y axis).
     """
     figure, axes = _one_panel(8, 4, HEADINGS[cost], HEADINGS[gained])
-    axes.plot(adversaries[cost], adversaries[gained], "o-", markersize=5, color=CLASS_COLOURS[1], label="adversaries (E7)")
+    axes.plot(
+        adversaries[cost], adversaries[gained], "o", markersize=6, color=CLASS_COLOURS[1], label="adversaries (E7), by λ"
+    )
+    reached = adversaries.dropna(subset=[cost, gained]).sort_values(cost)
+    label = "the most that was reached at this cost"
+    axes.step(reached[cost], reached[gained].cummax(), where="post", color=CLASS_COLOURS[1], linewidth=1.2, label=label)
     points = adversaries[[cost, gained]].to_numpy(float)
     for lam, (x, y) in zip(adversaries["lambda"][_with_room(points)], points[_with_room(points)], strict=True):
-        axes.annotate(f"{lam:g}", (x, y), textcoords="offset points", xytext=(6, -10), fontsize=7)
+        axes.annotate(f"{lam:g}", (x, y), textcoords="offset points", xytext=(7, -12), fontsize=9)
     bend = adversaries[adversaries["knee"]]
     label = "knee" if len(bend) else None
     axes.plot(bend[cost], bend[gained], "o", markersize=13, mfc="none", mec=CLASS_COLOURS[4], label=label)
@@ -317,8 +324,9 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     for colour, (experiment, several) in zip(CLASS_COLOURS[2:], by_experiment, strict=False):
         label = f"{experiment}, {several['name'].iloc[0] if len(several) == 1 else f'{len(several)} other seeds'}"
         axes.plot(several[cost], several[gained], MARKS[experiment], markersize=8, color=colour, label=label)
+    axes.margins(x=0.08, y=0.08)
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=9)
     return figure
 
 

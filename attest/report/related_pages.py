@@ -187,8 +187,9 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
         f"E7/{sweep}",
         "E7  What a different attention costs",
         "Each point is an adversary: the distance of its attention and of its predictions from the base run (Wiegreffe & "
-        "Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Points are labelled with λ if there is room. Compare with runs that have "
-        "other seeds (E5). Ringed: the knee of the curve, the point farthest below the chord.",
+        "Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Points are labelled with λ if there is room. The line is the most that any "
+        "λ reached at this cost or a smaller one. Compare with runs that have other seeds (E5). Ringed: the knee, the point "
+        "farthest below the chord from the smallest to the largest distance of attention.",
         partial(divergence_against_distance, rows, shown, cost, gained),
     )
     found = [RunFolder(folder / name) for name in rows["run"]]

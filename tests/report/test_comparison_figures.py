@@ -17,9 +17,21 @@ def test_the_curve_marks_its_knee_and_every_baseline_that_has_both_numbers():
     )
     (axes,) = divergence_against_distance(SWEEP, baselines, "tvd", "jsd").axes
     labels = [line.get_label() for line in axes.lines]
-    assert labels == ["adversaries (E7)", "knee", "E3, each text", "E4, uniform"]
+    reached = "the most that was reached at this cost"
+    assert labels == ["adversaries (E7), by λ", reached, "knee", "E3, each text", "E4, uniform"]
     assert [text.get_text() for text in axes.texts] == ["0.1", "1", "10"]
-    assert axes.lines[1].get_xydata().tolist() == [[0.1, 0.4]]
+    assert axes.lines[2].get_xydata().tolist() == [[0.1, 0.4]]
+
+
+def test_the_curve_is_the_trade_off_and_never_turns_back():
+    """Joined by λ, points of training that came out otherwise made a zigzag."""
+    sweep = pd.DataFrame(
+        {"lambda": [1, 2, 3, 4], "tvd": [0.0, 0.09, 0.03, 0.08], "jsd": [0.5, 0.6, 0.69, 0.68], "knee": False}
+    )
+    (axes,) = divergence_against_distance(sweep, pd.DataFrame(), "tvd", "jsd").axes
+    x, y = axes.lines[1].get_xydata().T
+    assert (x.tolist(), y.tolist()) == ([0.0, 0.03, 0.08, 0.09], [0.5, 0.69, 0.69, 0.69])
+    assert axes.lines[0].get_linestyle() == "None"
 
 
 def test_seeds_are_one_entry_of_the_legend():
