@@ -180,7 +180,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 
 
 def _accuracy(held: Baseline) -> str:
-    return f"{percent(held.majority.accuracy)} (always {held.answer}: {percent(held.majority.share)})"
+    return f"{percent(held.majority.accuracy)} (always answering {held.answer}: {percent(held.majority.share)})"
 
 
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:

@@ -453,7 +453,7 @@ def _groupings(texts: pd.DataFrame) -> Iterator[Grouping]:
     sure = probabilities.max(axis=1)
     if sure.nunique() > 1:
         middle = sure.median()
-        groups = {f"below {percent(middle)}": sure < middle, f"{percent(middle)} or more": sure >= middle}
+        groups = {"the less sure half": sure < middle, "the surer half": sure >= middle}
         yield _grouped("How sure is the model?", right, groups)
 
 
