@@ -10,13 +10,14 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from attest.core.bounds import require_bounds
 from attest.core.ending import end_with_parent
-from attest.core.errors import AttestError, as_user_error, nearest, unknown_choice
+from attest.core.errors import AttestError, as_user_error, unknown_choice
 from attest.runs.choices import plain_help
 from attest.runs.versions import version_line
 
@@ -196,9 +197,10 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise an AttestError for the mistake that argparse found."""
         examples = [line for line in (self.description or "").splitlines() if line.startswith(f"    {self.prog} ")]
-        options = [option for action in self._actions for option in action.option_strings]
+        options = {option.lstrip("-"): option for action in self._actions for option in action.option_strings}
         typed = message.removeprefix("unrecognized arguments: ").split("=")[0].split()[0]
-        near = f" The nearest: {nearest(typed, options, 1)[0]}." if typed.startswith("--") and typed not in options else ""
+        close = get_close_matches(typed.lstrip("-"), options, 1) if typed.startswith("--") else []
+        near = f" The nearest: {options[close[0]]}." if close else ""
         raise AttestError(
             "\n".join([f"{message}.{near} Type for example:", *examples, f"{self.prog} --help lists all options."])
         )
