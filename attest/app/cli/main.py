@@ -198,7 +198,7 @@ class CommandParser(argparse.ArgumentParser):
         """Raise an AttestError for the mistake that argparse found."""
         examples = [line for line in (self.description or "").splitlines() if line.startswith(f"    {self.prog} ")]
         options = {option.lstrip("-"): option for action in self._actions for option in action.option_strings}
-        typed = message.removeprefix("unrecognized arguments: ").split("=")[0].split()[0]
+        typed = message.removeprefix("unrecognized arguments: ").replace("=", " ").partition(" ")[0]
         close = get_close_matches(typed.lstrip("-"), options, 1) if typed.startswith("--") else []
         near = f" The nearest: {options[close[0]]}." if close else ""
         raise AttestError(
