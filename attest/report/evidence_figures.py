@@ -311,8 +311,8 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
         adversaries[cost], adversaries[gained], "o", markersize=6, color=CLASS_COLOURS[1], label="adversaries (E7), by λ"
     )
     reached = adversaries.dropna(subset=[cost, gained]).sort_values(cost)
-    curve = {"color": CLASS_COLOURS[1], "linewidth": 1.2, "label": "the most that was reached at this cost"}
-    axes.step(reached[cost], reached[gained].cummax(), where="post", **curve)
+    most = "the most that was reached at this cost"
+    axes.step(reached[cost], reached[gained].cummax(), where="post", color=CLASS_COLOURS[1], linewidth=1.2, label=most)
     points = adversaries[[cost, gained]].to_numpy(float)
     for lam, (x, y) in zip(adversaries["lambda"][_with_room(points)], points[_with_room(points)], strict=True):
         axes.annotate(f"{lam:g}", (x, y), textcoords="offset points", xytext=(7, -12), fontsize=9)
