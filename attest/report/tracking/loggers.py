@@ -4,8 +4,7 @@ resumed run continues its files.
 
 import csv
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,12 @@ from pytorch_lightning.utilities.rank_zero import rank_zero_only
 from attest.datamodules.notice import say
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.figures import Illustration
+from attest.report.tracking.staging import whole_in_its_folder
 from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS, RunIdentity
 
 UNSET = "."
 """The ``save_dir`` of a logger whose folder the user has not set."""
-
-
-STAGING = "WANDB_DATA_DIR"
-"""The environment variable that names the folder in which W&B keeps the files of artifacts until they are uploaded."""
 
 
 def point_loggers(
@@ -72,24 +68,6 @@ def without_deprecated(loggers: Iterable[Logger]) -> None:
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             logger._wandb_init.pop("anonymous", None)
-
-
-@contextmanager
-def whole_in_its_folder(run: Any) -> Iterator[None]:
-    """Make W&B keep the files of artifacts that are logged in the ``with`` block in the folder of the run.
-
-    By default W&B keeps them in the home folder, so that a copy of the run's folder could not be uploaded.
-
-    Args:
-        run: a W&B run; one that is disabled has no folder and keeps no files.
-    """
-    before = os.environ.get(STAGING)
-    os.environ[STAGING] = str(Path(run.dir).parent / "staging")
-    try:
-        yield
-    finally:
-        del os.environ[STAGING]
-        os.environ.update({} if before is None else {STAGING: before})
 
 
 def log_report(

@@ -18,7 +18,7 @@ from attest.report.figures import Illustration
 from attest.report.findings import Findings
 from attest.report.shown import each_shown, texts_of
 from attest.report.templating import ENVIRONMENT
-from attest.report.tracking.loggers import whole_in_its_folder
+from attest.report.tracking.staging import whole_in_its_folder
 from attest.report.tracking.wandb_file import steps_taken
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_json
 
@@ -174,8 +174,8 @@ def of_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
     Returns:
         For each kind of verdict, such as ``verdict/tokens``: its sentence; below it ``answer``, and ``share``, ``low``,
-        ``high`` and ``n`` (a share of n texts with its 95 % interval), also of a ``random`` order and of the ``recommended``
-        reading, whose name is ``recommended/reading``. None for what a verdict does not have.
+        ``high`` and ``n``, a share of n texts with the 98.75 % interval of the verdict. The same stands below ``random``, of a
+        random order, and below ``recommended``, whose reading is ``recommended/reading``. None for what a verdict lacks.
     """
     shown: dict[str, Any] = {}
     for about, each in verdicts.items():
