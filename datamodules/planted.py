@@ -73,7 +73,7 @@ class PlantedDataModule(TextDataModule):
 
     def read(self) -> Corpus:
         texts = planted_texts(self.rule, self.seed if self.corpus_seed is None else self.corpus_seed)
-        splits = {split: _documents([next(texts) for _ in range(size)]) for split, size in self.sizes.items()}
+        splits = {split: documents([next(texts) for _ in range(size)]) for split, size in self.sizes.items()}
         vocabulary = self.fit_vocabulary(splits["train"].table["tokens"])
         return Corpus(**splits, vocabulary=vocabulary, label_names=("blame", "praise"))
 
@@ -147,7 +147,7 @@ def _order(draw: random.Random, label: int) -> list[Clause]:
 RULES: dict[str, Callable[[random.Random, int], list[Clause]]] = {"token": _token, "negation": _negation, "order": _order}
 
 
-def _documents(texts: list[tuple[Clause, int]]) -> Documents:
+def documents(texts: list[tuple[Clause, int]]) -> Documents:
     tokens = [[word for word, _ in text] for text, _ in texts]
     return Documents.of(
         ids=range(len(texts)),

@@ -53,6 +53,7 @@ def write() -> None:
         ("mechanisms", _mechanisms),
         ("trained", _trained),
         ("planted", _planted),
+        ("marked", _marked),
         ("long", _long),
         ("whole", _whole),
         ("constructed", _constructed),
@@ -254,23 +255,57 @@ def endpoints(judged: pd.DataFrame, stated: Mapping[str, Any], bounds: bool = Fa
     return Endpoints(said, missed)
 
 
-def _planted(rows: pd.DataFrame) -> list[str]:
-    obeyed = rows.obeyed.sum()
-    agree, same = ((rows[name] * rows.obeyed).sum() / obeyed for name in ("agree", "set"))
+class _ByLength(NamedTuple):
+    """What is told of planted texts of several lengths."""
+
+    obeyed: int
+    agree: str
+    same: str
+    missed: str
+    table: str
+
+
+def _by_length(rows: pd.DataFrame) -> _ByLength:
+    obeyed = int(rows.obeyed.sum())
+    agree, same = (_of_all(round((rows[name] * rows.obeyed).sum()), obeyed) for name in ("agree", "set"))
     table = [tuple(rows.columns), *rows.round(2).fillna("").astype(str).itertuples(index=False, name=None)]
     missed = [f"{name} at {words} words ({percent(value)})" for name, goal in (("agree", AGREE), ("set", SAME))
               for words, value in zip(rows.words, rows[name], strict=True) if value < goal]  # fmt: skip
+    told = f"**Missed**: {'; '.join(missed)}." if missed else "All were reached."
+    return _ByLength(obeyed, agree, same, told, markdown_table(table))
+
+
+def _of_all(count: int, of: int) -> str:
+    low, high = interval(count, of, 0.05)
+    return f"{percent(count / of, 1)} [{percent(low, 1)}, {percent(high, 1)}]"
+
+
+def _planted(rows: pd.DataFrame) -> list[str]:
+    found = _by_length(rows)
     return [
         "## Planted rationales by length",
         "The run of `make train` on planted texts of other lengths (`python -m benchmarks.deciding.planted <run>`). A "
         "rationale is the truth of the data; it is the model's only in texts that the model obeys: it decides as the label "
         "says, and no word outside the rationale moves the prediction by 0.05 when it alone is exchanged. In these "
-        f"{obeyed} texts attention is judged as by the rationale in {percent(agree, 1)} (*agree*), and the set that is shown "
-        f"is the rationale in {percent(same, 1)} (*set*). The goals were {percent(AGREE)} and {percent(SAME)} at every "
-        f"length. {'**Missed**: ' + '; '.join(missed) + '.' if missed else 'All were reached.'} *Foreign* are the most "
-        "frequent words of the sets that the rationale does not hold: among neutral words the model needs them, in the whole "
-        "text it does not. *Singles*, *search* and *pointing* are passes a text.",
-        markdown_table(table),
+        f"{found.obeyed} texts attention is judged as by the rationale in {found.agree} (*agree*), and the set that is shown "
+        f"is the rationale in {found.same} (*set*). The goals were {percent(AGREE)} and {percent(SAME)} at every length. "
+        f"{found.missed} *Foreign* are the most frequent words of the sets that the rationale does not hold: among neutral "
+        "words the model needs them, in the whole text it does not. *Singles*, *search* and *pointing* are passes a text.",
+        found.table,
+    ]
+
+
+def _marked(rows: pd.DataFrame) -> list[str]:
+    found = _by_length(rows)
+    return [
+        "### A network that has learned from the rationales alone",
+        "A network that is trained on whole reviews learns more than their rule, such as that *is* comes before an opinion. "
+        "So the same network was trained once more on reviews in which words by chance stand in the place of all words that "
+        "are not marked (`benchmarks/deciding/marked.py` has the commands). The texts that it is asked about are whole. In "
+        f"{found.obeyed} texts that it obeys, attention is judged as by the rationale in {found.agree}, and the set that is "
+        f"shown is the rationale in {found.same}. {found.missed} One expects this if what is missed above lies with what that "
+        "network has learned, and not with the measure. This network has a default class: texts of one label need no words.",
+        found.table,
     ]
 
 

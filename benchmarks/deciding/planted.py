@@ -2,6 +2,8 @@
 
     python -m benchmarks.deciding.planted runs/planted/jw-bilstm-additive-softmax/seed0
 
+With ``--name marked``, for a run of ``benchmarks.deciding.marked``, which has learned from the rationales alone.
+
 A rationale is the truth of the data. It is taken for the model's only in texts that the model obeys: in which it decides as
 the label says, and no word outside the rationale moves the prediction by 0.05 when it alone is exchanged.
 """
@@ -94,12 +96,13 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("--texts", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--name", default="planted", choices=("planted", "marked"), help="the table that is written")
     typed = parser.parse_args()
     torch.set_num_threads(1)
-    run = attest.open_run(typed.run)
+    run = attest.open_run(typed.run, trust=["benchmarks.deciding.marked"])
     rows = [{"words": f"{a} to {b}", **of_length(run, (a, b), typed.texts, typed.seed)} for a, b in LENGTHS]
     print(pd.DataFrame(rows).round(3).to_string(index=False))
-    kept("planted", pd.DataFrame(rows))
+    kept(typed.name, pd.DataFrame(rows))
 
 
 if __name__ == "__main__":
