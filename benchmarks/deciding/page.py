@@ -1,6 +1,7 @@
 """The page of what was measured: docs/results/deciding.md, made of the tables beside it."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "results" / "deciding.md"
 TABLES = PAGE.with_suffix("")
 FROZEN = "2026-11-27"
 STATED = Path(__file__).parents[2] / "configs" / "judges" / "deciding.yaml"
+OTHERS_STATED = STATED.with_name("deciding-others.yaml")
 TRUTHS = [YES, IN_PART, NO]
 AGREE, SAME = 0.97, 0.90
 """The goals on planted rationales."""
@@ -52,6 +54,7 @@ def write() -> None:
     for name, said in (
         ("mechanisms", _mechanisms),
         ("trained", _trained),
+        *((f"trained-{texts}", partial(_on_other_texts, texts)) for texts in ("short", "long", "uneven")),
         ("planted", _planted),
         ("marked", _marked),
         ("long", _long),
@@ -129,8 +132,6 @@ def _trained(rows: pd.DataFrame) -> list[str]:
     ]
     columns = ("networks", "mechanisms", "false yes", "false no", "answered", "texts", "agreement", "passes")
     table = [("family", *columns), *((name, *(found.said[column] for column in columns)) for name, found in families)]
-    crossed = pd.crosstab(judged.true, judged.answer).reindex(index=TRUTHS, columns=[*TRUTHS, CANNOT_TELL], fill_value=0)
-    answers = [("truth", *crossed.columns), *((str(name), *map(str, values)) for name, *values in crossed.itertuples())]
     missed = [f"{name}: {', '.join(found.missed)}" for name, found in families if found.missed]
     said, percents = every.said, (percent(stated["is_no"]), percent(stated["is_yes"]))
     return [
@@ -149,9 +150,41 @@ def _trained(rows: pd.DataFrame) -> list[str]:
         _counted_strictly(judged),
         _missed(missed, stated),
         _sides(judged),
-        markdown_table(answers),
+        _crossed(judged),
         markdown_table(table),
     ]
+
+
+def _on_other_texts(texts: str, rows: pd.DataFrame) -> list[str]:
+    others = yaml.safe_load(OTHERS_STATED.read_text(encoding="utf-8"))
+    stated = yaml.safe_load(STATED.read_text(encoding="utf-8")) | others["every"] | others["texts"][texts]
+    learned, judged = judged_of(rows, stated)
+    every, crossed = endpoints(judged, stated), _crossed(judged)
+    low, high = stated.get("lengths", (24, 36))
+    title = {"short": "Short texts", "long": "Texts of 100 to 200 words", "uneven": "Few texts of one label"}[texts]
+    asked = "one text in ten has one of the two labels" if texts == "uneven" else f"texts have {low} to {high} words"
+    unfinished = (
+        "" if len(learned) >= stated["least"] else f"**This run has not ended**: {len(learned)} of {stated['least']}. "
+    )
+    return [
+        f"### {title}",
+        f"The same on other networks, of which {asked}; stated on {others['stated']} in `configs/judges/deciding-others.yaml` "
+        f"before any of them was trained (`python -m benchmarks.deciding.trained --texts {texts}`). {unfinished}"
+        f"{len(learned)} of {len(rows)} networks learned their rule; {len(judged)} have a truth. **False yes**: "
+        f"{every.said['false yes']}. **False no**: {every.said['false no']}. **Answered**: {every.said['answered']}. "
+        f"**Agreement** text by text: {every.said['agreement']}. The median of passes for a text and one explanation is "
+        f"{every.said['passes']}. {'**Missed**: ' + '; '.join(every.missed) + '.' if every.missed else ''}".rstrip(),
+        _counted_strictly(judged),
+        crossed,
+    ]
+
+
+def _crossed(judged: pd.DataFrame) -> str:
+    """Return a table of how often each answer was given to each truth."""
+    counts = pd.crosstab(judged.true, judged.answer).reindex(index=TRUTHS, columns=[*TRUTHS, CANNOT_TELL], fill_value=0)
+    return markdown_table(
+        [("truth", *counts.columns), *((str(name), *map(str, values)) for name, *values in counts.itertuples())]
+    )
 
 
 def _unfinished(rows: pd.DataFrame, stated: Mapping[str, Any]) -> str:

@@ -3,7 +3,8 @@
     python -m benchmarks.deciding.trained
 
 configs/judges/deciding.yaml states the networks, the endpoints and the goals. Each network that is done is a row of
-docs/results/deciding/trained.csv; a run that was stopped goes on behind the last one.
+docs/results/deciding/trained.csv; a run that was stopped goes on behind the last one. With ``--texts long``, ``short`` or
+``uneven``, texts have another length, or few of them have one of the labels: configs/judges/deciding-others.yaml.
 
 The truth is found by replacement, without the search: every subset of the words of the rule is tried, with the generator's own
 fillers in all other places. A text needs words if the way from fillers alone to the whole text is long enough, as in the
@@ -34,16 +35,17 @@ from attest.experiments import observe
 from attest.experiments.deciding import Game, deciding_words, neutral_words, pointing
 from attest.experiments.deciding import Texts as Asked
 from attest.experiments.deciding.filling import DECIDES
-from attest.experiments.deciding.neutral import least_way
+from attest.experiments.deciding.neutral import FEW_WORDS, least_way
 from attest.experiments.deciding.pointing import MATTERS, TIE
-from attest.experiments.judges.texts import FILLERS, Texts, draw_texts
+from attest.experiments.deciding.search import LONG
+from attest.experiments.judges.texts import FILLERS, LONGEST, SHORTEST, Texts, draw_texts
 from attest.experiments.layers import observe_layers
 from attest.experiments.layers.rollout import where_rollout_begins
 from benchmarks.deciding.looks import answer_of
-from benchmarks.deciding.page import SETTING, STATED, TABLES, write
+from benchmarks.deciding.page import OTHERS_STATED, SETTING, STATED, TABLES, write
 from benchmarks.judges.trained import FREE
+from benchmarks.judges.training import OTHER_TEXTS, trained
 from benchmarks.judges.training import Asked as Network
-from benchmarks.judges.training import trained
 
 DRAWS = 16
 """Fillings of each subset."""
@@ -130,9 +132,24 @@ def explained(network: Any, texts: Texts) -> tuple[Tensor, Tensor]:
 
 def part_of(texts: Texts, first: int, count: int) -> Texts:
     """Return some of the texts, which keep their ids."""
-    rows = slice(first, first + count)
+    return rows_of(texts, slice(first, first + count))
+
+
+def rows_of(texts: Texts, rows: slice | Tensor) -> Texts:
+    """Return the texts of some rows."""
     named = ("ids", "tokens", "mask", "labels", "deciding", "exchanged")
     return replace(texts, **{name: getattr(texts, name)[rows] for name in named})
+
+
+def drawn_as(stated: Mapping[str, Any], rule: str, count: int, seed: int) -> Texts:
+    """Draw texts as long as is stated; with the label 1 are half of them, or the share ``few``, where it is stated."""
+    lengths = tuple(stated.get("lengths", (SHORTEST, LONGEST)))
+    if "few" not in stated:
+        return draw_texts(rule, count, seed, lengths)
+    texts = draw_texts(rule, 3 * count, seed, lengths)
+    few = round(stated["few"] * count)
+    rows = torch.cat([(texts.labels == label).nonzero()[:most, 0] for label, most in ((0, count - few), (1, few))])
+    return rows_of(texts, rows.sort().values)
 
 
 def block_of(network: Any, texts: Texts, most: int, seed: int) -> pd.DataFrame:
@@ -147,7 +164,8 @@ def block_of(network: Any, texts: Texts, most: int, seed: int) -> pd.DataFrame:
     if not most:
         return known
     neutral, falls, rises = neutral_words(asked, said, seed)
-    singles = int((4 * asked.there.sum(dim=1) + 2).sum())  # passes of neutral_words
+    sizes = asked.there.sum(dim=1)
+    singles = int((4 * sizes.where(sizes <= LONG, torch.tensor(FEW_WORDS)) + 2).sum())  # passes of neutral_words
     game = Game(asked, neutral.pool, seed)
     needs = game.way >= neutral.least_way
     tried = needs & (needs.cumsum(dim=0) <= most)
@@ -170,14 +188,18 @@ def block_of(network: Any, texts: Texts, most: int, seed: int) -> pd.DataFrame:
 def row_of(asked: Network, stated: Mapping[str, Any]) -> dict[str, Any]:
     """Train a network, and return what is measured and what is true; less, if it has not learned its rule."""
     started = time.process_time()
-    network, (_, _, rule, seed, _) = trained(asked, stated), asked
-    others = draw_texts(rule, OTHERS, seed + 2 * OTHERS)
+    _, _, rule, seed, _ = asked
+    network = trained(asked, stated, drawn_as(stated, rule, stated["train_texts"], seed + OTHER_TEXTS))
+    others = drawn_as(stated, rule, OTHERS, seed + 2 * OTHERS)
     with torch.no_grad():
-        learned = float(((network(others.tokens, others.mask)[:, 0] > 0).long() == others.labels).double().mean())
+        rightly = ((network(others.tokens, others.mask)[:, 0] > 0).long() == others.labels).double()
+    learned = float(rightly.mean())
+    if "few" in stated:
+        learned = min(float(rightly[others.labels == label].mean()) for label in (0, 1))
     named = dict(zip(SETTING, asked, strict=True)) | {"accuracy": learned, "training": time.process_time() - started}
     if learned < stated["learned"]:
         return named
-    texts = draw_texts(rule, sum(stated["drawn"]), seed)
+    texts = drawn_as(stated, rule, sum(stated["drawn"]), seed)
     blocks: list[pd.DataFrame] = []
     answer, drawn = None, 0
     for block, (count, most) in enumerate(zip(stated["drawn"], stated["looks"], strict=True)):
@@ -238,11 +260,15 @@ COLUMNS = (
 
 def main() -> None:
     """Train and measure all networks that are stated, print a line for each, and write the page."""
+    stated, others = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in (STATED, OTHERS_STATED))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table", type=Path, default=TABLES / "trained.csv", help="rows are added to it")
+    parser.add_argument("--texts", choices=others["texts"], help="texts of another length, or few texts of one label")
+    parser.add_argument("--table", type=Path, help="rows are added to it; trained.csv, or that of other texts")
     typed = parser.parse_args()
     torch.set_num_threads(1)
-    stated = yaml.safe_load(STATED.read_text(encoding="utf-8"))
+    typed.table = typed.table or TABLES / (f"trained-{typed.texts}.csv" if typed.texts else "trained.csv")
+    if typed.texts:
+        stated |= others["every"] | others["texts"][typed.texts]
     if not typed.table.is_file():
         typed.table.parent.mkdir(parents=True, exist_ok=True)
         pd.DataFrame(columns=COLUMNS).to_csv(typed.table, index=False, lineterminator="\n")

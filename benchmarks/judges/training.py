@@ -122,10 +122,11 @@ def trained_and_heard(
     )
 
 
-def trained(asked: Asked, stated: Mapping[str, Any]) -> nn.Module:
+def trained(asked: Asked, stated: Mapping[str, Any], texts: Texts | None = None) -> nn.Module:
     """Train one model and return its network in evaluation mode.
 
     Args:
+        texts: what it is trained on; None to draw as many texts of its rule as are stated.
         asked: a Transformer's or decoder's name may end with its number of layers, as ``transformer-4``; it has 2 otherwise.
         stated: its ``enough``, where it is there, is the mean loss of an epoch after which training ends before ``epochs``.
     """
@@ -138,7 +139,7 @@ def trained(asked: Asked, stated: Mapping[str, Any]) -> nn.Module:
         "vocab_size": VOCABULARY,
     }
     model = Classifier(**made) if guided_to == FREE else Guided(stated["strength"], **made)
-    texts = draw_texts(rule, stated["train_texts"], seed + OTHER_TEXTS)
+    texts = draw_texts(rule, stated["train_texts"], seed + OTHER_TEXTS) if texts is None else texts
     target = texts.deciding if guided_to == TRUTH else decoys(texts)
     loader: DataLoader[Batch] = DataLoader(
         range(len(texts.ids)),  # type: ignore[arg-type]

@@ -43,19 +43,20 @@ class Texts:
     """int64 ``(B, T)``, the same texts with these words exchanged so that the label is the other one."""
 
 
-def draw_texts(rule: str, count: int, seed: int) -> Texts:
-    """Draw texts of 24 to 36 tokens that a rule can label.
+def draw_texts(rule: str, count: int, seed: int, lengths: tuple[int, int] = (SHORTEST, LONGEST)) -> Texts:
+    """Draw texts that a rule can label.
 
     Args:
         seed: with the number of a text it fixes that text.
+        lengths: the fewest and the most tokens of a text; fewest are 8 for one word that decides, and 4 more for each other.
     """
-    ids = torch.arange(count)
-    lengths = SHORTEST + _choice(seed, ids, 0, LONGEST - SHORTEST + 1)
-    position = torch.arange(LONGEST)
-    mask = position < lengths.unsqueeze(-1)
+    ids, (shortest, longest) = torch.arange(count), lengths
+    length = shortest + _choice(seed, ids, 0, longest - shortest + 1)
+    position = torch.arange(longest)
+    mask = position < length.unsqueeze(-1)
     filler = random_bits(seed, ids.unsqueeze(-1), torch.tensor(1), position).remainder(len(FILLERS)) + FILLERS[0]
     words, other_words = _words(rule, seed, ids)
-    places = _places(seed, ids, words.shape[1])
+    places = _places(seed, ids, words.shape[1], shortest)
     tokens = (filler * mask).scatter(1, places, words)
     exchanged = (filler * mask).scatter(1, places, other_words)
     deciding = torch.zeros_like(mask).scatter(1, places, True)
@@ -71,9 +72,9 @@ def _choice(seed: int, ids: Tensor, draw: int, options: int) -> Tensor:
     return random_bits(seed, ids, torch.tensor(draw)).remainder(options)
 
 
-def _places(seed: int, ids: Tensor, count: int) -> Tensor:
+def _places(seed: int, ids: Tensor, count: int, shortest: int) -> Tensor:
     """Draw random positions for the deciding words, ``(B, count)``, each in a different part of the text."""
-    stretches = torch.arange(SHORTEST // SPACING - 1)
+    stretches = torch.arange(shortest // SPACING - 1)
     stretch = random_uniforms(seed, ids.unsqueeze(-1), torch.tensor(3), stretches).argsort(dim=-1)[:, :count]
     within = random_bits(seed, ids.unsqueeze(-1), torch.tensor(4), torch.arange(count)).remainder(SPACING - 2)
     return stretch * SPACING + 1 + within
