@@ -1,4 +1,4 @@
-"""The changelog, the package and the citation name the same version, and releases stand newest first."""
+"""The changelog, the package and the citation name the same version; releases stand newest first, and each is short."""
 
 import re
 import tomllib
@@ -9,7 +9,8 @@ import yaml
 import attest
 
 ROOT = Path(__file__).parents[2]
-HEADINGS = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+HEADINGS = re.findall(r"^## (.+)$", CHANGELOG, flags=re.MULTILINE)
 RELEASES = [heading.split(" — ") for heading in HEADINGS]
 
 
@@ -27,3 +28,11 @@ def test_releases_stand_newest_first_and_only_the_newest_may_be_unreleased():
         del dates[0]
     assert dates == sorted(dates, reverse=True)
     assert all(re.fullmatch(r"\d{4}-\d{2}-\d{2}", date) for date in dates)
+
+
+def test_a_release_has_at_most_60_lines_none_of_them_long():
+    _, *releases = re.split(r"^(?=## )", CHANGELOG, flags=re.MULTILINE)
+    assert len(releases) == len(HEADINGS)
+    lines = {release.partition("\n")[0]: len(release.splitlines()) for release in releases}
+    assert max(lines.values()) <= 60, lines
+    assert [line for line in CHANGELOG.splitlines() if len(line) > 240] == []
