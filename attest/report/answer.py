@@ -10,7 +10,7 @@ from attest.experiments.verdict import CANNOT_TELL, IN_PART, LOOKS, NO, NOT_LEAR
 NOT_BETTER = (
     "No answer. The model is not shown to be better than chance on these texts: train it longer, or test it on more texts."
 )
-TEXTS = "texts that need words"
+TEXTS = "texts that have such words"
 SENTENCES = "sentences in which the tag of a word needs other words"
 """What counts in the share, of classifiers and of taggers."""
 UNLABELLED = "Without labels, nobody knows whether the model has learned its task."
@@ -31,7 +31,7 @@ def within(share: Share) -> str:
 
 
 def of_texts(share: Share) -> str:
-    """Write a share with its interval and what it counts: ``46 % [35 %, 57 %] of the 90 texts that need words``."""
+    """Write a share with its interval and what it counts: ``46 % [35 %, 57 %] of the 90 texts that have such words``."""
     return f"{within(share)} of the {share.texts:,} {TEXTS}"
 
 
@@ -89,9 +89,9 @@ def _why(found: Verdict) -> str:
     if found.disagree:
         return "But two sets of neutral words give different shares, and no answer fits both."
     if found.share is not None and found.share.texts < LOOKS[0]:
-        return f"An answer needs at least {LOOKS[0]} texts that need words: give more texts."
-    more = "more texts" if found.more is None else f"about {found.more:,} more texts that need words"
-    return f"Most likely it is “{found.guess}”; {more} would decide."
+        return f"An answer needs at least {LOOKS[0]} texts in which words decide: give more texts."
+    more = "more texts" if found.more is None else f"about {found.more:,} more texts in which words decide"
+    return f"Most likely it is “{found.guess}”; {more} would tell."
 
 
 def instead(found: Verdict, called: str) -> str | None:

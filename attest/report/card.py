@@ -81,11 +81,11 @@ def _texts(found: Findings, verdict: Mapping[str, Any]) -> str:
     name = "".join(each for each in found.name if each.isprintable() and each != "`")
     of = "" if TRIAL in settings else f" of the test split of {settings['run']['data']}"
     read, needing = verdict["read"], verdict["texts"] or 0
-    rest = "; in the others, the model says the same of neutral words" if needing < read else ""
+    rest = "; of the others, the model is as sure without their words" if needing < read else ""
     made = " and ".join(versions_of(found.folder, found.experiments))
     said = (
-        f"This is about `{name}`: of {texts:,} texts{of}, {read:,} were read in random order by {made}, and {needing:,} of "
-        f"these need words{rest}."
+        f"This is about `{name}`: of {texts:,} texts{of}, {read:,} were read in random order by {made}, and in {needing:,} of "
+        f"these words decide{rest}."
     )
     return " ".join(filter(None, [said, _rightly(found)]))
 

@@ -1,5 +1,6 @@
 """Write ``report.html``, a self-contained page that opens from disk, and choose the figures that the tables of a run allow."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from attest.report.instance_table import (
     tagged_sentences,
 )
 from attest.report.pictures import strip_file
-from attest.report.shown import first_screen, with_judged
+from attest.report.shown import first_screen, next_command, with_judged
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table, write_text
@@ -153,9 +154,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "states": STATES,
         "screen": first_screen(found),
         "accuracy": None if found.held is None else _accuracy(found.held),
-        "command": None
-        if alone is not None or found.example is None
-        else f"attest explain --run {folder.path} --id {found.example}",
+        "command": None if alone is not None else shlex.join(next_command(str(folder.path), found.example)),
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "warnings": [] if found.held is None else warnings(found.held),

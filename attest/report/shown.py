@@ -211,12 +211,17 @@ def terminal_lines(found: Findings) -> list[str]:
         called = found.called if len(found.called) < LABEL - 1 else "marked"
         lines.append(f"{called.capitalize() + ':':<{LABEL}}{bracketed(text.words, lambda word: word.first)}")
         lines.append(f"{'Decides:':<{LABEL}}{bracketed(text.words, lambda word: word.decides)}")
-    if example is not None:
+    if shown or example is not None:
         path = min(str(found.folder.path), os.path.relpath(found.folder.path), key=len)
-        identity = str(shown[0].identity if shown else example)
-        command = shlex.join(["attest", "explain", "--run", path, "--id", identity, "--out", "text.svg"])
-        lines.append(f"{'Next:':<{LABEL}}{command}")
+        identity = shown[0].identity if shown and example is not None else example
+        picture = [] if identity is None else ["--out", "text.svg"]
+        lines.append(f"{'Next:':<{LABEL}}{shlex.join([*next_command(path, identity), *picture])}")
     return lines
+
+
+def next_command(path: str, identity: int | None) -> list[str]:
+    """Return the command that leads on from a verdict: to a text, or to a model card where no text can be asked for."""
+    return ["attest", "card", path] if identity is None else ["attest", "explain", "--run", path, "--id", str(identity)]
 
 
 def bracketed(words: Sequence[Drawn], chosen: Callable[[Drawn], bool]) -> str:
@@ -415,8 +420,13 @@ def _reason(carried: float, first: int, matter: int) -> str:
     if carried < (CARRIES if matter else FULLY):
         return ""
     if matter < MOST * first:
-        return f"only {matter} of its {first} first words matter" if matter else "none of its first words matters by itself"
-    return "its very first word does not matter, or as much weight lies on words that speak against the decision"
+        some = (
+            f"only {matter} of the {first} matter{'s' * (matter == 1)}, fewer than three in four"
+            if matter
+            else "none of them matters by itself"
+        )
+        return f"these words are enough, but {some}"
+    return "these words are enough, but the very first does not matter, or as much weight lies on words against the decision"
 
 
 def groupings_of(texts: pd.DataFrame) -> tuple[list[Grouping], int]:

@@ -20,12 +20,12 @@ def test_every_answer_has_a_section():
 @pytest.mark.parametrize(
     ("said", "quoted"),
     [
-        (doubt(UNKNOWN._replace(share=FEW, guess=NO), True), "An answer needs at least 20 texts that need words"),
+        (doubt(UNKNOWN._replace(share=FEW, guess=NO), True), "An answer needs at least 20 texts in which words decide"),
         (
             doubt(UNKNOWN._replace(guess=NO, more=40), True),
-            "Most likely it is “no”; about 40 more texts that need words would decide",
+            "Most likely it is “no”; about 40 more texts in which words decide would tell",
         ),
-        (doubt(UNKNOWN._replace(guess=IN_PART), True), "Most likely it is “in part”; more texts would decide"),
+        (doubt(UNKNOWN._replace(guess=IN_PART), True), "Most likely it is “in part”; more texts would tell"),
         (
             doubt(UNKNOWN._replace(guess=NO, disagree=True), True),
             "But two sets of neutral words give different shares, and no answer fits both",

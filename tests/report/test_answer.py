@@ -43,7 +43,7 @@ def test_what_to_read_instead(snapshot: SnapshotAssertion) -> None:
     assert instead(found(IN_PART), "attention") == snapshot
     without = ("without_sink", Share(0.61, 0.5, 0.71, 67))
     assert str(instead(found(NO, instead=without), "attention")).replace("\xa0", " ") == (
-        "Attention without its sink does in 61 % [50 %, 71 %] of the 67 texts that need words: leave the sink out."
+        "Attention without its sink does in 61 % [50 %, 71 %] of the 67 texts that have such words: leave the sink out."
     )
     assert [instead(found(answer), "attention") for answer in (YES, CANNOT_TELL, NOT_LEARNED)] == [None] * 3
 

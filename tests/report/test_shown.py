@@ -91,15 +91,15 @@ def test_a_reader_is_told_why_words_that_decide_count_as_wrong():
     instance, measured = text(1, "a b c d good .", "a b c good", "good", False, (0.94, 0.95, 0.5))
     matter = np.array([0, 0, 0, 0, 1.0, 0])
     (shown,) = shown_texts(joined((instance, measured | {"matter": matter})))
-    assert shown.reason == "only 1 of its 4 first words matter"
+    assert shown.reason == "these words are enough, but only 1 of the 4 matters, fewer than three in four"
     (shown,) = shown_texts(joined((instance, measured | {"matter": 0 * matter})))
-    assert shown.reason == "none of its first words matters by itself"
+    assert shown.reason == "these words are enough, but none of them matters by itself"
     (shown,) = shown_texts(joined((instance, measured)))
-    assert shown.reason.startswith("its very first word does not matter")
+    assert shown.reason.startswith("these words are enough, but the very first does not matter")
     (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.6})))
     assert not shown.reason, "they do not decide, as their number says"
     (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.88, "matter": matter})))
-    assert shown.reason == "only 1 of its 4 first words matter"
+    assert shown.reason == "these words are enough, but only 1 of the 4 matters, fewer than three in four"
     (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.88, "matter": 0 * matter})))
     assert not shown.reason, "nearly enough"
 
@@ -266,3 +266,10 @@ def test_an_answer_whose_errors_nobody_counted_has_no_line_of_errors(tmp_path):
     lines = terminal_of(tmp_path, WRONG[:2] + RIGHT)
     assert lines[0].startswith("Verdict:    Cannot tell. ")
     assert not any(line.startswith("Error:") for line in lines)
+
+
+def test_the_next_command_is_a_card_where_no_text_can_be_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Findings, "example", None)  # as that of a tagger
+    lines = terminal_of(tmp_path, [(each[0] | {"id": n}, each[1] | {"id": n}) for n, each in enumerate(WRONG * 10)])
+    assert lines[-1] == "Next:       attest card run"
