@@ -420,11 +420,9 @@ def _reason(carried: float, first: int, matter: int) -> str:
     if carried < (CARRIES if matter else FULLY):
         return ""
     if matter < MOST * first:
-        some = (
-            f"only {matter} of the {first} matter{'s' * (matter == 1)}, fewer than three in four"
-            if matter
-            else "none of them matters by itself"
-        )
+        some = "none of them matters by itself"
+        if matter:
+            some = f"only {matter} of the {first} matter{'s' * (matter == 1)}, fewer than three in four"
         return f"these words are enough, but {some}"
     return "these words are enough, but the very first does not matter, or as much weight lies on words against the decision"
 

@@ -49,7 +49,8 @@ READ = READ.assign(pool=0, right_random=READ["id"] % 10 == 0.0, with_words=0.9, 
 VERDICT = {
     "tokens": {
         "answer": "in part",
-        "sentence": "In part. Attention points at the words that decide in 62 % [48 %, 75 %] of the 80 texts that have such words.",
+        "sentence": "In part. Attention points at the words that decide in 62 % [48 %, 75 %] of the 80 texts that have such "
+        "words.",
         "share": 0.62,
         "low": 0.48,
         "high": 0.75,

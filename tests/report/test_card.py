@@ -61,7 +61,7 @@ def test_a_card_has_sentences_of_the_texts_that_were_read_and_no_key(run):
     write_table(run.evidence("instances"), decided([0] * 30, [0] * 28 + [1] * 2), {"attest": "0.2.0"})
     write_table(run.evidence("E19"), READ, {"attest": "0.2.0"})
     said = section(run).replace("\N{NO-BREAK SPACE}", " ")
-    assert "of 30 texts of the test split of sst, 100 were read in random order by attest 0.2.0, and 80 of these need" in said
+    assert "of 30 texts of the test split of sst, 100 were read in random order by attest 0.2.0, and in 80 of these" in said
     assert "The model decides 100 % [88 %, 100 %] of the texts that were read as their labels say." in said
     assert not re.search(r"\bE\d+\b|test/|\|", said)
 

@@ -50,6 +50,7 @@ def judged_again(place, right=12):
 def test_the_sink_is_named_with_the_share_without_it():
     said = sink_sentence(*judged_again(0), "attention").replace("\xa0", " ")
     assert said.endswith(
-        " Without this sink, attention points at the words that decide in 75 % [41 %, 95 %] of the 16 texts that have such words."
+        " Without this sink, attention points at the words that decide in 75 % [41 %, 95 %] of the 16 texts that have such "
+        "words."
     )
     assert sink_sentence(*judged_again(3), "attention") == sink_sentence(*tables()), "another token was set aside"
