@@ -22,6 +22,7 @@ TABLES = PAGE.with_suffix("")
 FROZEN = "2026-11-27"
 STATED = Path(__file__).parents[2] / "configs" / "judges" / "deciding.yaml"
 OTHERS_STATED = STATED.with_name("deciding-others.yaml")
+OTHERS = ("short", "long", "uneven")
 TRUTHS = [YES, IN_PART, NO]
 AGREE, SAME = 0.97, 0.90
 """The goals on planted rationales."""
@@ -54,7 +55,8 @@ def write() -> None:
     for name, said in (
         ("mechanisms", _mechanisms),
         ("trained", _trained),
-        *((f"trained-{texts}", partial(_on_other_texts, texts)) for texts in ("short", "long", "uneven")),
+        *((f"trained-{texts}", partial(_on_other_texts, texts)) for texts in OTHERS),
+        ("trained", _together),
         ("planted", _planted),
         ("marked", _marked),
         ("long", _long),
@@ -147,7 +149,7 @@ def _trained(rows: pd.DataFrame) -> list[str]:
         f"{said['agreement']}. In brackets stand 95 % intervals: of errors by Clopper and Pearson over mechanisms, of which "
         "one errs if any of its networks does, and of agreement over mechanisms drawn again. Counted by rule and guide alone, "
         f"the strictest way: false yes {strict.said['false yes']}, false no {strict.said['false no']}.",
-        _counted_strictly(judged),
+        f"{_counted_strictly(judged)} This was added after the run.",
         _missed(missed, stated),
         _sides(judged),
         _crossed(judged),
@@ -177,6 +179,25 @@ def _on_other_texts(texts: str, rows: pd.DataFrame) -> list[str]:
         _counted_strictly(judged),
         crossed,
     ]
+
+
+def _together(rows: pd.DataFrame) -> list[str]:
+    """Return the errors of all samples of trained networks together; nothing where there is only one."""
+    stated = yaml.safe_load(STATED.read_text(encoding="utf-8"))
+    tables = {name: TABLES / f"trained-{name}.csv" for name in OTHERS}
+    samples = {"": rows} | {name: pd.read_csv(path) for name, path in tables.items() if path.is_file()}
+    judged = pd.concat([_of_texts(judged_of(each, stated)[1], name) for name, each in samples.items()])
+    said = endpoints(judged, stated).said
+    return [] if len(samples) == 1 else [
+        "### All trained networks together",
+        f"This was not stated beforehand; a mechanism counts once for each kind of texts. {said['networks']} networks of "
+        f"{said['mechanisms']} mechanisms. **False yes**: {said['false yes']}. **False no**: {said['false no']}. "
+        f"**Answered**: {said['answered']}. **Agreement** text by text: {said['agreement']}.",
+    ]  # fmt: skip
+
+
+def _of_texts(judged: pd.DataFrame, texts: str) -> pd.DataFrame:
+    return judged.assign(mechanism=judged.mechanism + "/" + texts)
 
 
 def _crossed(judged: pd.DataFrame) -> str:
@@ -246,7 +267,7 @@ def _counted_strictly(judged: pd.DataFrame) -> str:
         said.append(f"{wrong} of {len(others)} networks whose truth is not {answer} are answered {answer} ({share})")
     return (
         "These endpoints leave out the answers that are wrong by one step, such as a yes where the truth is in part. Counted "
-        f"with them, {' and '.join(said)}; the table below has all of them. This was added after the run."
+        f"with them, {' and '.join(said)}; the table below has all of them."
     )
 
 
