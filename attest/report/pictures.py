@@ -26,8 +26,9 @@ from PIL.PngImagePlugin import PngInfo
 from attest.core.errors import AttestError
 from attest.core.measures.numbers import percent
 from attest.experiments.verdict import LEVEL
+from attest.report.answer import in_a_sentence, within
 from attest.report.explained import ATTENTION, explanations, words_of
-from attest.report.findings import Findings
+from attest.report.findings import SHOWN_AS, Findings
 from attest.report.shown import Drawn, Row, ShownText, elided, quoted, shown_texts, strip_of, texts_with
 from attest.runs.folder import write_atomically, write_text
 
@@ -48,6 +49,8 @@ KEPT = "\N{NO-BREAK SPACE}\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 SCALE, SMOOTH = 2, 2
 """Pixels of a PNG for each pixel of the picture, and how many times as many are drawn, for smooth edges."""
 STRIP = "readings.svg"
+AXIS = {0: "0", 0.5: "50", 1: "100\N{NO-BREAK SPACE}%"}
+"""The shares that the axis names."""
 FAMILY = "AttestSans,'DejaVu Sans',Verdana,sans-serif"
 
 
@@ -130,10 +133,8 @@ def source_of(found: Findings) -> str:
     share = None if found.verdict is None else found.verdict.share
     if share is None:
         return f"{found.name}."
-    within = f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]"
-    return (
-        f"{found.name}. {found.called[0].upper()}{found.called[1:]} is right in {within} of {share.texts:,} {found.counted}."
-    )
+    called = f"{found.called[0].upper()}{found.called[1:]}"
+    return f"{found.name}. {called} is right in {within(share)} of {share.texts:,} {found.counted}."
 
 
 @cache
@@ -199,9 +200,9 @@ class Box(NamedTuple):
     turned: bool = False
 
 
-@dataclass
+@dataclass(repr=False)
 class Picture:
-    """Boxes and labels, which become an SVG or a PNG."""
+    """Boxes and labels, which become an SVG or a PNG. A notebook shows the SVG, a terminal the words."""
 
     title: str = ""
     description: str = ""
@@ -259,9 +260,9 @@ class Picture:
         drawn = "\n".join(_drawn(each, colours) for each in [ground, *self.marks])
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="attest" width="{WIDTH}" height="{self.height:.0f}" '
-            f'viewBox="0 0 {WIDTH} {self.height:.0f}" role="img" aria-labelledby="attest-title attest-about">\n'
-            f'<title id="attest-title">{escape(clean(self.title))}</title>\n'
-            f'<desc id="attest-about">{escape(clean(self.description))}</desc>\n<style>{style}</style>\n{drawn}\n</svg>\n'
+            f'viewBox="0 0 {WIDTH} {self.height:.0f}" role="img">\n'
+            f"<title>{escape(clean(self.title))}</title>\n"
+            f"<desc>{escape(clean(self.description))}</desc>\n<style>{style}</style>\n{drawn}\n</svg>\n"
         )
 
     def png(self, theme: str = "light") -> Image.Image:
@@ -309,6 +310,12 @@ class Picture:
         about.add_text("Software", "Attest")
         about.add_itxt("Description", f"{clean(self.title)} {clean(self.description)}")
         write_atomically(path, lambda temporary: image.save(temporary, format="png", pnginfo=about, optimize=True))
+
+    def __repr__(self) -> str:
+        return " ".join(filter(None, [clean(self.title), clean(self.description)]))
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
 
     @property
     def _labels(self) -> list[Label]:
@@ -410,29 +417,62 @@ def strip_picture(rows: Sequence[Row], source: str, unit: str = "text") -> Pictu
         unit: what is counted: ``text`` or ``sentence``.
     """
     title = f"In how many {unit}s does it mark the words that decide?"
-    shares = [f"{percent(row.share.value)} [{percent(row.share.low)}, {percent(row.share.high)}]" for row in rows]
-    picture = Picture(title, "; ".join(f"{row.name} {share}" for row, share in zip(rows, shares, strict=True)))
+    picture = Picture(title, shares_in_words(rows))
+    picture.label(MARGIN, 66, title, 30, "ink", True)
+    bottom = draw_strip(picture, rows, 104)
+    foot = f"{source}, {100 * LEVEL:.4g}\N{NO-BREAK SPACE}% intervals. Grey: random order."
+    picture.foot(foot, bottom + 78)
+    return picture
+
+
+def shares_in_words(rows: Sequence[Row]) -> str:
+    """Return the share of each row with its interval: ``attention 91 % [80 %, 97 %]; random order 15 % [6.7 %, 28 %]``."""
+    return "; ".join(f"{row.name} {within(row.share)}" for row in rows)
+
+
+def draw_strip(
+    picture: Picture,
+    rows: Sequence[Row],
+    top: float,
+    left: float = 0,
+    below: Mapping[float, str] = AXIS,
+    above: Mapping[float, str] | None = None,
+    unit: str = "",
+) -> float:
+    """Draw shares of texts below each other, each with its interval, over one axis.
+
+    Args:
+        top: where the first row begins, in pixels.
+        left: where the axis begins, if the names leave room.
+        below: the shares that have a line, and what stands below each.
+        above: what stands above the first row, at which shares.
+        unit: what is counted, ``text`` or ``sentence``, if each row says how many it has.
+    Returns:
+        The place of the axis, in pixels; its numbers take 40 more.
+    """
     names = [shorten(clean(row.name), 42, placeholder=" …") for row in rows]
-    left, right, top, high = max(300.0, MARGIN + 28 + max(width_of(name, 26, True) for name in names)), 880.0, 104, 62
+    left, right, high = max(300.0, left, MARGIN + 28 + max(width_of(name, 26, True) for name in names)), 880.0, 62
     bottom = top + high * len(rows)
 
     def place(share: float) -> float:
         return left + (right - left) * share
 
-    picture.label(MARGIN, 66, title, 30, "ink", True)
     for row in rows:
         if row.random:
             picture.box(place(row.share.low), top, place(row.share.high) - place(row.share.low), bottom - top, "band")
-    for share, name in ((0, "0"), (0.5, "50"), (1, "100\N{NO-BREAK SPACE}%")):
+    for share, name in (above or {}).items():
+        picture.label(place(share), top - 8, name, 22, "muted", False, "middle")
+    for share, name in below.items():
         picture.box(place(share) - 0.75, top, 1.5, bottom - top, "line")
         picture.label(place(share), bottom + 30, name, 22, "muted", False, "middle")
     picture.box(left, bottom - 1, right - left, 2, "axis")
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):
         y, x = top + high * (number + 0.5), place(row.share.value)
         colour, bold = "marked" if row.tested else "muted" if row.random else "ink", row.tested or row.shown
-        picture.label(left - 28, y + (0 if row.shown else 9), name, 26, colour, bold, "end")
-        if row.shown:
-            picture.label(left - 28, y + 24, "show this", 19, "ink", False, "end")
+        note = "show this" if row.shown else f"{row.share.texts:,} {unit}s" if unit else ""
+        picture.label(left - 28, y + (0 if note else 9), name, 26, colour, bold, "end")
+        if note:
+            picture.label(left - 28, y + 24, note, 19, "ink", False, "end")
         width = max(place(row.share.high) - place(row.share.low), 3)
         picture.box(place(row.share.low), y - 7, width, 14, "marked" if row.tested else "axis", 4, 0.62 if row.tested else 1)
         r = 9 if row.random else 11
@@ -441,15 +481,18 @@ def strip_picture(rows: Sequence[Row], source: str, unit: str = "text") -> Pictu
         picture.label(right + 28, y + 9, percent(row.share.value), 26, colour, not row.random)
         interval = f"[{percent(row.share.low)[:-2]}, {percent(row.share.high)[:-2]}]"
         picture.label(right + 40 + width_of("100\N{NO-BREAK SPACE}%", 26, True), y + 9, interval, 24, "muted")
-    foot = f"{source}, {100 * LEVEL:.4g}\N{NO-BREAK SPACE}% intervals. Grey: random order."
-    picture.foot(foot, bottom + 78)
-    return picture
+    return bottom
+
+
+def row_name(found: Findings) -> str:
+    """Return the tested explanation as it is named beside a row, such as ``attention rollout``."""
+    return in_a_sentence(SHOWN_AS.get(found.explanation, found.called))
 
 
 def readings_picture(found: Findings) -> Picture | None:
     """Return the picture of the strip of readings of a run or a trial; None where there is no verdict."""
     rows = found.table("E19")
-    strip = [] if found.verdict is None or rows is None else strip_of(found.verdict, rows, found.called)
+    strip = [] if found.verdict is None or rows is None else strip_of(found.verdict, rows, row_name(found))
     if not strip:
         return None
     unit = "sentence" if found.instances is None else "text"

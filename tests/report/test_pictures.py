@@ -2,8 +2,10 @@
 
 import base64
 import io
+import pickle
 import re
 from collections import Counter
+from html import escape
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -13,11 +15,13 @@ from fontTools.ttLib import TTFont
 from PIL import Image
 
 from attest.core.errors import AttestError
+from attest.core.measures.numbers import percent
 from attest.experiments.verdict import Share
 from attest.report.explained_text import ExplainedText
 from attest.report.findings import Findings
-from attest.report.pictures import INDENT, WIDTH, strip_file, strip_picture, text_picture
+from attest.report.pictures import INDENT, WIDTH, readings_picture, row_name, strip_file, strip_picture, text_picture
 from attest.report.shown import Row, first_screen, strip_of
+from attest.report.verdict_pictures import PicturedSentence, verdict_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -184,13 +188,13 @@ def test_a_cell_shows_the_rows_and_folds_the_explanations():
     assert "✗ <strong>Wrong.</strong>" in rows
     assert "<strong>“not dull”</strong> 90" in rows
     assert [rows.count(f">{word}</span>") for word in DULL] == [2] * 6
-    assert "<summary" in folded
+    assert "<strong>Attention</strong>" in folded
     assert " open>" not in cell
     assert "class=" not in cell, "a cell has no page of its own"
     assert not re.search(r"[^-]color:", cell), "letters keep the colour of the notebook, light or dark"
     bare = explained(DULL, [2])._repr_html_()
     assert "What decides in this text was not measured." in bare
-    assert bare.count(" open>") == 1
+    assert bare.count("<details") == 0, "attention alone is not folded"
 
 
 def test_a_picture_is_saved_by_the_ending_of_its_name(tmp_path):
@@ -262,10 +266,70 @@ def test_the_strip_shows_each_reading_with_its_share():
 
 def test_the_strip_of_a_run_lies_among_its_figures(small_run):
     found = Findings(small_run)
-    rows = strip_of(found.verdict, found.table("E19"), found.called)
+    rows = strip_of(found.verdict, found.table("E19"), row_name(found))
     ((name, svg),) = strip_file(found).items()
     assert name == "readings.svg"
     shown = {each.text for each in texts_in(svg)}
     assert {row.name for row in rows} <= shown
     assert (small_run.figures / name).read_text(encoding="utf-8") == svg
     assert name in (small_run.figures / "drawn.txt").read_text()
+
+
+def test_a_notebook_shows_the_verdict_as_its_sentence_and_a_share(small_run):
+    import attest
+
+    run = attest.open_run(small_run.path)
+    assert run.verdict == run.verdicts[0], "it is a string like any other"
+    assert pickle.loads(pickle.dumps(run.verdict)) == run.verdict
+    shown = [each.text.replace("\xa0", " ") for each in texts_in(run.verdict._repr_svg_())]
+    share, random = (each.replace("\xa0", " ") for each in re.findall(r"[\d.]+\s% \[", run.verdict))
+    assert {"no", "in part", "yes", "0", "50", "90", "100 %", share[:-2], random[:-2]} <= {*shown}
+    assert " ".join(shown).startswith(run.verdict.partition(";")[0].replace("\xa0", " "))
+    assert PicturedSentence("Cannot tell.")._repr_svg_() is None
+
+
+def test_a_row_of_a_transformer_is_named_without_a_comma(small_run, monkeypatch):
+    monkeypatch.setattr(Findings, "explanation", "rollout")
+    found = Findings(small_run)
+    for picture in (readings_picture(found), verdict_picture(found)):
+        assert "attention rollout" in {each.text for each in texts_in(picture.svg())}
+
+
+def test_kinds_of_texts_are_drawn_with_their_number_and_share(small_run):
+    import attest
+
+    picture, screen = attest.open_run(small_run.path).groups(), first_screen(Findings(small_run))
+    shown = [each.text for each in texts_in(picture._repr_svg_())]
+    assert screen["groupings"]
+    for each in screen["groupings"]:
+        assert each.question in shown
+        for group in each.groups:
+            assert {group.name, f"{group.share.texts} texts", percent(group.share.value)} <= {*shown}
+    assert f"{len(screen['groupings'])} of {screen['tried']} groupings" in " ".join(shown)
+    assert screen["groupings"][0].question in repr(picture), "a terminal shows the words"
+    assert "Label(" not in repr(picture)
+
+
+def test_without_a_verdict_there_is_nothing_to_draw(small_run, monkeypatch, refusal):
+    import attest
+
+    monkeypatch.setattr(Findings, "verdict", None)
+    run = attest.open_run(small_run.path)
+    assert run.verdict is None
+    for drawn in (run.readings, run.groups):
+        with refusal():
+            drawn()
+
+
+def test_a_cell_of_a_run_shows_texts_and_folds_its_numbers(small_run, monkeypatch):
+    import attest
+
+    run, screen = attest.open_run(small_run.path), first_screen(Findings(small_run))
+    shown, _, folded = run._repr_html_().partition("<details>")
+    assert escape(run.verdict) in shown
+    assert all(f"text {each.identity}</small>" in shown for each in screen["texts"])
+    assert "<table" not in shown
+    assert "<table" in folded
+    assert "class=" not in shown, "a cell has no page of its own"
+    monkeypatch.setattr(Findings, "verdict", None)
+    assert "<details open>" in run._repr_html_(), "where no text is shown, the numbers are"

@@ -24,8 +24,10 @@ from attest.report.explained import joined
 from attest.report.explained_text import ExplainedText
 from attest.report.findings import Findings
 from attest.report.page import write_report
-from attest.report.pictures import source_of
+from attest.report.pictures import Picture, readings_picture, source_of
+from attest.report.shown import first_screen
 from attest.report.templating import render
+from attest.report.verdict_pictures import PicturedSentence, groups_picture, verdict_picture
 from attest.runs.asked import AskedRun
 from attest.runs.belonging import finished
 from attest.runs.folder import INSTANCES, RunFolder
@@ -59,9 +61,14 @@ class Outcome:
         return self._findings.summary
 
     @property
-    def verdict(self) -> str | None:
-        """Return one sentence that says whether the attention may be read as an explanation; None if unknown."""
-        return next(iter(self.verdicts), None)
+    def verdict(self) -> PicturedSentence | None:
+        """Return one sentence that says whether the attention may be read as an explanation; None if unknown.
+
+        It is a string. A notebook shows it over a picture of the share of texts, beside that of a random order.
+        """
+        found = self._findings
+        sentence = next(iter(found.sentences), None)
+        return None if sentence is None else PicturedSentence(sentence, verdict_picture(found))
 
     @property
     def verdicts(self) -> list[str]:
@@ -103,6 +110,35 @@ class Outcome:
         rows = joined({name: self.table(name) for name in findings.experiments})
         (row,) = rows[rows["id"] == identity].to_dict("records")
         return ExplainedText.of_row(row, findings.class_names, findings.called, source_of(findings))
+
+    def readings(self) -> Picture:
+        """Return a picture of all readings: in how many texts each points at the words that decide.
+
+        A notebook shows it; ``save`` writes it as ``.svg`` or ``.png``.
+
+        Raises:
+            AttestError: there is no verdict, so nobody knows this share.
+        """
+        found = self._findings
+        return self._drawn(found, "readings", readings_picture(found))
+
+    def groups(self) -> Picture:
+        """Return a picture of the kinds of texts in which attention is right most often, and least often.
+
+        They are those on the first screen of the report: long and short texts, for example.
+
+        Raises:
+            AttestError: there is no verdict, or no kind of texts has ten texts or more.
+        """
+        found = self._findings
+        return self._drawn(found, "groups", groups_picture(found))
+
+    @staticmethod
+    def _drawn(found: Findings, name: str, picture: Picture | None) -> Picture:
+        if picture is not None:
+            return picture
+        why = found.unanswered or "Too few of its texts need words."
+        raise AttestError(f"there is no picture of the {name}. {why} Expected E19 among the experiments, on 20 texts or more.")
 
     def report(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML page."""
@@ -159,8 +195,10 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         found = self._findings
-        title = f"{type(self).__name__} of {self.name}"
-        return render("cell_outcome.html", title=title, measured=found.measured, answers=found.answers, judged=found.judged)
+        title, screen = f"{type(self).__name__} of {self.name}", first_screen(found)
+        said = [found.unanswered] if found.unanswered else found.sentences
+        numbers = {"measured": found.measured, "answers": found.answers, "judged": found.judged}
+        return render("cell_outcome.html", title=title, said=said, screen=screen, **numbers)
 
 
 def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
