@@ -1,4 +1,4 @@
-"""Execute the example notebook and store what it shows: ``python -m docs.notebook``. A test executes it again and compares."""
+"""Execute the notebooks and store what they show: ``python -m docs.notebook``. A test executes them again and compares."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -6,7 +6,8 @@ from tempfile import TemporaryDirectory
 import nbformat
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).parents[1] / "examples" / "attention_on_trial.ipynb"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+NOTEBOOKS = (EXAMPLES / "attention_on_trial.ipynb", EXAMPLES / "teaching_attention.ipynb")
 
 
 def executed(notebook: Path, folder: Path) -> nbformat.NotebookNode:
@@ -31,5 +32,6 @@ def values(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as folder:
-        nbformat.write(executed(NOTEBOOK, Path(folder)), NOTEBOOK)
+    for each in NOTEBOOKS:
+        with TemporaryDirectory() as folder:
+            nbformat.write(executed(each, Path(folder)), each)

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from docs.notebook import NOTEBOOK, executed, values
+from docs.notebook import NOTEBOOKS, executed, values
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
