@@ -39,6 +39,8 @@ DARK |= {"marked": "#6fb9ff", "fill": "#1f5d96", "decides": "#f3b65c", "under": 
 THEMES = {"light": LIGHT, "auto": LIGHT, "dark": DARK}
 """The colours of each theme; ``auto`` is light, and dark where the reader's system is."""
 WIDTH, MARGIN, INDENT = 1200, 48, 212
+IN_A_CELL = 720
+"""How wide a picture is in a notebook, where its letters are then as large as those around it."""
 ONE_LINE, TWO_LINES = (38, 36, 34, 32, 30), (36, 34, 32, 30, 28, 26, 24, 22, 20)
 """The sizes in which a row is tried, in pixels."""
 SHORTER = (56, 40, 28, 20)
@@ -245,8 +247,12 @@ class Picture:
         self.label(WIDTH - MARGIN, y, "Attest", size, "muted", False, "end")
         self.height = y + 34
 
-    def svg(self, theme: str = "auto") -> str:
-        """Return the picture as text of an SVG file."""
+    def svg(self, theme: str = "auto", shown: float = WIDTH) -> str:
+        """Return the picture as text of an SVG file.
+
+        Args:
+            shown: how wide it is shown, in pixels; a narrower page shrinks it.
+        """
         colours = THEMES[theme]
         used = {bold: {sign for each in self._labels if each.bold == bold for sign in each.text} for bold in (False, True)}
         style = "".join(_embedded("".join(sorted(signs)), bold) for bold, signs in used.items() if signs)
@@ -259,7 +265,8 @@ class Picture:
         ground = Box(0, 0, WIDTH, self.height, "paper")
         drawn = "\n".join(_drawn(each, colours) for each in [ground, *self.marks])
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="attest" width="{WIDTH}" height="{self.height:.0f}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="attest" width="{shown:g}" '
+            f'height="{self.height * shown / WIDTH:.0f}" style="max-width:100%;height:auto" '
             f'viewBox="0 0 {WIDTH} {self.height:.0f}" role="img">\n'
             f"<title>{escape(clean(self.title))}</title>\n"
             f"<desc>{escape(clean(self.description))}</desc>\n<style>{style}</style>\n{drawn}\n</svg>\n"
@@ -315,7 +322,7 @@ class Picture:
         return " ".join(filter(None, [clean(self.title), clean(self.description)]))
 
     def _repr_svg_(self) -> str:
-        return self.svg()
+        return self.svg(shown=IN_A_CELL)
 
     @property
     def _labels(self) -> list[Label]:

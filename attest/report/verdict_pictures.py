@@ -28,7 +28,7 @@ class PicturedSentence(str):
         return made
 
     def _repr_svg_(self) -> str | None:
-        return None if self.picture is None else self.picture.svg()
+        return None if self.picture is None else self.picture._repr_svg_()
 
 
 def verdict_picture(found: Findings) -> Picture | None:
@@ -38,7 +38,8 @@ def verdict_picture(found: Findings) -> Picture | None:
     if rows is None or verdict is None or said is None:
         return None
     strip = [row for row in strip_of(verdict, rows, row_name(found)) if row.tested or row.random or row.shown]
-    sentence = [Piece(said.word, "marked"), Piece(said.says), Piece(within(said.share), "marked"), Piece(f"{said.of}.")]
+    share = within(said.share).replace(" ", "\N{NO-BREAK SPACE}")
+    sentence = [Piece(said.word, "marked"), Piece(said.says), Piece(share, "marked"), Piece(f"{said.of}.")]
     picture = Picture(" ".join(each.text for each in sentence), shares_in_words(strip))
     top = picture.sentence(sentence, 70, (32, 28, 24)) + 34
     bottom = draw_strip(picture, strip, top, below=BOUNDS, above=ANSWERS)

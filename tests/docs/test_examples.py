@@ -1,4 +1,4 @@
-"""The examples do what they say: the notebook shows what it computes, the script leaves its report."""
+"""The examples do what they say: the notebooks show what they compute, the script leaves its report."""
 
 import re
 import runpy
@@ -14,33 +14,89 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w-])")
 OTHER_MACHINES = {"rel": 1e-2, "abs": 1e-3}
-"""How far rounding elsewhere may move a number that the notebook shows; here all are equal."""
+"""How far rounding elsewhere may move a number that a notebook shows; here all are equal."""
 
 
-@pytest.fixture(scope="module")
-def again(tmp_path_factory):
-    """The notebook, executed once more, and the folder in which that was done."""
+MACHINES = re.compile(r"/(?:home|root|tmp|Users|work|var|mnt)/|[A-Z]:\\\\")
+"""Paths of somebody's machine."""
+TRIAL, TEACHING = NOTEBOOKS
+WORDS = {"charming": (8, True), "not": (0, True), "not recent": (39, False)}
+"""By what decides or is marked in it: each text of the rounds, and whether the notebook says that attention is right."""
+
+
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
+def again(request, tmp_path_factory):
+    """A notebook, executed once more, and the folder in which that was done."""
     folder = tmp_path_factory.mktemp("notebook")
-    return executed(NOTEBOOK, folder), folder
+    return request.param, executed(request.param, folder), folder
+
+
+def codes(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def drawn(cell):
+    """Whether a cell ends with a picture: a text in two rows, or an SVG."""
+    data = cell.outputs[-1].data
+    return "image/svg+xml" in data or "box-shadow:" in data.get("text/html", "")
 
 
 @pytest.mark.whole("a notebook with a kernel of its own")
-def test_the_notebook_shows_what_it_computes(again):
-    stored = nbformat.read(NOTEBOOK, as_version=4)
+def test_a_notebook_shows_what_it_computes(again):
+    path, now, folder = again
+    stored = nbformat.read(path, as_version=4)
+    for one, other in zip(values(stored), values(now), strict=True):
+        assert NUMBER.sub("#", other).split() == NUMBER.sub("#", one).split()
+        assert [*map(float, NUMBER.findall(other))] == pytest.approx([*map(float, NUMBER.findall(one))], **OTHER_MACHINES)
+    assert (folder / "trial.html").is_file() == (path == TRIAL)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_stored_notebook_is_whole_and_names_no_machine(path):
+    stored = nbformat.read(path, as_version=4)
     nbformat.validate(stored)
-    assert len(values(stored)) == sum(cell.cell_type == "code" for cell in stored.cells)
-    for was, now in zip(values(stored), values(again[0]), strict=True):
-        assert NUMBER.sub("#", now).split() == NUMBER.sub("#", was).split()
-        assert [*map(float, NUMBER.findall(now))] == pytest.approx([*map(float, NUMBER.findall(was))], **OTHER_MACHINES)
+    assert [cell.execution_count for cell in codes(stored)] == [*range(1, len(codes(stored)) + 1)], "executed in order"
+    assert not [output for cell in codes(stored) for output in cell.outputs if output.output_type == "error"]
+    for cell in codes(stored):
+        for output in cell.outputs:
+            said = [output.get("text", ""), *output.get("data", {}).values()]
+            assert not [each for each in said if MACHINES.search(re.sub(r"base64,[\w+/=]*", "", each))]
+    links = [
+        link for cell in stored.cells if cell.cell_type == "markdown" for link in re.findall(r"\]\((\S+?)\)", cell.source)
+    ]
+    assert links
+    assert all((EXAMPLES / link).is_file() for link in links)
 
 
-@pytest.mark.whole("a notebook with a kernel of its own")
-def test_the_notebook_trains_asks_and_leaves_its_report(again):
-    notebook, folder = again
-    shown = [output for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
-    assert sum("text/html" in output.data for output in shown) == 5, "run, description, text, trial, rows"
-    assert {"E2", "E3", "E12"} <= {line.split()[0] for line in values(notebook)[4].splitlines()}
-    assert (folder / "trial.html").is_file()
+def test_the_notebook_of_a_trial_opens_with_five_pictures():
+    first = codes(nbformat.read(TRIAL, as_version=4))[:5]
+    assert [drawn(cell) for cell in first] == [True] * 5
+    assert [cell.source.splitlines()[-1] for cell in first] == [
+        *("trial", "trial.verdict", "trial.explain(3)", "trial.readings()", "trial.groups()"),
+    ]
+
+
+def test_each_round_of_the_lesson_asks_before_it_shows():
+    cells = nbformat.read(TEACHING, as_version=4).cells
+    asked = [place for place, cell in enumerate(cells) if "**Predict.**" in cell.source]
+    assert len(asked) >= 4
+    for place in asked:
+        assert cells[place + 1].cell_type == "code"
+        assert drawn(cells[place + 1])
+        assert cells[place + 2].source.startswith("**Why")
+
+
+def test_the_lesson_says_of_its_texts_what_was_measured():
+    """Its sentences are typed, so each outcome that they name is held to what the stored cells show."""
+    stored = codes(nbformat.read(TEACHING, as_version=4))
+    cells = {cell.source: cell.outputs[-1].data for cell in stored if cell.outputs}
+    for words, (text, right) in WORDS.items():
+        before, after = (cells[f"{name}.explain({text})"]["text/html"] for name in ("marked", "measured"))
+        assert "What decides in this text was not measured." in before
+        assert f"<strong>{'Right' if right else 'Wrong'}.</strong>" in after
+        assert f"“{words}”" in after
+    assert cells["measured.verdict"]["text/plain"].startswith("'Yes.")
+    assert cells["other.verdict"]["text/plain"].startswith("'In part.")
 
 
 @pytest.mark.whole("a script that trains a model")

@@ -286,6 +286,11 @@ def test_a_notebook_shows_the_verdict_as_its_sentence_and_a_share(small_run):
     assert {"no", "in part", "yes", "0", "50", "90", "100 %", share[:-2], random[:-2]} <= {*shown}
     assert " ".join(shown).startswith(run.verdict.partition(";")[0].replace("\xa0", " "))
     assert PicturedSentence("Cannot tell.")._repr_svg_() is None
+    drawn = ElementTree.fromstring(run.verdict._repr_svg_())
+    assert float(drawn.get("width")) < WIDTH, "it is no wider than a cell"
+    left, top, wide, high = map(float, drawn.get("viewBox").split())
+    assert (left, top, wide) == (0, 0, WIDTH)
+    assert float(drawn.get("height")) / float(drawn.get("width")) == pytest.approx(high / wide, rel=0.01)
 
 
 def test_a_row_of_a_transformer_is_named_without_a_comma(small_run, monkeypatch):

@@ -44,7 +44,7 @@ from attest.models.contract import STEPS, require_finite_weights, require_itself
 from attest.models.prediction import says_number
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
-from attest.runs.folder import UNFINISHED, RunFolder, write_text
+from attest.runs.folder import TRIAL, UNFINISHED, RunFolder, write_text
 from attest.runs.identity import table_of
 
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
@@ -63,7 +63,9 @@ class Trial(Outcome):
 
     @property
     def name(self) -> str:
-        """Return the title of the trial, with the model class and the number of tested texts."""
+        """Return the title of the trial: its name if it was given one, else the model class and the number of tested texts."""
+        if given := self.settings[TRIAL].get("name"):
+            return str(given)
         path = table_of(self.folder)
         if path is None:
             return f"{self._model} on 0 texts"

@@ -131,6 +131,12 @@ def test_a_cell_shows_the_verdict(whole):
     assert whole.answers["E2"] in cell
 
 
+def test_a_trial_is_called_by_the_name_that_it_was_given():
+    named = tried(experiments=("E2",), name="my film model")
+    assert repr(named).startswith("Trial of my film model\n")
+    assert "Trial of my film model" in named._repr_html_()
+
+
 def test_a_trial_does_not_ask_for_a_control_that_nobody_can_train(whole):
     assert "E4" not in whole.answers
     page = whole.folder.report if whole.folder.report.is_file() else whole.report(whole.folder.path / "page.html")
