@@ -61,6 +61,7 @@ def write() -> None:
         ("marked", _marked),
         ("long", _long),
         ("whole", _whole),
+        ("whole-trials", _whole_trials),
         ("constructed", _constructed),
         ("noise", _noise),
     ):
@@ -398,10 +399,32 @@ def _counted(error: Error) -> str:
     return f"{error.wrong} of {error.networks} [{percent(error.low, 1)}, {percent(error.high, 1)}]"
 
 
+def _whole_trials(rows: pd.DataFrame) -> list[str]:
+    said, _, table = _both_ways(rows)
+    return [
+        "The same of a fine-tuned MiniLM (`python -m benchmarks.deciding.whole <model> --data imdb`): two whole trials with "
+        f"the same neutral words, one by blocks and one by single words. {said} *Passes* are those of a whole trial for a "
+        "text, as a mean.",
+        table,
+    ]
+
+
 def _whole(rows: pd.DataFrame) -> list[str]:
+    said, sizes, table = _both_ways(rows)
+    return [
+        "### Blocks and single words",
+        "Test texts of a corpus are searched by blocks and, under the same fillings, by single words "
+        "(`python -m benchmarks.deciding.whole <run folder>`). In brackets stand 98.75 % intervals, passes are medians. Both "
+        f"searches begin with the same neutral words. {said} The median set has {sizes}.",
+        table,
+    ]
+
+
+def _both_ways(rows: pd.DataFrame) -> tuple[str, str, str]:
+    """Return how often both ways say the same about needing words, the sizes of their sets, and the table of both."""
     keys = ["run", "id", "explanation"]
     both = rows[rows.way == "blocks"].merge(rows[rows.way == "words"], on=keys, suffixes=("", "_words"))
-    same_need = percent(float(both.needs.eq(both.needs_words).mean()), 1)
+    same_need, count = percent(float(both.needs.eq(both.needs_words).mean()), 1), both.id.nunique()
     both = both[both.needs & both.needs_words]
     titles = ("run", "explanation", "texts", "words in them", "same answer", "right", "right by single words", "passes")
     table = [(*titles, "passes by single words")]
@@ -412,14 +435,8 @@ def _whole(rows: pd.DataFrame) -> list[str]:
         passes = (f"{each.median():,.0f}" for each in (part.passes, part.passes_words))
         table.append((run, name, f"{len(part)}", f"{part.of.min()} to {part.of.max()}", *shown, *passes))
     sizes = (f"{each.median():.0f}" for each in (both.words, both.words_words))
-    return [
-        "### Blocks and single words",
-        "Test texts of a corpus are searched by blocks and, under the same fillings, by single words "
-        "(`python -m benchmarks.deciding.whole <run folder>`). In brackets stand 98.75 % intervals, passes are medians. Both "
-        f"searches begin with the same neutral words, so they say the same about whether a text needs words (in {same_need}). "
-        f"The median set has {' words by blocks and '.join(sizes)} by single words.",
-        markdown_table(table),
-    ]
+    said = f"They say the same about whether a text needs words in {same_need} of {count} texts."
+    return said, f"{' words by blocks and '.join(sizes)} by single words", markdown_table(table)
 
 
 def _long(rows: pd.DataFrame) -> list[str]:
