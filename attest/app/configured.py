@@ -56,7 +56,7 @@ DESCRIPTION = (
     "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
     "trained run."
 )
-HELP = "`attest fit --help` lists the options."
+HELP = "`attest fit --help all` lists the options."
 PARSER_MODE = "attest"
 set_loader(PARSER_MODE, lambda text: get_loader("yaml")(bounded(text)), (yaml.YAMLError,))
 

@@ -170,7 +170,7 @@ def _sections(file: str) -> Settings:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise AttestError(
-            f"{file} is not a configuration ({reason}); expected YAML with the keys that `attest fit --help` lists."
+            f"{file} is not a configuration ({reason}); expected YAML with the keys that `attest fit --help all` lists."
         ) from error
     if content is not None and not isinstance(content, dict):
         raise AttestError(f"{file} contains a {type(content).__name__}; expected sections such as data:, model:, trainer:.")

@@ -344,7 +344,7 @@ def train(
         seed: a whole number from 0.
         root: the folder of all runs; by default ``runs`` in the current folder.
         force: delete the existing run and begin again.
-        arguments: options as ``attest fit --help`` lists them, ``("--trainer.max_epochs=3",)`` for example.
+        arguments: options as ``attest fit --help all`` lists them, ``("--trainer.max_epochs=3",)`` for example.
         choices: any other choice in small letters: ``logger="csv"``, ``experiments="importance"``, ``protocol="plain"``.
     Returns:
         The finished run.

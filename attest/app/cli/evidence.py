@@ -60,7 +60,7 @@ def _parser() -> CommandParser:
     parser = CommandParser("attest evidence", __doc__)
     parser.usage = "attest evidence (--run=<folder> | --ckpt=<file> [CHOICE=value …]) [options] [E1 E2 …] [FORCE=1]"
     parser.epilog = (
-        "E1 E2 …: experiments, such as E2; all that suit the model if none is named. FORCE=1 computes them again. "
+        "E1 E2 …: experiments, such as E2; all that suit the model if none is named. FORCE=1 computes them again.\n"
         "Choices and options of attest fit may follow."
     )
     parser.add_argument("--run", type=Path, help="a run folder; the experiments run on its best checkpoint")

@@ -20,6 +20,8 @@ MEANING = {
 }
 """The meanings of the choices, in the order of the help."""
 WIDTH, INDENT = 110, 14
+HELP, ALL = ("-h", "--help"), "all"
+"""The options that print the choices, and the word that adds the options of LightningCLI, which are several screens long."""
 
 
 def choices_help(command: str) -> str:
@@ -41,8 +43,7 @@ def choices_help(command: str) -> str:
             _filled("PROTOCOL", "how a published corpus is filtered and split: jw-current | jw-paper | plain"),
             _filled("FORCE", "1 deletes the run and starts again (0)"),
             "",
-            "Options of Lightning and of Attest follow the choices, and override them.",
-            "",
+            f"attest {command} --help {ALL} lists the options of Lightning and of Attest, which follow the choices.",
         ]
     )
 
@@ -61,9 +62,12 @@ def _filled(choice: str, text: str) -> str:
 
 def main(arguments: list[str]) -> int:
     command, *words = arguments
-    asked = AskedRun.of(words)  # a mistyped choice is told before the imports below, which take seconds
-    if {"-h", "--help"} & {*words}:
+    if asks_help := not {*HELP}.isdisjoint(words):
         print(choices_help(command), flush=True)
+    if asks_help and ALL not in words:
+        return 0
+    words = [word for word in words if not (asks_help and word == ALL)]
+    asked = AskedRun.of(words)  # a mistyped choice is told before the imports below, which take seconds
     from attest.app.configured import ConfiguredRun
     from attest.app.training import score, train
 

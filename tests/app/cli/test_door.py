@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from attest.app.cli import keys, reproduce
-from attest.app.cli.main import COMMANDS, main
+from attest.app.cli.main import COMMANDS, OF_LIGHTNING, main
 from attest.lightning_modules.key_adversary import Attack
 from attest.runs import dependent_names
 from benchmarks.crashes import Laboratory
@@ -71,7 +71,8 @@ def test_what_starts_further_processes_starts_this_command_and_hears_how_it_ende
 
 @pytest.mark.whole("an interpreter of its own")
 def test_help_and_mistyped_commands_load_no_library():
-    asked = [[], ["--help"], ["--version"], ["fitt"], ["repot", "runs"]]
+    helps = [[command, "--help"] for command in OF_LIGHTNING]
+    asked = [[], ["--help"], ["--version"], ["fitt"], ["repot", "runs"], *helps]
     assert loaded_by(asked, [*HEAVY, "torch", "pandas", "scipy", "matplotlib"]) == []
 
 
@@ -130,6 +131,29 @@ def test_a_help_is_plain_text_with_an_example_first_and_lists_every_argument(com
     assert "`" not in said
     for parser in parsers_of(command):
         assert [action.dest for action in parser._actions if not action.help] == []
+
+
+def help_of(capsys, *words: str) -> list[str]:
+    """Return the lines that a command prints before it ends."""
+    with suppress(SystemExit):  # that of LightningCLI
+        assert main([*words]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("command", OF_LIGHTNING)
+def test_the_help_of_choices_fits_a_screen_and_says_how_to_see_the_rest(command, capsys):
+    lines = help_of(capsys, command, "--help")
+    assert len(lines) <= 35
+    assert max(map(len, lines)) <= 110
+    assert lines[-1].startswith(f"attest {command} --help all lists the options of Lightning and of Attest")
+    assert help_of(capsys, command, "DATA=sst", "-h") == lines
+
+
+def test_the_whole_help_has_the_options_of_lightning_too(capsys):
+    short, whole = help_of(capsys, "fit", "--help"), help_of(capsys, "fit", "--help", "all")
+    assert whole[: len(short)] == short
+    assert any(line.startswith("  --trainer.max_epochs ") for line in whole)
+    assert any(line.startswith("  --run.upload_texts ") for line in whole)
 
 
 def test_the_page_of_commands_has_every_command_and_every_target():
