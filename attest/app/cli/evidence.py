@@ -26,7 +26,10 @@ EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
-    typed, rest = _parser().parse_known_args(arguments)
+    parser = _parser()
+    typed, rest = parser.parse_known_args(arguments)
+    if typed.run is None and typed.ckpt is None:
+        parser.lacks("--run", "--ckpt", joined=" or ")
     named = [argument for argument in rest if EXPERIMENT.fullmatch(argument)]
     options = [argument for argument in rest if argument not in named]
     options += [] if typed.until is None else [f"--run.until={typed.until}"]
@@ -81,11 +84,10 @@ def _parser() -> CommandParser:
 
 
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
-    if (typed.run is None) == (typed.ckpt is None):
-        found = "no trained model" if typed.run is None else "two things, a run and a checkpoint"
+    if typed.run is not None and typed.ckpt is not None:
         raise AttestError(
-            f"attest evidence was given {found}; expected either --run or --ckpt. Type for example: attest evidence --run "
-            "runs/sst/jw-bilstm-additive-softmax/seed0 E3"
+            "attest evidence was given two things, a run and a checkpoint; expected either --run or --ckpt. Type for example: "
+            "attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 E3"
         )
     run = RunFolder(typed.run if typed.run is not None else typed.ckpt.parent.parent)
     checkpoint = typed.ckpt or run.best

@@ -33,7 +33,8 @@ PICTURES = {
 
 
 def main(arguments: list[str]) -> int:
-    typed = _parser().parse_args(arguments)
+    parser = _parser()
+    typed = parser.parse_args(arguments)
     folder = RunFolder(typed.run)
     if typed.id and (typed.text or typed.file):
         raise AttestError(
@@ -50,9 +51,7 @@ def main(arguments: list[str]) -> int:
     require_own(page, {".html": OURS, **PICTURES})
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
     if not texts and not typed.id:
-        raise AttestError(
-            'attest explain was given no text; expected at least one text. Type for example: --text "a gorgeous movie"'
-        )
+        parser.lacks("--text", "--file", "--id", joined=" or ")
     of_page = page.suffix.lower() == ".html"
     if not of_page and len(typed.id or texts) > 1:
         raise AttestError(

@@ -172,6 +172,12 @@ TRUST = (
 )
 
 
+REQUIRED = "the following arguments are required: "
+"""How argparse begins when it says which arguments are missing."""
+EXAMPLES = 2
+"""The most examples in an error; the help has all."""
+
+
 class CommandParser(argparse.ArgumentParser):
     """A command-line parser that accepts no shortened options and raises an AttestError for every mistake."""
 
@@ -196,14 +202,32 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise an AttestError for the mistake that argparse found."""
-        examples = [line for line in (self.description or "").splitlines() if line.startswith(f"    {self.prog} ")]
+        if message.startswith(REQUIRED):
+            self.lacks(*message.removeprefix(REQUIRED).split(", "))
         options = {option.lstrip("-"): option for action in self._actions for option in action.option_strings}
         typed = message.removeprefix("unrecognized arguments: ").replace("=", " ").partition(" ")[0]
         close = get_close_matches(typed.lstrip("-"), options, 1) if typed.startswith("--") else []
         near = f" The nearest: {options[close[0]]}." if close else ""
-        raise AttestError(
-            "\n".join([f"{message}.{near} Type for example:", *examples, f"{self.prog} --help lists all options."])
-        )
+        raise with_examples(self.prog, self.description, f"{message}.{near}")
+
+    def lacks(self, *names: str, joined: str = " and ") -> NoReturn:
+        """Raise an AttestError that says what each of the missing arguments is.
+
+        Args:
+            names: the arguments as argparse calls them, ``--model`` or ``folder``.
+        """
+        helps = {name: action.help for action in self._actions for name in (*action.option_strings, action.dest)}
+        shown = {name: name if name.startswith("-") else f"<{name}>" for name in names}
+        said = joined.join(f"{shown[name]} ({str(helps[name]).replace('%%', '%')})" for name in names)
+        raise with_examples(self.prog, self.description, f"{self.prog} lacks {said}.")
+
+
+def with_examples(command: str, description: str | None, sentence: str) -> AttestError:
+    """Return the error for a command that says too little: a sentence, two examples and how to see the help."""
+    examples = [line for line in plain_help(description).splitlines() if line.startswith(f"    {command} ")]
+    return AttestError(
+        "\n".join([f"{sentence} Type for example:", *examples[:EXAMPLES], f"{command} --help lists all options."])
+    )
 
 
 def require_own(path: Path, ours: Mapping[str, re.Pattern[str]]) -> None:

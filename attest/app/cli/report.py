@@ -10,11 +10,6 @@ import os
 from pathlib import Path
 
 from attest.app.cli.main import CommandParser, require_own
-from attest.report.comparison import write_comparison
-from attest.report.page import write_report
-from attest.report.templating import OURS
-from attest.runs.folder import write_text
-from attest.runs.identity import find_runs
 
 PAGE = "comparison.html"
 
@@ -25,6 +20,12 @@ def main(arguments: list[str]) -> int:
     out = f"write the page to this .html file; for several runs, the default is {PAGE} in their common folder"
     parser.add_argument("--out", type=Path, help=out)
     typed = parser.parse_args(arguments)
+    from attest.report.comparison import write_comparison  # seconds that no mistake waits for
+    from attest.report.page import write_report
+    from attest.report.templating import OURS
+    from attest.runs.folder import write_text
+    from attest.runs.identity import find_runs
+
     if typed.out is not None:
         require_own(typed.out, {".html": OURS})
     runs = find_runs(typed.runs)

@@ -28,11 +28,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from attest.app.cli.main import with_examples
 from attest.app.reproduce.plan import Job, Plan, as_json, make_plan, missing_runs
 from attest.app.reproduce.workflow import Progress, on_one_gpu, profile_folder, run_as_group
 from attest.core.errors import AttestError, install_command
-from attest.core.measures.numbers import duration
-from attest.core.memory import cores
 from attest.runs.asked import folder_of_words
 from attest.runs.choices import SMALL_CHOICE, plain_help, stray_word, take_words
 from attest.runs.folder import RunFolder, write_json
@@ -119,12 +118,16 @@ def parse_request(arguments: list[str]) -> Request:
         raise AttestError(f"TABLE={words.text('TABLE')} names all tables and others; expected TABLE=all, or names of tables.")
     if not wanted:
         known = ", ".join(table_names())
-        raise AttestError(f"TABLE= was not given; expected one of: all, {known}. Type: make reproduce TABLE=jw-2")
+        raise with_examples(
+            "attest reproduce", __doc__, f"attest reproduce lacks TABLE=<a published table>; expected one of: all, {known}."
+        )
     selectors, rest = take_words(rest, SELECTORS)
     if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
         raise AttestError(f"{seed} names one seed; expected the number of seeds. Type SEEDS=3 for the seeds 0, 1 and 2")
     if small := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
         raise stray_word(small)
+    from attest.core.memory import cores  # seconds that no mistake waits for
+
     smoke = words.flag("SMOKE")
     place = "smoke" if smoke else ""
     results = Path(_option(rest, RESULTS) or Path("results", place))
@@ -159,6 +162,8 @@ def _option(rest: list[str], prefix: str) -> str:
 
 
 def _carry_out(request: Request, plan: Plan) -> int:
+    from attest.core.measures.numbers import duration  # seconds that no mistake waits for
+
     log, missing = request.results / "workflow.log", plan.missing
     print(f"{len(missing)} of {len(plan.jobs)} runs are missing. Snakemake's log: {log}", flush=True)
     write_json(request.configuration, workflow_configuration(request, plan))

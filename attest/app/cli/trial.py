@@ -34,7 +34,6 @@ from attest.app.cli.main import CommandParser
 from attest.app.places import beside
 from attest.app.trial_folder import claimed, default_folder, keep_options, options_of
 from attest.core.errors import AttestError, needing_transformers, unknown_choice
-from attest.core.memory import cores
 from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder
 
@@ -144,7 +143,7 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
 
     from attest.app.api.trials import trial
     from attest.core.devices import device_named
-    from attest.core.memory import processes_that_fit
+    from attest.core.memory import cores, processes_that_fit
 
     device = device_named(typed.device or "cpu")
     torch.set_num_threads(1)  # one process a core instead

@@ -19,7 +19,6 @@ from pathlib import Path
 from attest.app.reproduce.plan import Job
 from attest.core.ending import group_that_ends_with_this_process
 from attest.core.errors import AttestError, unknown_choice
-from attest.core.measures.numbers import duration
 from attest.core.places import configs_folder
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -37,6 +36,8 @@ class Progress:
 
     def look(self) -> None:
         """Print each job that began since the last call, such as ``3 of 6 · sst jw-bilstm seed 1 · 4 min left``."""
+        from attest.core.measures.numbers import duration  # seconds that no mistake in a command waits for
+
         begun = [job for job in self._waiting if (_modified(job.log), _modified(job.summary)) != self._before[job]]
         self._waiting = [job for job in self._waiting if job not in begun]
         self._running = [job for job in self._running + begun if _modified(job.summary) in (None, self._before[job][1])]

@@ -128,7 +128,6 @@ def test_a_text_of_two_thousand_tokens(small_run, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "was given no text"),
         (["--text", ""], "text 1 has no words"),
         (["--text", "fine", "--text", " \t "], "text 2 has no words"),
         (["--file", "nowhere.txt"], "nowhere.txt cannot be read"),

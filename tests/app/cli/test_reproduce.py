@@ -120,7 +120,7 @@ def _with_path() -> dict[str, str]:
 
 
 def test_what_is_typed_becomes_a_request(monkeypatch):
-    monkeypatch.setattr(reproduce, "cores", lambda: 8)
+    monkeypatch.setattr("attest.core.memory.cores", lambda: 8)
     request = parse_request(["TABLE=jw-2,me-6", "DATA=sst,imdb", "SMOKE=1", "JOBS=4", "LOGGER=csv", "--trainer.devices=1"])
     assert [file.stem for file in request.tables] == ["jw-2", "me-6"]
     assert (request.corpora, request.suffix) == (("sst", "imdb"), "-sst-imdb")
@@ -172,7 +172,7 @@ def test_a_mistyped_word_says_what_was_expected(typed, refusal):
 
 def test_without_a_word_it_says_what_to_type(capsys):
     assert main(["reproduce"]) == 2
-    assert "TABLE= was not given" in capsys.readouterr().err
+    assert "attest reproduce lacks TABLE=" in capsys.readouterr().err
 
 
 def test_an_unknown_profile_names_those_there_are(refusal):
