@@ -26,22 +26,22 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)  ## put a small model on trial that comes with Attest: half a minute, no network, no data
-	@$(BIN)/attest demo $(ARGS)
+	@ATTEST_BY_MAKE=1 $(BIN)/attest demo $(ARGS)
 
 train: $(READY)  ## train a model and put it on trial: DATA=planted|sst|… MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
-	@$(BIN)/attest fit $(chosen) $(ARGS)
+	@ATTEST_BY_MAKE=1 $(BIN)/attest fit $(chosen) $(ARGS)
 
 adversarial: $(READY)  ## train adversaries of a run (E7): the choices of train, LAMBDA=1e-4,1e-3 VARIANT=unfrozen|frozen DIVERGENCE=kl|jsd|smoothed-kl
-	@$(BIN)/attest adversarial $(chosen) $(ARGS)
+	@ATTEST_BY_MAKE=1 $(BIN)/attest adversarial $(chosen) $(ARGS)
 
 controls: $(READY)  ## compare a run with uniform attention, other seeds and guides (E4, E5, E6): the choices of train, SEEDS=3 LAMBDA=1e-3
-	@$(BIN)/attest controls $(chosen) $(ARGS)
+	@ATTEST_BY_MAKE=1 $(BIN)/attest controls $(chosen) $(ARGS)
 
 keys: $(READY)  ## attack the keys of a Transformer (E9): DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
-	@$(BIN)/attest keys $(chosen) $(ARGS)
+	@ATTEST_BY_MAKE=1 $(BIN)/attest keys $(chosen) $(ARGS)
 
 roar: $(READY)  ## erase what an explanation ranks first and train again, step by step: the choices of train, READING=attention,norm STEPS=10
-	@$(BIN)/attest roar $(chosen) $(ARGS)
+	@ATTEST_BY_MAKE=1 $(BIN)/attest roar $(chosen) $(ARGS)
 
 judges: $(READY)  ## test the experiments on attention that is right or wrong by construction: SMOKE=1
 	@$(BIN)/python -m benchmarks.judges constructed $(if $(SMOKE),--smoke) $(ARGS)
@@ -73,7 +73,7 @@ moved: $(READY)  ## print each number that moved since a commit: BASE=<commit> K
 	@$(BIN)/python -m benchmarks.moved --base '$(BASE)' $(if $(KEEP),--keep '$(KEEP)')
 
 reproduce: $(READY)  ## reproduce a published table, our numbers beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
-	@$(BIN)/attest reproduce $(chosen) $(ARGS)
+	@ATTEST_BY_MAKE=1 $(BIN)/attest reproduce $(chosen) $(ARGS)
 
 bench: $(READY)  ## compare the speed of evidence with the way of the literature: DATA=sst|imdb TEXTS=200
 	@$(BIN)/python -m benchmarks.evidence --data $(or $(DATA),sst) $(if $(TEXTS),--texts $(TEXTS))

@@ -13,6 +13,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from attest.callbacks.running import all_gather, share_of_rank
 from attest.core.errors import AttestError
+from attest.core.spelled import spelled
 from attest.datamodules.notice import say
 from attest.runs.belonging import TRAINED_WITH, require_trained_with, trained_with, unreadable
 from attest.runs.folder import RunFolder, write_atomically
@@ -145,7 +146,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         try:
             checkpoint = super().load_checkpoint(path, *args, **kwargs)
         except FileNotFoundError as error:
-            raise AttestError(f"{path} does not exist; expected a checkpoint. Train one first: make train") from error
+            raise AttestError(f"{path} does not exist; expected a checkpoint. Train one first: {spelled('fit')}") from error
         except Exception as error:  # torch reports a broken file as any of half a dozen types
             raise unreadable(Path(path)) from error
         if not isinstance(checkpoint, dict) or "state_dict" not in checkpoint:

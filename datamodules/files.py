@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from attest.core.errors import AttestError
+from attest.core.spelled import spelled
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.instances import FileOptions, Instances, in_order, label_names, read_instances
@@ -19,7 +20,7 @@ from attest.datamodules.rows import UTF_8
 from attest.datamodules.stored import StoredDataModule, split_at_random
 from attest.datamodules.tokenisers import sentence_lengths, spacy_tokens
 
-COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init_args.test=<file>"'
+TYPED = ("DATA=files", "--data.init_args.train=<file>", "--data.init_args.test=<file>")
 
 
 class FilesDataModule(StoredDataModule):
@@ -101,7 +102,7 @@ class FilesDataModule(StoredDataModule):
         if missing:
             raise AttestError(
                 f"DATA=files was given no {missing[0]} file; expected a file for training and a file for testing. Type: "
-                f"{COMMAND}"
+                f"{spelled('fit', *TYPED)}"
             )
         if not 0 < self.validation_share < 1:
             raise AttestError(f"`validation_share` is {self.validation_share}; expected a share between 0 and 1, such as 0.1.")

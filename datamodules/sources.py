@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from attest.core.errors import AttestError, said_by
 from attest.core.hub import hub_answers
+from attest.core.spelled import spelled
 
 if TYPE_CHECKING:
     import datasets
@@ -150,7 +151,7 @@ def out_of_reach(what: str, where: str) -> AttestError:
     return AttestError(
         f"{what} is not on this machine, and {where} cannot be reached; expected a network connection or a local copy. Put "
         "the files into a folder, as “Your own corpus” in the documentation describes, and type: export "
-        f"{DATA_VARIABLE}=<that folder>; or train without any download: make train DATA=planted"
+        f"{DATA_VARIABLE}=<that folder>; or train without any download: {spelled('fit', 'DATA=planted')}"
     )
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from attest.core.attention.interventions import recorded
 from attest.core.errors import AttestError
+from attest.core.spelled import spelled
 from attest.lightning_modules.classifier import attended
 from attest.lightning_modules.text_module import Batch, TextModule
 
@@ -39,7 +40,7 @@ class BaseNetwork:
         if not self.loaded:
             raise AttestError(
                 "this run needs the network of its base run, and this network is not loaded; expected a command that loads "
-                "it. Type make adversarial or make controls."
+                f"it. Type {spelled('adversarial')} or {spelled('controls')}."
             )
         self.network.to(batch["mask"].device)
         with recorded(self.network, "weights") as weights:

@@ -8,6 +8,7 @@ from functools import partial
 
 from attest.app.dependent import Base, Dependent, overlay, train_base, train_dependent
 from attest.core.errors import AttestError
+from attest.core.spelled import spelled
 from attest.runs.asked import AskedRun, Settings
 from attest.runs.capabilities import declared, is_sparse, predicts
 from attest.runs.choices import config_file
@@ -51,7 +52,8 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
         if not declared(projection, "reads_scores"):
             raise AttestError(
                 "PROJECTION=uniform gives every token the same attention, so an adversary has nothing to change; expected "
-                "another projection. Type PROJECTION=softmax. To compare with uniform attention, type: make controls"
+                "another projection. Type PROJECTION=softmax. To compare with uniform attention, type: "
+                f"{spelled('controls')}"
             )
         if is_sparse(projection) and choices.divergence == "kl":
             name = projection["class_path"].rsplit(".", 1)[-1]

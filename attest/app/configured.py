@@ -25,6 +25,7 @@ from attest.core.bounded_yaml import bounded
 from attest.core.bounds import require_bounds, require_finite
 from attest.core.errors import AttestError, as_user_error, unknown_choice
 from attest.core.memory import set_memory_budget
+from attest.core.spelled import spelled
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
@@ -56,7 +57,6 @@ DESCRIPTION = (
     "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
     "trained run."
 )
-HELP = "`attest fit --help all` lists the options."
 PARSER_MODE = "attest"
 set_loader(PARSER_MODE, lambda text: get_loader("yaml")(bounded(text)), (yaml.YAMLError,))
 
@@ -66,7 +66,8 @@ class Parser(LightningArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         said = message.strip()  # that of a class within another holds the sentence already
-        raise AttestError(said if HELP in said else f"{said}\n{HELP}") from ex
+        help_ = f"`{spelled('fit', '--help all')}` lists the options."
+        raise AttestError(said if help_ in said else f"{said}\n{help_}") from ex
 
     def format_help(self, *args: Any, **kwargs: Any) -> str:
         self.description = None  # Lightning's own, which it cuts within a sentence
@@ -181,7 +182,7 @@ class ConfiguredRun(LightningCLI):
             require_bounds(self.settings[part], f"{part}.{{}}".format)
         for experiment, evidence in self.settings["experiments"].items():
             if not evidence and experiment not in KNOWN:
-                raise unknown_choice("The experiment", experiment, KNOWN, "attest fit --experiments.{}=null")
+                raise unknown_choice("The experiment", experiment, KNOWN, spelled("fit", "--experiments.{}=null"))
             require_bounds((evidence or {}).get("init_args", {}), f"experiments.{experiment}.init_args.{{}}".format)
         require_work(self.config[self.subcommand].trainer, str(self.subcommand))
         torch.set_num_threads(self.run.threads)

@@ -19,6 +19,7 @@ import yaml
 
 from attest.core.errors import AttestError, nearest, unknown_choice
 from attest.core.places import configs_folder
+from attest.core.spelled import spelled
 from attest.core.vector_files import dimensions_in
 
 WORD = re.compile(r"([A-Z]+)=(.*)", re.DOTALL)
@@ -48,6 +49,8 @@ SETTINGS = {
 """Choices that stand for one option."""
 FAMILIES = ("albert", "bert", "deberta", "distilbert", "electra", "gpt2", "llama", "modernbert", "roberta", "xlnet")
 """Families of Transformers whose names people type as MODEL=…"""
+PRETRAINED = ("MODEL=pretrained", "RECIPE=fine-tune", "--model.init_args.pretrained=<folder or id>")
+"""What is typed to fine-tune a Transformer."""
 FORCED = {"1": "true", "true": "true", "0": "false", "false": "false"}
 """What may be typed behind ``FORCE=``; a word that means neither must not delete a run."""
 STANDS_FOR = {
@@ -154,7 +157,9 @@ def _as_yaml(name: str, value: str) -> str:
     if name == "FORCE":
         return FORCED[value]
     if name == "SEED" and not value.isdigit():
-        raise AttestError(f"SEED={value} is not a seed; expected a whole number from 0. Type for example: make train SEED=0")
+        raise AttestError(
+            f"SEED={value} is not a seed; expected a whole number from 0. Type for example: {spelled('fit', 'SEED=0')}"
+        )
     if name in ("EPOCHS", "BATCH") and not (value.isdecimal() and int(value)):
         raise AttestError(
             f"{name}={value} is no number of {WHAT[name]}; expected a whole number from 1. Type for example: {name}=8"
@@ -218,18 +223,17 @@ def config_file(choice: str, value: str) -> Path:
     if choice not in file_choices():
         raise AttestError(
             f"{choice}={value} begins with an unknown name; expected one of: {', '.join((*file_choices(), *SETTINGS))}. The "
-            f"nearest: {nearest(choice, (*file_choices(), *SETTINGS), 1)[0]}=… Type for example: make train DATA=sst"
+            f"nearest: {nearest(choice, (*file_choices(), *SETTINGS), 1)[0]}=… Type for example: {spelled('fit', 'DATA=sst')}"
         )
     file = configs_folder() / choice.lower() / f"{value}.yaml"
     if choice == "MODEL" and value.lower() in FAMILIES:
         raise AttestError(
             f"MODEL={value} names a family of Transformers, not its weights; expected MODEL=pretrained with a folder or an id "
-            f"on the Hub. Type for example: make train MODEL=pretrained RECIPE=fine-tune "
-            f'ARGS="--model.init_args.pretrained=<folder or id>"; or, for a model that is trained already: '
-            f"attest trial --model <folder or id> --data reviews.csv"
+            f"on the Hub. Type for example: {spelled('fit', *PRETRAINED)}; or, for a model that is trained already: "
+            "attest trial --model <folder or id> --data reviews.csv"
         )
     if Path(value).name != value or not file.is_file():
-        raise unknown_choice(choice, value, values_of(choice), f"make train {choice}={{}}")
+        raise unknown_choice(choice, value, values_of(choice), spelled("fit", f"{choice}={{}}"))
     return file
 
 
@@ -269,8 +273,8 @@ def _embedding_options(value: str, model: Path) -> list[str]:
         if dimensions is None:
             raise AttestError(
                 f"the file of word vectors {value} does not exist; expected a text file with a word and its numbers on each "
-                "line, in the format of fastText (.vec), GloVe (.txt) or word2vec (text). Type for example: make train "
-                "DATA=sst EMBEDDINGS=glove-50"
+                "line, in the format of fastText (.vec), GloVe (.txt) or word2vec (text). Type for example: "
+                f"{spelled('fit', 'DATA=sst', 'EMBEDDINGS=glove-50')}"
             )
         return [f"--data.init_args.embeddings={value}", _size_option(dimensions, model)]
     name, colon, parameter = value.partition(":")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attest.core.errors import AttestError, unknown_choice
+from attest.core.spelled import spelled
 from attest.runs.choices import take_words
 
 VARIANTS = ("unfrozen", "frozen")
@@ -46,7 +47,7 @@ def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[s
     words, rest = take_words(arguments, ADVERSARY_WORDS)
     for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES)):
         if (typed := words.text(name, known[0])) not in known:
-            raise unknown_choice(name, typed, known, f"make adversarial LAMBDA=1e-3 {name}={{}}")
+            raise unknown_choice(name, typed, known, spelled("adversarial", f"LAMBDA=1e-3 {name}={{}}"))
     lambdas = tuple(map(_parse_lambda, words.listed("LAMBDA"))) or None
     return AdversaryChoices(lambdas, words.text("VARIANT", VARIANTS[0]), words.text("DIVERGENCE", DIVERGENCES[0])), rest
 
@@ -54,8 +55,8 @@ def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[s
 def _parse_lambda(text: str) -> float:
     if not re.fullmatch(r"\d*\.?\d+([eE][-+]?\d+)?", text.strip()):
         raise AttestError(
-            f"LAMBDA={text} is not valid; expected one or more numbers from 0, separated by commas. Type for example: make "
-            "adversarial LAMBDA=1e-4,1e-3"
+            f"LAMBDA={text} is not valid; expected one or more numbers from 0, separated by commas. Type for example: "
+            f"{spelled('adversarial', 'LAMBDA=1e-4,1e-3')}"
         )
     return float(text)
 

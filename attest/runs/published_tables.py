@@ -16,6 +16,7 @@ import yaml
 from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError, unknown_choice
 from attest.core.places import configs_folder
+from attest.core.spelled import spelled
 from attest.runs.expression import parsed
 
 Place = tuple[str, str, float | None]
@@ -216,7 +217,7 @@ def table_file(name: str) -> Path:
     """Return the YAML file of a shipped table, or the user's own file if ``name`` ends with ``.yaml``."""
     file = Path(name) if name.endswith(".yaml") else configs_folder() / "tables" / f"{name}.yaml"
     if not file.is_file():
-        raise unknown_choice("TABLE", name, ["all", *table_names()], "make reproduce TABLE={}")
+        raise unknown_choice("TABLE", name, ["all", *table_names()], spelled("reproduce", "TABLE={}"))
     return file
 
 

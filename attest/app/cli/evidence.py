@@ -19,6 +19,7 @@ from pathlib import Path
 
 from attest.app.cli.main import TRUST, CommandParser
 from attest.core.errors import AttestError, unknown_choice
+from attest.core.spelled import spelled
 from attest.runs.folder import RunFolder
 from attest.runs.identity import require_no_trial
 
@@ -93,7 +94,7 @@ def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
     checkpoint = typed.ckpt or run.best
     require_no_trial(run)
     if not checkpoint.is_file():
-        raise AttestError(f"{checkpoint} does not exist; expected a checkpoint. Train one first: make train")
+        raise AttestError(f"{checkpoint} does not exist; expected a checkpoint. Train one first: {spelled('fit')}")
     if typed.run is not None and not run.config.is_file():
-        raise AttestError(f"{run.config} does not exist; expected the folder of a run. Train one first: make train")
+        raise AttestError(f"{run.config} does not exist; expected the folder of a run. Train one first: {spelled('fit')}")
     return checkpoint, run if run.config.is_file() else None

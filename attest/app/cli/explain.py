@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from attest.app.cli.main import TRUST, CommandParser, require_own
 from attest.core.errors import AttestError
+from attest.core.spelled import spelled
 from attest.runs.folder import RunFolder
 from attest.runs.identity import require_no_trial
 
@@ -44,7 +45,9 @@ def main(arguments: list[str]) -> int:
     if not typed.id:
         require_no_trial(folder)
         if lacking := next((file for file in (folder.best, folder.config) if not file.is_file()), None):
-            raise AttestError(f"{lacking} does not exist; expected the folder of a trained run. Train one first: make train")
+            raise AttestError(
+                f"{lacking} does not exist; expected the folder of a trained run. Train one first: {spelled('fit')}"
+            )
     from attest.report.templating import OURS
 
     page = typed.out or folder.path / PAGE

@@ -12,6 +12,7 @@ from typing import Any
 
 from attest.app.cli.evidence import main as gather_evidence
 from attest.core.errors import AttestError, unknown_choice
+from attest.core.spelled import spelled
 from attest.runs.asked import AskedRun
 from attest.runs.capabilities import attends_within, predicts
 from attest.runs.choices import split_arguments, take_words
@@ -29,7 +30,7 @@ def main(arguments: list[str]) -> int:
     attacks = words.listed("ATTACK", ATTACKS[0])
     for attack in attacks:
         if attack not in ATTACKS:
-            raise unknown_choice("ATTACK", attack, ATTACKS, "make keys DATA=sst MODEL=transformer-dr ATTACK={}")
+            raise unknown_choice("ATTACK", attack, ATTACKS, spelled("keys", "DATA=sst MODEL=transformer-dr ATTACK={}"))
     asked = AskedRun.of(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.app.dependent import Dependent, overlay, train_base, train_dependent  # takes seconds
 

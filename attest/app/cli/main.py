@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 from attest.core.bounds import require_bounds
 from attest.core.ending import end_with_parent
 from attest.core.errors import AttestError, as_user_error, unknown_choice
+from attest.core.spelled import spelled
 from attest.runs.choices import plain_help
 from attest.runs.versions import version_line
 
@@ -208,7 +209,7 @@ class CommandParser(argparse.ArgumentParser):
         typed = message.removeprefix("unrecognized arguments: ").replace("=", " ").partition(" ")[0]
         close = get_close_matches(typed.lstrip("-"), options, 1) if typed.startswith("--") else []
         near = f" The nearest: {options[close[0]]}." if close else ""
-        raise with_examples(self.prog, self.description, f"{message}.{near}")
+        raise self._with_examples(f"{message}.{near}")
 
     def lacks(self, *names: str, joined: str = " and ") -> NoReturn:
         """Raise an AttestError that says what each of the missing arguments is.
@@ -219,14 +220,18 @@ class CommandParser(argparse.ArgumentParser):
         helps = {name: action.help for action in self._actions for name in (*action.option_strings, action.dest)}
         shown = {name: name if name.startswith("-") else f"<{name}>" for name in names}
         said = joined.join(f"{shown[name]} ({str(helps[name]).replace('%%', '%')})" for name in names)
-        raise with_examples(self.prog, self.description, f"{self.prog} lacks {said}.")
+        raise self._with_examples(f"{self.prog} lacks {said}.")
+
+    def _with_examples(self, sentence: str) -> AttestError:
+        return with_examples(self.prog.removeprefix("attest "), self.description, sentence)
 
 
 def with_examples(command: str, description: str | None, sentence: str) -> AttestError:
     """Return the error for a command that says too little: a sentence, two examples and how to see the help."""
-    examples = [line for line in plain_help(description).splitlines() if line.startswith(f"    {command} ")]
+    typed = re.findall(rf"^    attest {command} (.*)", plain_help(description), re.MULTILINE)
+    examples = [f"    {spelled(command, arguments)}" for arguments in typed[:EXAMPLES]]
     return AttestError(
-        "\n".join([f"{sentence} Type for example:", *examples[:EXAMPLES], f"{command} --help lists all options."])
+        "\n".join([f"{sentence} Type for example:", *examples, f"{spelled(command, '--help')} lists all options."])
     )
 
 

@@ -32,6 +32,7 @@ from attest.app.cli.main import with_examples
 from attest.app.reproduce.plan import Job, Plan, as_json, make_plan, missing_runs
 from attest.app.reproduce.workflow import Progress, on_one_gpu, profile_folder, run_as_group
 from attest.core.errors import AttestError, install_command
+from attest.core.spelled import spelled
 from attest.runs.asked import folder_of_words
 from attest.runs.choices import SMALL_CHOICE, plain_help, stray_word, take_words
 from attest.runs.folder import RunFolder, write_json
@@ -119,7 +120,7 @@ def parse_request(arguments: list[str]) -> Request:
     if not wanted:
         known = ", ".join(table_names())
         raise with_examples(
-            "attest reproduce", __doc__, f"attest reproduce lacks TABLE=<a published table>; expected one of: all, {known}."
+            "reproduce", __doc__, f"{spelled('reproduce')} lacks TABLE=<a published table>; expected one of: all, {known}."
         )
     selectors, rest = take_words(rest, SELECTORS)
     if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):

@@ -20,6 +20,7 @@ from attest.app.reproduce.plan import Job
 from attest.core.ending import group_that_ends_with_this_process
 from attest.core.errors import AttestError, unknown_choice
 from attest.core.places import configs_folder
+from attest.core.spelled import spelled
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -91,7 +92,7 @@ def profile_folder(name: str) -> Path:
     folder = configs_folder() / "profiles" / name
     if not folder.is_dir():
         known = [path.name for path in folder.parent.iterdir()]
-        raise unknown_choice("PROFILE", name, known, "make reproduce TABLE=jw-2 PROFILE={}")
+        raise unknown_choice("PROFILE", name, known, spelled("reproduce", "TABLE=jw-2 PROFILE={}"))
     return folder
 
 

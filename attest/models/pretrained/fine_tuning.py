@@ -8,12 +8,13 @@ from torch import Tensor
 
 from attest.core.attention import Projection, Softmax
 from attest.core.errors import AttestError
+from attest.core.spelled import spelled
 from attest.models.pretrained.admitted import require_as_it_is, require_one_stack
 from attest.models.pretrained.loading import to_fine_tune, tokenizer_of
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.subwords import OURS, vocabulary_of
 
-NAME_IT = 'make train DATA=sst MODEL=pretrained ARGS="--model.init_args.pretrained=<folder or Hub id>"'
+TYPED = ("DATA=sst", "MODEL=pretrained", "--model.init_args.pretrained=<folder or Hub id>")
 
 
 class FineTunedClassifier(PretrainedNetwork):
@@ -42,14 +43,14 @@ class FineTunedClassifier(PretrainedNetwork):
         if not pretrained:
             raise AttestError(
                 "MODEL=pretrained was typed without the name of a pretrained model; expected the folder or the Hub id of a "
-                f"model. Type {NAME_IT}"
+                f"model. Type {spelled('fit', *TYPED)}"
             )
         tokenizer = tokenizer_of(pretrained)
         if vocab_size != len(vocabulary_of(tokenizer)) + OURS:
             raise AttestError(
                 f"the vocabulary of the data has {vocab_size - OURS} tokens, and that of {pretrained} has "
                 f"{len(vocabulary_of(tokenizer))}; expected data that are split into the subwords of this model. Type "
-                f"{NAME_IT}"
+                f"{spelled('fit', *TYPED)}"
             )
         model = to_fine_tune(pretrained, max(outputs, 2), self.tagging)
         require_one_stack(model)
