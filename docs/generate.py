@@ -20,7 +20,7 @@ from unittest.mock import patch
 from packaging.requirements import Requirement
 
 from attest.app.cli.fit import choices_help
-from attest.app.cli.main import COMMANDS, OF_LIGHTNING, Command, CommandParser, module_of
+from attest.app.cli.main import COMMANDS, EXIT_CODES, OF_LIGHTNING, Command, CommandParser, module_of
 from attest.core.places import configs_folder
 from attest.experiments.judges.judging import SHIPPED
 from attest.experiments.registry import EXPERIMENTS
@@ -102,6 +102,11 @@ def _command(name: str, command: Command) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def exit_codes_reference() -> str:
+    """Return the table of what each exit code means, as ``attest --help`` says it."""
+    return markdown_table([("exit code", "meaning"), *((str(code), means) for code, means in EXIT_CODES.items())])
+
+
 def targets_reference() -> str:
     """Return the table of what can be typed after ``make``, as ``make help`` says it."""
     rows = TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8"))
@@ -178,6 +183,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "judges": judged_table,
     "commands": commands_reference,
     "targets": targets_reference,
+    "exits": exit_codes_reference,
     "choices": choices_reference,
     "versions": versions_reference,
 }

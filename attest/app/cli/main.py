@@ -9,6 +9,7 @@ import io
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -22,6 +23,10 @@ from attest.core.spelled import spelled
 from attest.runs.choices import plain_help
 from attest.runs.versions import version_line
 
+DONE, FAILED, MISTAKE = 0, 1, 2
+USAGE = 64
+"""The exit code of a mistake where 2 says something else; ``EX_USAGE`` of sysexits.h."""
+
 
 class Command(NamedTuple):
     """A subcommand of ``attest``."""
@@ -30,14 +35,12 @@ class Command(NamedTuple):
     """What it does, as a line of the help."""
     words: bool = False
     """Whether it takes words and options of ``attest fit`` alone; its help is then the docstring of its module."""
-    mistaken: int = 2
+    mistaken: int = MISTAKE
     """Its exit code after a mistake of the user."""
 
 
 OF_LIGHTNING = ("fit", "test", "validate")
 """The subcommands of LightningCLI; the module of ``attest fit`` serves all, and its ``main`` takes the name, too."""
-USAGE = 64
-"""The exit code of a mistake where 2 says something else; ``EX_USAGE`` of sysexits.h."""
 COMMANDS = {
     "demo": Command("see a verdict in half a minute: a small model that comes with Attest, no network, no data"),
     "fit": Command("train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),
@@ -64,6 +67,22 @@ FIRST_RANK = "ATTEST_FIRST_RANK_PID"
 """The environment variable that holds the id of the process that started a rank."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGPIPE, STOPPED_BY_SIGTERM = 130, 141, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
+EXIT_CODES = {
+    DONE: "done; gate: every requirement passes",
+    FAILED: (
+        "an error in Attest or in a library, with its traceback; doctor: something would stop a run; gate: a requirement "
+        "fails; reproduce: runs are not there; sync: a run was not sent"
+    ),
+    MISTAKE: (
+        "a mistake that you can correct: a message on standard error says what was found, what is expected and what to type; "
+        "gate: no requirement fails, and one is undecided"
+    ),
+    USAGE: "gate: a mistake that you can correct",
+    STOPPED_BY_SIGINT: "stopped by Ctrl-C: type the same command to continue",
+    STOPPED_BY_SIGPIPE: "stopped, because the reader of its output has gone: type the same command to continue",
+    STOPPED_BY_SIGTERM: "stopped by SIGTERM: type the same command to continue",
+}
+"""What each exit code of each command means, as the help and the page of commands say it."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -103,7 +122,7 @@ def _run(arguments: list[str]) -> int:
         if (mistake := as_user_error(error)) is None:
             raise
         print(f"attest: {mistake}", file=sys.stderr)
-        return COMMANDS[arguments[0]].mistaken if arguments[0] in COMMANDS else 2
+        return COMMANDS[arguments[0]].mistaken if arguments[0] in COMMANDS else MISTAKE
     except (SystemExit, KeyboardInterrupt) as stop:
         if type(stop).__name__ not in ("SIGTERMException", "KeyboardInterrupt"):  # the first is Lightning's
             raise
@@ -161,8 +180,9 @@ def overview() -> str:
             "A choice such as DATA=sst or MODEL=bilstm reads a file below configs/. Any option of LightningCLI may follow the",
             "choices. attest <command> --help lists the options of a command. attest --version prints the installed versions.",
             "",
-            "Exit codes: 0 done; 1 an error in Attest, with its traceback; 2 a mistake that you can correct, with a message;",
-            "130, 141, 143 stopped: type the same command to continue.",
+            "Exit codes:",
+            "",
+            *(textwrap.fill(f"{code:>5}  {means}", 120, subsequent_indent=" " * 7) for code, means in EXIT_CODES.items()),
         ]
     )
 

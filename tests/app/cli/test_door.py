@@ -11,8 +11,21 @@ from typing import get_args
 import pytest
 
 from attest.app.cli import keys, reproduce
-from attest.app.cli.main import COMMANDS, OF_LIGHTNING, main
+from attest.app.cli.main import (
+    COMMANDS,
+    DONE,
+    EXIT_CODES,
+    FAILED,
+    MISTAKE,
+    OF_LIGHTNING,
+    STOPPED_BY_SIGINT,
+    STOPPED_BY_SIGPIPE,
+    STOPPED_BY_SIGTERM,
+    USAGE,
+    main,
+)
 from attest.lightning_modules.key_adversary import Attack
+from attest.report import gate
 from attest.runs import dependent_names
 from benchmarks.crashes import Laboratory
 from docs.generate import ROOT, parsers_of
@@ -44,7 +57,8 @@ def loaded_by(commands, names, before="") -> list[str]:
 def test_the_help_has_a_line_for_every_command(words, capsys):
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(COMMANDS)
+    assert [line.split()[0] for line in lines if re.match(r"  [a-z]", line)] == list(COMMANDS)
+    assert [int(line.split()[0]) for line in lines if re.match(r" +\d+  ", line)] == list(EXIT_CODES)
     assert all(len(line) <= 127 for line in lines)
 
 
@@ -52,6 +66,27 @@ def test_an_unknown_command_is_answered_with_all_of_them(capsys):
     assert main(["verdict"]) == 2
     said = capsys.readouterr().err
     assert "The command=verdict is not known; expected one of: adversarial, card, controls, demo, doctor" in said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_keeps_the_table_of_exit_codes(command, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    with suppress(SystemExit):  # argparse's and LightningCLI's, of code 0
+        assert main([command, "--help"]) == DONE
+    mistaken = main([command, *(["TABLE=jw-2"] if command == "reproduce" else []), "DATA=sstt", "--no-such-option=1"])
+    assert mistaken == (USAGE if command == "gate" else MISTAKE)
+    assert {mistaken, DONE, FAILED} <= EXIT_CODES.keys()
+    assert capsys.readouterr().err.startswith("attest: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_gate_and_the_stopped_keep_the_table_of_exit_codes():
+    assert {*gate.EXIT_CODES.values(), STOPPED_BY_SIGINT, STOPPED_BY_SIGPIPE, STOPPED_BY_SIGTERM} <= EXIT_CODES.keys()
+
+
+@pytest.mark.parametrize("typed", [["verdict"], ["--no-such-option"], [""]])
+def test_what_is_no_command_is_a_mistake(typed, capsys):
+    assert main(typed) == MISTAKE
 
 
 STARTED = {
