@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.catalogue import CATALOGUE, DATA_VARIABLE
 from attest.core.errors import AttestError
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.notice import say
-from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE
 from attest.datamodules.stored import QuestionDataModule, Tables
 from attest.datamodules.vocabulary import Vocabulary
 

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from attest import datamodules
+from attest.core.catalogue import CATALOGUE
 from attest.core.errors import AttestError
 from attest.core.label_sets import label_sets
 from attest.core.labels import by_name
 from attest.datamodules.corpus import missing, sample
 from attest.datamodules.instances import FileOptions, read_instances
 from attest.datamodules.notice import say, typed_plainly
-from attest.datamodules.sources import CATALOGUE
 from attest.datamodules.stored import QuestionDataModule
 
 _OF_FOLDERS = {getattr(each, "folder", ""): each for each in (getattr(datamodules, name) for name in datamodules.__all__)}

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.catalogue import out_of_reach
 from attest.datamodules.corpus import TOKENS, Corpus, Documents
-from attest.datamodules.sources import Fingerprint, out_of_reach
+from attest.datamodules.sources import Fingerprint
 from attest.datamodules.stored import StoredDataModule, Tables, between, split_at_random
 from attest.datamodules.tokenisers import newsgroup_tokens
 

@@ -15,58 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from attest.core.catalogue import DATA_VARIABLE, HUB, kept, out_of_reach
 from attest.core.errors import AttestError, said_by
 from attest.core.hub import hub_answers
-from attest.core.spelled import spelled
 
 if TYPE_CHECKING:
     import datasets
-
-
-DATA_VARIABLE = "ATTEST_DATA"
-
-
-@dataclass(frozen=True)
-class CorpusSource:
-    """The places from which a corpus can be read: local files, the Hugging Face Hub or a public archive.
-
-    Args:
-        splits: the names of the splits, each with a file below ``ATTEST_DATA/<corpus>``.
-        hub: the repository on the Hugging Face Hub; empty if the corpus comes from ``archive``.
-        archive: the site from which the corpus is downloaded.
-        file: the glob pattern for the file of a split.
-        instead: the patterns for the files of each split in a second layout; empty if there is one layout.
-    """
-
-    splits: tuple[str, ...]
-    hub: str = ""
-    archive: str = ""
-    file: str = "{}.parquet"
-    instead: tuple[str, ...] = ()
-
-    def found(self, folder: Path) -> dict[str, list[Path]]:
-        """Return a dictionary from the file pattern of each split to the list of matching files in a folder."""
-        layouts = [[self.file.format(split) for split in self.splits], self.instead]
-        first, other = ({name: sorted(folder.glob(name)) for name in layout} for layout in layouts)
-        return other if any(other.values()) and not any(first.values()) else first
-
-
-CATALOGUE = {
-    "sst": CorpusSource(("train", "validation", "test"), hub="SetFit/sst5"),
-    "imdb": CorpusSource(("train", "test"), hub="stanfordnlp/imdb"),
-    "20news": CorpusSource(("train", "test"), archive="https://ndownloader.figshare.com"),
-    "agnews": CorpusSource(("train", "test"), hub="sh0416/ag_news"),
-    "babi": CorpusSource(("train", "test"), hub="facebook/babi_qa", file="**/qa1_*_{}.txt"),
-    "snli": CorpusSource(("train", "dev", "test"), hub="stanfordnlp/snli", file="snli_1.0_{}.jsonl"),
-    "cnn-qa": CorpusSource(
-        ("train", "dev", "test"),
-        archive="https://cs.nyu.edu/~kcho/DMQA",
-        file="{}.txt",
-        instead=tuple(f"questions/{split}/*.question" for split in ("training", "validation", "test")),
-    ),
-    "conll2000": CorpusSource(("train", "test"), hub="eriktks/conll2000"),
-}
-"""The sources of the corpora, by the value of ``DATA``."""
 
 
 @dataclass(frozen=True)
@@ -146,15 +100,6 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
     return table.select(columns).replace_schema_metadata(None)
 
 
-def out_of_reach(what: str, where: str) -> AttestError:
-    """Return the error for a corpus that is not on this machine and cannot be downloaded."""
-    return AttestError(
-        f"{what} is not on this machine, and {where} cannot be reached; expected a network connection or a local copy. Put "
-        "the files into a folder, as “Your own corpus” in the documentation describes, and type: export "
-        f"{DATA_VARIABLE}=<that folder>; or train without any download: {spelled('fit', 'DATA=planted')}"
-    )
-
-
 PARQUET = "refs/convert/parquet"
 """The branch on which the Hub keeps any dataset as parquet, also one that was once made by a script."""
 
@@ -164,11 +109,8 @@ def load_hub_split(
 ) -> pa.Table:
     import datasets  # a second and a half that local files need not wait for
 
-    owner, _, _ = repository.rpartition("/")
-    downloaded = Path(datasets.config.HF_DATASETS_CACHE).glob("*")
-    kept = any(folder.name.lower().startswith(owner.lower()) for folder in downloaded)
-    if not Path(repository).exists() and not kept and not hub_answers():
-        raise out_of_reach(repository, "the Hugging Face Hub")
+    if not Path(repository).exists() and not kept(repository) and not hub_answers():
+        raise out_of_reach(repository, HUB)
     try:
         rows = datasets.load_dataset(repository, subset, split=split, revision=revision)
     except (datasets.exceptions.DatasetsError, FileNotFoundError, ValueError, RuntimeError) as error:
@@ -177,7 +119,7 @@ def load_hub_split(
             "with this split. Look at the page of the dataset on the Hub, or give local files."
         ) from error
     except OSError as error:  # a ConnectionError is one
-        raise out_of_reach(repository, "the Hugging Face Hub") from error
+        raise out_of_reach(repository, HUB) from error
     return _with_names(rows) if names else rows.with_format("arrow")[:]
 
 

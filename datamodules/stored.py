@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.catalogue import CATALOGUE, DATA_VARIABLE
 from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.notice import say
 from attest.datamodules.sources import (
-    CATALOGUE,
-    DATA_VARIABLE,
     Fingerprint,
     load_hub_split,
     local_file,
@@ -54,7 +53,7 @@ class StoredDataModule(TextDataModule):
         if self.folder not in CATALOGUE:
             raise AttestError(
                 f"the corpus {self.folder} has no public source; expected {DATA_VARIABLE} set to a folder with this corpus, "
-                "or an entry for it in CATALOGUE of datamodules/sources.py."
+                "or an entry for it in CATALOGUE of attest/core/catalogue.py."
             )
         return CATALOGUE[self.folder].hub
 

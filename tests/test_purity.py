@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CORE = ("core", "models", "experiments")
-ADVISING = ("core/errors.py", "core/labels.py", "core/processes.py", "models/pretrained/")
+ADVISING = ("core/catalogue.py", "core/errors.py", "core/labels.py", "core/processes.py", "models/pretrained/")
 """Files whose errors say what to type."""
 FILES = [file.relative_to(ROOT / "attest") for room in CORE for file in sorted((ROOT / "attest" / room).rglob("*.py"))]
 COMMAND = re.compile(

@@ -6,6 +6,9 @@ import time
 import urllib.error
 import urllib.request
 from functools import lru_cache
+from pathlib import Path
+
+from huggingface_hub import constants
 
 SECONDS = 5.0
 """How long a server may take to answer."""
@@ -15,9 +18,28 @@ OFFLINE = "HF_HUB_OFFLINE"
 TRUE = ("1", "ON", "YES", "TRUE")
 
 
+def offline() -> bool:
+    """Return whether the user has set ``HF_HUB_OFFLINE``, so that only downloads of earlier days are read."""
+    return os.environ.get(OFFLINE, "").upper() in TRUE
+
+
+def missing_model(name: str) -> str | None:
+    """Return why a model cannot be loaded, without loading any library; None if it can, or if only loading it will tell.
+
+    Args:
+        name: a folder, or the id of a model on the Hub.
+    """
+    folder = Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}")
+    if Path(name).expanduser().exists() or folder.is_dir() or hub_answers():
+        return None
+    return (
+        f"it was not downloaded, and {OFFLINE} is set" if offline() else "it was not downloaded, and the Hub cannot be reached"
+    )
+
+
 def hub_answers() -> bool:
     """Return whether the Hub answers within ``SECONDS``; False at once if ``HF_HUB_OFFLINE`` is set."""
-    if os.environ.get(OFFLINE, "").upper() in TRUE:
+    if offline():
         return False
     return _answered(os.environ.get("HF_ENDPOINT", "https://huggingface.co"), int(time.monotonic() / A_MINUTE))
 

@@ -4,11 +4,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from attest.core.catalogue import CATALOGUE
 from attest.core.errors import AttestError
 from attest.datamodules import PlantedDataModule, SstDataModule
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.labelled import STORED_CORPORA
-from attest.datamodules.sources import CATALOGUE
 
 
 @pytest.fixture

@@ -25,10 +25,10 @@ from rich.table import Table
 
 from attest.app.cli.main import CommandParser
 from attest.app.cli.trial import PROMPT
+from attest.core.catalogue import CATALOGUE, DATA_VARIABLE
 from attest.core.errors import AttestError, needing_transformers, own_requirements, unknown_choice
 from attest.core.hub import within_reach
 from attest.core.memory import CACHE_VARIABLE, cache_folder
-from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE
 from attest.experiments.registry import INSIDE, askable, suited
 from attest.models.prediction import says_number
 from attest.runs.versions import NOT_INSTALLED, environment, installed_version

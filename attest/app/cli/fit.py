@@ -1,9 +1,11 @@
 """``attest fit``, ``attest validate`` and ``attest test``: the commands of LightningCLI, with choices such as ``DATA=sst``."""
 
 import textwrap
+from pathlib import Path
 
 from attest.app.cli.main import COMMANDS
-from attest.runs.asked import AskedRun
+from attest.core.catalogue import require_source
+from attest.runs.asked import AskedRun, RunSettings
 from attest.runs.choices import default_choices, file_choices, takes_parameter, values_of
 
 MEANING = {
@@ -68,9 +70,19 @@ def main(arguments: list[str]) -> int:
         return 0
     words = [word for word in words if not (asks_help and word == ALL)]
     asked = AskedRun.of(words)  # a mistyped choice is told before the imports below, which take seconds
+    _require_source(asked)
     from attest.app.configured import ConfiguredRun
     from attest.app.training import score, train
 
     run = ConfiguredRun(command, asked)
     train(run) if command == "fit" else score(run)
     return 0
+
+
+def _require_source(asked: AskedRun) -> None:
+    """Refuse a corpus that cannot be had, before the imports that take seconds. A run that is complete needs no corpus."""
+    run = asked.settings.get("run")
+    if isinstance(run, dict):
+        corpus = str(run.get("data"))
+        if not Path(str(run.get("root", RunSettings.root)), corpus).exists():
+            require_source(corpus)

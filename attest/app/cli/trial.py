@@ -33,7 +33,9 @@ from typing import TYPE_CHECKING, Any
 from attest.app.cli.main import CommandParser
 from attest.app.places import beside
 from attest.app.trial_folder import claimed, default_folder, keep_options, options_of
+from attest.core.catalogue import require_source
 from attest.core.errors import AttestError, needing_transformers, unknown_choice
+from attest.core.hub import missing_model
 from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder
 
@@ -109,6 +111,7 @@ class _Prepared:
 
 
 def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
+    _require_reach(typed)
     with needing_transformers():
         from attest.models.pretrained.admitted import ANSWERING, CHOOSING, gives_number
         from attest.models.pretrained.loading import config_tried, decides_tokens, saved_as
@@ -166,6 +169,18 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
         **options,
     )
     return _Prepared(made, data)
+
+
+def _require_reach(typed: Namespace) -> None:
+    """Refuse a model and a corpus that cannot be had on this machine, before libraries that take seconds are imported."""
+    if (missing := missing_model(typed.model)) is not None:
+        raise AttestError(
+            f"{typed.model} is neither a local folder nor a model that can be loaded from the Hub ({missing}); expected a "
+            "folder that save_pretrained wrote, or the id of a model on the Hub and a network. Type: attest trial --model "
+            "<folder or Hub id> --data <file>"
+        )
+    if not Path(typed.data).exists():
+        require_source(typed.data)
 
 
 def _log(folder: RunFolder, typed: Namespace) -> None:
