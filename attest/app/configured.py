@@ -121,7 +121,7 @@ class ConfiguredRun(LightningCLI):
             trainer_defaults={"inference_mode": False, "use_distributed_sampler": False},
             seed_everything_default=0,
             parser_class=Parser,
-            parser_kwargs={"prog": "attest", "description": DESCRIPTION, "parser_mode": PARSER_MODE},
+            parser_kwargs={"prog": "attest", "description": DESCRIPTION, "parser_mode": PARSER_MODE, "allow_abbrev": False},
             auto_configure_optimizers=False,
             load_from_checkpoint_support=False,
             args=[command, *asked.arguments],

@@ -49,8 +49,10 @@ SETTINGS = {
 """Choices that stand for one option."""
 FAMILIES = ("albert", "bert", "deberta", "distilbert", "electra", "gpt2", "llama", "modernbert", "roberta", "xlnet")
 """Families of Transformers whose names people type as MODEL=…"""
-PRETRAINED = ("MODEL=pretrained", "RECIPE=fine-tune", "--model.init_args.pretrained=<folder or id>")
+PRETRAINED, WEIGHTS = ("MODEL=pretrained", "RECIPE=fine-tune"), "--model.init_args.pretrained="
 """What is typed to fine-tune a Transformer."""
+ALSO_OPTIONS = ("DATA", "MODEL", "EXPERIMENTS", "TRAINER")
+"""Choices whose names are options, too: ``--data=<class>``."""
 FORCED = {"1": "true", "true": "true", "0": "false", "false": "false"}
 """What may be typed behind ``FORCE=``; a word that means neither must not delete a run."""
 STANDS_FOR = {
@@ -119,10 +121,13 @@ def are_plain(arguments: Sequence[str]) -> bool:
 
 
 def stray_word(argument: str) -> AttestError:
-    """Return the error for an argument such as ``data=planted`` or ``sst``, which is neither a choice nor an option."""
-    name, _, value = argument.partition("=")
-    known = (*file_choices(), *SETTINGS)
-    hint = f" Type {name.upper()}={value}" if value and name.upper() in known else ""
+    """Return the error for an argument such as ``data=planted``, ``--seed=3`` or ``sst``: neither choice nor option."""
+    name, _, value = argument.lstrip("-").partition("=")
+    choice = _choice_of(name)
+    of_value = next((each for each in file_choices() if name in values_of(each)), None)
+    hint = f" Type {of_value}={name}" if of_value else " `attest fit --help` lists the choices."
+    if choice in (*file_choices(), *SETTINGS):
+        hint = f" Type {choice}={value or '<value>'}"
     return AttestError(
         f"{argument} is not known; expected a choice in capitals, such as DATA=sst, or an option that begins with --.{hint}"
     )
@@ -141,12 +146,28 @@ def expand(arguments: Sequence[str]) -> list[str]:
     typed = {name: value for name, value in words.typed.items() if name not in SETTINGS}
     if words.text("LOGGER") == TENSORBOARD[0] and not any(map(find_spec, TENSORBOARD)):
         raise ModuleNotFoundError(f"No module named {TENSORBOARD[0]!r}", name=TENSORBOARD[0])
-    if stray := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
+    if stray := next((argument for place, argument in enumerate(rest) if _is_stray(argument, rest[:place])), None):
         raise stray_word(stray)
     configured = any(argument in CONFIG_FLAGS or argument.startswith(CONFIG) for argument in rest)
     chosen = [] if configured and not typed else choice_arguments(typed)
     settings = [SETTINGS[name].format(_as_yaml(name, value)) for name, value in words.typed.items() if name in SETTINGS]
     return [*chosen, *settings, *rest]
+
+
+def _is_stray(argument: str, before: Sequence[str]) -> bool:
+    """Return whether an argument is a choice in small letters, a choice typed as an option, or a value without its choice."""
+    name, _, value = argument.removeprefix("--").partition("=")
+    choice = _choice_of(name)
+    if choice in ALSO_OPTIONS and argument.startswith("--"):
+        return value in values_of(choice)
+    if argument.startswith("-"):
+        return argument.startswith("--") and choice in (*file_choices(), *SETTINGS)
+    of_option = bool(before) and before[-1].startswith("-") and "=" not in before[-1]
+    return bool(SMALL_CHOICE.fullmatch(argument)) or not of_option
+
+
+def _choice_of(name: str) -> str:
+    return "BATCH" if name in ("batch-size", "batch_size") else name.upper()
 
 
 def _as_yaml(name: str, value: str) -> str:
@@ -226,15 +247,28 @@ def config_file(choice: str, value: str) -> Path:
             f"nearest: {nearest(choice, (*file_choices(), *SETTINGS), 1)[0]}=… Type for example: {spelled('fit', 'DATA=sst')}"
         )
     file = configs_folder() / choice.lower() / f"{value}.yaml"
-    if choice == "MODEL" and value.lower() in FAMILIES:
+    if choice == "MODEL" and not file.is_file() and ("/" in value or not {*FAMILIES}.isdisjoint(_parts(value))):
+        family = value.lower() in FAMILIES
+        what = "names a family of Transformers, not its weights" if family else "names a Transformer, not a network of Attest"
+        weights = "<folder or id>" if family else value
         raise AttestError(
-            f"MODEL={value} names a family of Transformers, not its weights; expected MODEL=pretrained with a folder or an id "
-            f"on the Hub. Type for example: {spelled('fit', *PRETRAINED)}; or, for a model that is trained already: "
-            "attest trial --model <folder or id> --data reviews.csv"
+            f"MODEL={value} {what}; expected MODEL=pretrained with a folder or an id on the Hub. Type for example: "
+            f"{spelled('fit', *PRETRAINED, f'{WEIGHTS}{weights}')}; or, for a model that is trained already: "
+            f"attest trial --model {weights} --data reviews.csv"
+        )
+    if choice == "DATA" and names_a_file(value) and not file.is_file():
+        files = ("DATA=files", f"--data.init_args.train={value}", "--data.init_args.test=<file>")
+        raise AttestError(
+            f"DATA={value} names a file; expected DATA=files with a file for training and a file for testing. Type for "
+            f"example: {spelled('fit', *files)}"
         )
     if Path(value).name != value or not file.is_file():
         raise unknown_choice(choice, value, values_of(choice), spelled("fit", f"{choice}={{}}"))
     return file
+
+
+def _parts(value: str) -> list[str]:
+    return re.split("[-_/]", value.lower())
 
 
 def values_of(choice: str) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 from attest.core.bounds import require_bounds
 from attest.core.ending import end_with_parent
 from attest.core.errors import AttestError, as_user_error, unknown_choice
-from attest.core.spelled import spelled
+from attest.core.spelled import TARGETS, spelled
 from attest.runs.choices import plain_help
 from attest.runs.versions import version_line
 
@@ -111,10 +111,13 @@ def _run(arguments: list[str]) -> int:
     try:
         name, *rest = arguments
         _require_text(arguments)
+        if name in TARGETS.values() and name not in COMMANDS:
+            command = next(each for each, target in TARGETS.items() if target == name)
+            raise AttestError(f"{name} is a target of make; expected a command of attest. Type: attest {command}")
         if name not in COMMANDS:
             raise unknown_choice("The command", name, COMMANDS, "attest {}")
-        command, module = COMMANDS[name], import_module(module_of(name))
-        if command.words and {"-h", "--help"} & {*rest}:
+        of_name, module = COMMANDS[name], import_module(module_of(name))
+        if of_name.words and {"-h", "--help"} & {*rest}:
             print(plain_help(module.__doc__))
             return 0
         return int(module.main(arguments if name in OF_LIGHTNING else rest))

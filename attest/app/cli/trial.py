@@ -67,7 +67,11 @@ EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 def main(arguments: list[str]) -> int:
     words, rest = take_words(arguments)
     if unknown := [f"{name}={value}" for name, value in words.typed.items() if name not in ("LOGGER", "FORCE")]:
-        raise AttestError(f"{unknown[0]!r} is not known here; expected LOGGER=wandb or FORCE=1, the choices of this command.")
+        option, _, value = unknown[0].partition("=")
+        hint = f" Type --{option.lower()} {value}" if f"--{option.lower()}" in _parser().format_help() else ""
+        raise AttestError(
+            f"{unknown[0]!r} is not known here; expected LOGGER=wandb or FORCE=1, the choices of this command.{hint}"
+        )
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
     typed = _parser().parse_args(rest)
