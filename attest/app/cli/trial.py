@@ -167,7 +167,7 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
         device=device,
         explanations=typed.explanation,
         readings=readings,
-        name=f"{Path(typed.model).name} on {data.whence}",
+        name=f"{Path(typed.model).name} on {Path(typed.data).name if Path(typed.data).is_file() else data.whence}",
         processes=processes,
         **{option: getattr(typed, option) for option in taken},
         **options,

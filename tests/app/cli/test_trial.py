@@ -53,6 +53,7 @@ def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys
     assert f"Report:     {tmp_path / 'out' / 'report.html'}" in said
     run = RunFolder(tmp_path / "out")
     assert sorted(path.stem for path in run.evidence("E2").parent.glob("*.parquet")) == ["E2", "E9", "instances"]
+    assert f"{folder.name} on reviews.csv</" in run.report.read_text(), "without the folders that the file lies in"
     assert "probability_good" in run.evidence("instances").read_bytes().decode("latin-1")
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out") == 2
     assert without_places(capsys.readouterr().err) == snapshot
