@@ -17,12 +17,15 @@ export OMP_WAIT_POLICY := PASSIVE
 help:  ## list the targets, one on each line
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
 
-setup: $(READY)  ## make the virtual environment, if missing or older than pyproject.toml
+setup: $(READY)  ## make the virtual environment, if missing or older than pyproject.toml: 3 to 10 minutes, 2.5 GB
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python " + sys.version.split()[0] + " was found, expected 3.11 or newer; type for example: make $(MAKECMDGOALS) PYTHON=python3.11")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@echo "Making $(VENV): 3 to 10 minutes, about 2.5 GB with the CPU build of torch, more with CUDA."
+	@$(PYTHON) -m venv $(VENV)
+	@echo "Installing the packages of pyproject.toml in the versions of constraints.txt; pip prints only what goes wrong …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@echo "Installed in $(VENV). To see what stops a run, type: $(BIN)/attest doctor"
 	@touch $@
 
 demo: $(READY)  ## put a small model on trial that comes with Attest: half a minute, no network, no data

@@ -78,8 +78,8 @@ def test_a_mistyped_choice_says_what_was_expected(typed, refusal):
     [
         ("data=planted", "Type DATA=planted"),
         ("epochs=3", "Type EPOCHS=3"),
-        ("colour=3", "begins with --."),
-        ("sst", "begins with --."),
+        ("colour=3", "`attest fit --help` lists the choices."),
+        ("sst", "Type DATA=sst"),
     ],
 )
 def test_a_word_that_is_no_choice_says_how_choices_are_typed(typed, hint):

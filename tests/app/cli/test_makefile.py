@@ -31,6 +31,14 @@ def test_every_word_is_passed_on(typed, passed_on):
     assert said.splitlines()[-1].strip().endswith(passed_on)
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_setup_says_how_long_it_takes_before_it_installs():
+    command = ["make", "--dry-run", "--no-print-directory", "setup", "VENV=nowhere"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert 0 <= said.find("3 to 10 minutes, about 2.5 GB") < said.find("-m venv") < said.find("pip install")
+    assert said.find("pip install") < said.find("Installed in nowhere.")
+
+
 def test_clean_removes_all_that_is_ignored_but_results():
     ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
     kept = {"runs", "results", "node_modules", *(line for line in ignored if line.startswith("docs/results/"))}
