@@ -5,7 +5,7 @@
 
 ``make dashboard RUN=<run folder>`` calls it. ``run`` shows each run by itself, ``lambda`` trained adversaries over their λ
 (for the folder of an adversary), and ``runs`` many settings side by side, each with its seeds as one. ``--show`` prints what
-the workspace would hold; all else needs ``wandb login`` and ``pip install 'attest-attention[dashboard]'``.
+the workspace would hold; all else needs ``wandb login`` and ``pip install '.[dashboard]'``.
 """
 
 import argparse

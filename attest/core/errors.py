@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, metadata, requires
 from packaging.requirements import Requirement
 
 DISTRIBUTION = "attest-attention"
-"""The name of Attest on the package index; the import and the command are called `attest`."""
+"""The name of the distribution; the import and the command are called `attest`. It is on no index yet."""
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Error numbers of a full disk, a quota, a file that is too large and a disk that is read only."""
 UNUSABLE = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
@@ -104,8 +104,8 @@ def own_requirements() -> list[Requirement]:
 
 
 def install_command(extra: str) -> str:
-    """Return the pip command that installs an extra of Attest, a group of optional packages."""
-    return f"{shlex.quote(sys.executable)} -m pip install '{DISTRIBUTION}[{extra}]'"
+    """Return the pip command that installs an extra of Attest, a group of optional packages, from the folder of a clone."""
+    return f"{shlex.quote(sys.executable)} -m pip install '.[{extra}]' in the folder of the clone"
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -25,7 +25,7 @@ BEGIN, END = "<!-- attest card: begin -->", "<!-- attest card: end -->"
 PICTURE = "attest-readings.svg"
 """The picture of all readings, beside a card."""
 INTERVALS = "Intervals in brackets hold with 95 %, those of the shares for all looks at the texts together."
-INSTALL = "To do it again, `pip install attest-attention`"
+INSTALL = "To do it again, `pip install .` in the folder of a clone of Attest"
 
 
 def section(folder: RunFolder, picture: str | None = None) -> str:

@@ -31,8 +31,8 @@ def wrapped(error: BaseException) -> RuntimeError:
     [
         (AttestError("x is 1; expected 2."), "x is 1; expected 2."),
         (AuthenticationError("the key is invalid"), "W&B refuses this run (the key is invalid); expected a key and a project"),
-        (missing("tensorboard.summary"), f"{HERE} 'attest-attention[tensorboard]'"),
-        (missing("wandb_workspaces"), f"{HERE} 'attest-attention[dashboard]'"),
+        (missing("tensorboard.summary"), f"{HERE} '.[tensorboard]'"),
+        (missing("wandb_workspaces"), f"{HERE} '.[dashboard]'"),
         (missing("mymodels"), "expected every package that this configuration imports"),
         (OSError(errno.ENOSPC, "full", "/runs/x"), "/runs/x cannot be written: No space left on device; expected"),
         (OSError(errno.EROFS, "ro"), "a file of this run cannot be written: Read-only file system"),

@@ -231,4 +231,4 @@ def test_models_and_data_of_other_people_are_taken():
 def test_a_logger_that_is_not_installed_is_missed_with_the_choices(monkeypatch, capsys, command):
     monkeypatch.setattr("attest.runs.choices.find_spec", lambda name: None)
     assert main([command, "DATA=planted", "LOGGER=tensorboard"]) == 2
-    assert "pip install 'attest-attention[tensorboard]'" in capsys.readouterr().err
+    assert "pip install '.[tensorboard]' in the folder of the clone" in capsys.readouterr().err

@@ -284,7 +284,7 @@ def test_without_the_library_it_says_what_to_type(folder, reviews, capsys, monke
     monkeypatch.setitem(sys.modules, "attest.models.pretrained.loading", None)
     said = refused(capsys, "--model", folder, "--data", reviews)
     assert "the library transformers is missing" in said
-    assert said.endswith("-m pip install 'attest-attention[transformers]'")
+    assert said.endswith("-m pip install '.[transformers]' in the folder of the clone")
 
 
 def test_a_trial_is_logged_to_wandb(folder, reviews, tmp_path, capsys):
