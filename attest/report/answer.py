@@ -103,13 +103,13 @@ def instead(found: Verdict, called: str) -> str | None:
     name, share = found.instead
     if name == WITHOUT_SINK:
         return f"{called[0].upper()}{called[1:]} without its sink does in {of_texts(share)}: leave the sink out."
-    return f"{title_of(name)} does in {within(share)}: read this instead."
+    return f"{title_of(name)} points at them in {within(share)}: show it instead."
 
 
 def advised(found: Verdict, called: str) -> str | None:
     """Return what to show a reader, as a sentence; None where no answer is known."""
     if found.answer == YES:
-        return f"You may show {called} as the explanation of a single text."
+        return f"You may show {called} as the explanation of a text."
     if found.answer not in (NO, IN_PART):
         return None
     if found.instead is None:

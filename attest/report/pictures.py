@@ -121,7 +121,8 @@ def alone_of(shown: ShownText) -> list[Piece]:
     """Return what the model says of the marked words alone, of those that decide, and of none; or why this is not known."""
     if not shown.deciding:
         return [Piece(shown.reason, "muted")]
-    said, nothing = f" {shown.said}" if shown.said else "", Piece(f"No word: {shown.alone['without']}.", "muted")
+    said = f" {shown.said}" if shown.said else ""
+    nothing = Piece(f"All words replaced: {shown.alone['without']}{said}.", "muted")
     decide = [Piece(shown.deciding, "decides"), Piece(f"{shown.alone['words']}{said}.")]
     if shown.marked == shown.deciding:
         return [Piece("Alone:", "muted"), *decide, nothing]

@@ -139,6 +139,7 @@ def first_screen(found: Findings) -> dict[str, Any]:
         "groupings": groupings,
         "tried": tried,
         "read": verdict.read,
+        "counting": 0 if verdict.share is None else verdict.share.texts,
         "unit": "sentence" if found.counted == SENTENCES else "text",
     }
 
@@ -419,12 +420,12 @@ def _reason(carried: float, first: int, matter: int) -> str:
     """Say why words that carry the decision count as wrong; empty where they do not carry it."""
     if carried < (CARRIES if matter else FULLY):
         return ""
+    if not matter:
+        return "together they are enough, but none of them makes a difference by itself"
     if matter < MOST * first:
-        some = "none of them matters by itself"
-        if matter:
-            some = f"only {matter} of the {first} matter{'s' * (matter == 1)}, fewer than three in four"
-        return f"these words are enough, but {some}"
-    return "these words are enough, but the very first does not matter, or as much weight lies on words against the decision"
+        idle = f"{first - matter} of these {first} words {'makes' if first - matter == 1 else 'make'}"
+        return f"together they are enough, but {idle} no difference, and at most one in four may"
+    return "they are enough, but the very first makes no difference, or as much weight lies on words against the decision"
 
 
 def groupings_of(texts: pd.DataFrame) -> tuple[list[Grouping], int]:

@@ -71,7 +71,7 @@ def test_a_text_is_two_rows_and_its_title_says_what_they_show():
     svg = svg_of(explained(DULL, first=[2], decides=[3, 4]))
     title, about = (next(each.text for each in read(svg) if each.tag == f"{SVG}{name}") for name in ("title", "desc"))
     assert title == "Attention marks “is”. “not dull” decides."
-    said = "Alone: “is” 50 % blame, “not dull” 90 %. No word: 40 %."
+    said = "Alone: “is” 50 % blame, “not dull” 90 %. All words replaced: 40 % blame."
     assert about.replace("\xa0", " ") == f"the plot is not dull . {said} Some run."
     shown = [each.text.replace("\xa0", " ") for each in texts_in(svg)]
     assert " ".join(shown) == (

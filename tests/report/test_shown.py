@@ -91,15 +91,15 @@ def test_a_reader_is_told_why_words_that_decide_count_as_wrong():
     instance, measured = text(1, "a b c d good .", "a b c good", "good", False, (0.94, 0.95, 0.5))
     matter = np.array([0, 0, 0, 0, 1.0, 0])
     (shown,) = shown_texts(joined((instance, measured | {"matter": matter})))
-    assert shown.reason == "these words are enough, but only 1 of the 4 matters, fewer than three in four"
+    assert shown.reason == "together they are enough, but 3 of these 4 words make no difference, and at most one in four may"
     (shown,) = shown_texts(joined((instance, measured | {"matter": 0 * matter})))
-    assert shown.reason == "these words are enough, but none of them matters by itself"
+    assert shown.reason == "together they are enough, but none of them makes a difference by itself"
     (shown,) = shown_texts(joined((instance, measured)))
-    assert shown.reason.startswith("these words are enough, but the very first does not matter")
+    assert shown.reason.startswith("they are enough, but the very first makes no difference")
     (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.6})))
     assert not shown.reason, "they do not decide, as their number says"
     (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.88, "matter": matter})))
-    assert shown.reason == "these words are enough, but only 1 of the 4 matters, fewer than three in four"
+    assert shown.reason == "together they are enough, but 3 of these 4 words make no difference, and at most one in four may"
     (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.88, "matter": 0 * matter})))
     assert not shown.reason, "nearly enough"
 
@@ -254,7 +254,7 @@ def test_without_what_decides_the_table_stays_as_it_is(tmp_path):
 def test_a_terminal_says_answer_alternative_error_text_and_next_command_in_six_lines(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = terminal_of(tmp_path, [(each[0] | {"id": n}, each[1] | {"id": n}) for n, each in enumerate(WRONG * 10)])
-    starts = ["Verdict:    No. ", "Verdict:    Leave-one-out does in 100 %", "Error:      “No” was wrong in "]
+    starts = ["Verdict:    No. ", "Verdict:    Leave-one-out points at them in 100 %", "Error:      “No” was wrong in "]
     starts += ["Attention:  ", "Decides:    ", "Next:       attest explain --run run --id "]
     assert len(lines) == len(starts)
     assert all(line.startswith(start) for line, start in zip(lines, starts, strict=True))

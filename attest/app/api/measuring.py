@@ -286,6 +286,7 @@ class Measuring:
         return means
 
     def _share(self) -> None:
+        """Give the rows of all processes to each of them, and the seconds that they have spent to the first."""
         if self._processes == 1:
             return
         shares: list[Any] = [None] * self._processes
@@ -295,7 +296,7 @@ class Measuring:
         for parts, seconds in shares:
             for name, part in parts.items():
                 self._parts[name] += part
-            for name, spent in seconds.items():
+            for name, spent in seconds.items() if self._rank == 0 else ():
                 self.seconds[name] += spent
 
     def _read_until_decided(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int) -> None:
@@ -334,8 +335,6 @@ class Measuring:
         asked = self._asked
         self._early = read_until(precision, stoppable, everyone, self.seed, measure)
         self._asked = asked - self._early.keys()
-        if self._rank:
-            self.seconds.clear()  # the first process has them all
 
     def _within_budget(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
         heads = sum(layer.heads or 0 for layer in attending(self.network).values())
