@@ -23,6 +23,10 @@ FROZEN = "2026-11-27"
 STATED = Path(__file__).parents[2] / "configs" / "judges" / "deciding.yaml"
 OTHERS_STATED = STATED.with_name("deciding-others.yaml")
 OTHERS = ("short", "long", "uneven")
+AGAIN = (
+    "A first run of it was thrown away: all texts of the rare label came first, so that 3 of 13 networks got a false yes from "
+    "texts that were not like the rest. They stand among the others at random now, and nothing else was changed. "
+)
 TRUTHS = [YES, IN_PART, NO]
 AGREE, SAME = 0.97, 0.90
 """The goals on planted rationales."""
@@ -166,13 +170,14 @@ def _on_other_texts(texts: str, rows: pd.DataFrame) -> list[str]:
     low, high = stated.get("lengths", (24, 36))
     title = {"short": "Short texts", "long": "Texts of 100 to 200 words", "uneven": "Few texts of one label"}[texts]
     asked = "one text in ten has one of the two labels" if texts == "uneven" else f"texts have {low} to {high} words"
+    again = AGAIN if texts == "uneven" else ""
     unfinished = (
         "" if len(learned) >= stated["least"] else f"**This run has not ended**: {len(learned)} of {stated['least']}. "
     )
     return [
         f"### {title}",
         f"The same on other networks, of which {asked}; stated on {others['stated']} in `configs/judges/deciding-others.yaml` "
-        f"before any of them was trained (`python -m benchmarks.deciding.trained --texts {texts}`). {unfinished}"
+        f"before any of them was trained (`python -m benchmarks.deciding.trained --texts {texts}`). {again}{unfinished}"
         f"{len(learned)} of {len(rows)} networks learned their rule; {len(judged)} have a truth. **False yes**: "
         f"{every.said['false yes']}. **False no**: {every.said['false no']}. **Answered**: {every.said['answered']}. "
         f"**Agreement** text by text: {every.said['agreement']}. The median of passes for a text and one explanation is "

@@ -142,14 +142,17 @@ def rows_of(texts: Texts, rows: slice | Tensor) -> Texts:
 
 
 def drawn_as(stated: Mapping[str, Any], rule: str, count: int, seed: int) -> Texts:
-    """Draw texts as long as is stated; with the label 1 are half of them, or the share ``few``, where it is stated."""
+    """Draw texts as long as is stated; with the label 1 are half of them, or the share ``few``, where it is stated.
+
+    The few stand among the others at random: each part of the texts has some of them.
+    """
     lengths = tuple(stated.get("lengths", (SHORTEST, LONGEST)))
     if "few" not in stated:
         return draw_texts(rule, count, seed, lengths)
     texts = draw_texts(rule, 3 * count, seed, lengths)
     few = round(stated["few"] * count)
     rows = torch.cat([(texts.labels == label).nonzero()[:most, 0] for label, most in ((0, count - few), (1, few))])
-    return rows_of(texts, rows.sort().values)
+    return rows_of(texts, rows[random_bits(stream(seed, "uneven"), rows).argsort()])
 
 
 def block_of(network: Any, texts: Texts, most: int, seed: int) -> pd.DataFrame:

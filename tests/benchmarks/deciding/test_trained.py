@@ -136,3 +136,12 @@ def test_training_ends_after_an_epoch_whose_mean_loss_is_small():
             enough.on_train_batch_end(trainer, None, {"loss": loss}, None, 0)
         enough.on_train_epoch_end(trainer, None)
         assert trainer.should_stop is stops
+
+
+def test_texts_of_a_rare_label_stand_among_the_others():
+    texts = trained.drawn_as({"few": 0.1, "lengths": [24, 36]}, "token", 320, 7)
+    parts = texts.labels.split(80)
+    assert [len(part) for part in parts] == [80] * 4
+    assert int(texts.labels.sum()) == 32
+    assert all(part.sum() >= 3 for part in parts)
+    assert len({*texts.ids.tolist()}) == 320
