@@ -43,7 +43,7 @@ def verdict_picture(found: Findings) -> Picture | None:
     picture = Picture(" ".join(each.text for each in sentence), shares_in_words(strip))
     top = picture.sentence(sentence, 70, (32, 28, 24)) + 34
     bottom = draw_strip(picture, strip, top, below=BOUNDS, above=ANSWERS)
-    picture.foot(f"{found.name}. {said.share.texts:,} {found.counted}, {_level()}. Grey: random order.", bottom + 78)
+    picture.foot(f"{found.name}. {_level()}. Grey: random order.", bottom + 78)
     return picture
 
 

@@ -137,7 +137,7 @@ class Outcome:
     def _drawn(found: Findings, name: str, picture: Picture | None) -> Picture:
         if picture is not None:
             return picture
-        why = found.unanswered or "Too few of its texts need words."
+        why = found.unanswered or "Words decide in too few of its texts."
         raise AttestError(f"there is no picture of the {name}. {why} Expected E19 among the experiments, on 20 texts or more.")
 
     def report(self, path: str | Path) -> Path:
