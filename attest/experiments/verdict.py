@@ -34,6 +34,18 @@ DISAGREE = 0.01
 still allow an answer, if the intervals of both lie within its bounds."""
 
 
+def looks_of(most: int) -> list[int]:
+    """Return the numbers of texts after which it is asked whether an answer is known, where ``most`` can be read.
+
+    There are at most four, whatever ``most`` is, so that ``LEVEL`` fits. Each has twice the texts of the one before it.
+
+    >>> looks_of(160), looks_of(100), looks_of(600)
+    ([20, 40, 80, 160], [20, 40, 80, 100], [80, 160, 320, 600])
+    """
+    doubled = [look for times in range(most.bit_length()) if (look := LOOKS[0] << times) < most]
+    return [*doubled, most][-len(LOOKS) :]
+
+
 class Share(NamedTuple):
     """A share of texts with its interval, each in [0, 1], and the number of texts."""
 

@@ -18,6 +18,7 @@ from attest.experiments.verdict import (
     answer_of,
     is_decided,
     judged,
+    looks_of,
     readings_in,
     share_of,
 )
@@ -170,3 +171,11 @@ def test_labels_of_one_text_count_together() -> None:
     found = judged(table, True)
     assert found is not None
     assert (found.answer, found.share and found.share.texts) == (CANNOT_TELL, 2)
+
+
+@pytest.mark.parametrize(
+    ("most", "looks"),
+    [(5, [5]), (20, [20]), (100, [20, 40, 80, 100]), (160, [20, 40, 80, 160]), (600, [80, 160, 320, 600])],
+)
+def test_there_are_four_looks_at_most_however_many_texts_may_be_read(most, looks):
+    assert looks_of(most) == looks

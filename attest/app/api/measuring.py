@@ -47,7 +47,7 @@ from attest.experiments.registry import ConfiguredExperiment, Context
 from attest.experiments.rows import BETWEEN, between_texts, joined, rows_of, tag_columns, text_columns
 from attest.experiments.sampling import reading_order
 from attest.experiments.stopping import EarlyTable, read_until
-from attest.experiments.verdict import LOOKS, is_decided, share_of
+from attest.experiments.verdict import LOOKS, is_decided, looks_of, share_of
 from attest.models.contract import require_finite_logits, shown_class
 from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
@@ -304,7 +304,7 @@ class Measuring:
         size = min(self.measures["E19"].settings.get("texts", LOOKS[-1]), len(everyone))
         order, asked = reading_order(everyone, self.seed).tolist()[:size], self._asked
         rows: list[pd.DataFrame] = []
-        for begin, end in pairwise((0, *(look for look in LOOKS if look < size), size)):
+        for begin, end in pairwise((0, *looks_of(size))):
             self._asked, wanted = {"E19"}, {*order[begin:end]}
             texts = (text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted)
             each = min(batch_size, AT_ONCE, -(-(end - begin) // self._processes))  # so that each process has some

@@ -23,7 +23,7 @@ import os
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -88,8 +88,14 @@ def main(arguments: list[str]) -> int:
         raise AttestError(
             f"{typed.out} cannot be written: {nearest} {reason}; expected a folder that can be created. Name another folder."
         )
-    if typed.texts < 1:
-        raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
+    for option, number in (("--texts", typed.texts), ("--verdict-texts", typed.verdict_texts)):
+        if number is not None and number < 1:
+            raise AttestError(f"{option} {number} was typed; expected a whole number from 1.")
+    if typed.verdict_texts is not None and wanted and "E19" not in wanted:
+        raise AttestError(
+            f"--verdict-texts {typed.verdict_texts} was typed, and E19, on which the verdict rests, was not named; expected "
+            "E19 among the experiments, or no experiment. Type: attest trial --model … --data … E1 E19"
+        )
     folder, options, force = RunFolder(typed.out), options_of(vars(typed)), words.flag("FORCE")
     with redirect_stdout(sys.stderr) if typed.json else nullcontext():
         tried = _prepared(typed, wanted)
@@ -162,7 +168,7 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
         trial,
         model,
         data.texts,
-        ALL if ALL.upper() in wanted else wanted or None,
+        ALL if ALL.upper() in wanted else _with_texts(wanted, typed.verdict_texts),
         tokenizer=tokenizer,
         device=device,
         explanations=typed.explanation,
@@ -185,6 +191,15 @@ def _require_reach(typed: Namespace) -> None:
         )
     if not Path(typed.data).exists():
         require_source(typed.data)
+
+
+def _with_texts(wanted: Sequence[str], most: int | None) -> list[str] | dict[str, dict[str, int]] | None:
+    """Return the experiments of a trial; with the most texts that E19 may read, where they were typed."""
+    from attest.experiments.verdict import NEEDED
+
+    if most is None:
+        return [*wanted] or None
+    return {name: {"texts": most} if name == "E19" else {} for name in wanted or NEEDED}
 
 
 def _log(folder: RunFolder, typed: Namespace) -> None:
@@ -305,6 +320,12 @@ def _parser() -> CommandParser:
     parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument(
         "--texts", type=int, default=200, help="the largest number of texts, drawn at random from the data; by default 200"
+    )
+    parser.add_argument(
+        "--verdict-texts",
+        type=int,
+        help="the most texts that E19 reads for the verdict, also 600 after a “cannot tell”; by default 160, and never more "
+        "than --texts",
     )
     parser.add_argument("--batch-size", type=int, default=32, help="the number of texts in a batch; by default 32")
     parser.add_argument(

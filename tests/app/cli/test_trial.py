@@ -465,3 +465,16 @@ def test_the_default_folder_is_named_by_model_and_data(model, data, name, tmp_pa
     (tmp_path / "here" / "work").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here" / "work")
     assert default_folder(model, data).as_posix() == f"runs/trial/{name}"
+
+
+def test_more_texts_can_be_read_for_a_verdict(folder, reviews, tmp_path, capsys):
+    given = ("--model", folder, "--data", reviews, "--processes", 1)
+    assert tried(*given, "--verdict-texts", 3, "--out", tmp_path / "out") == 0
+    run = RunFolder(tmp_path / "out")
+    assert int(pd.read_parquet(run.evidence("E19"))["needs_words"].notna().sum()) == 3
+    assert run.evidence("E1").is_file()
+    capsys.readouterr()
+    assert tried(*given, "--verdict-texts", 3, "--out", tmp_path / "other", "E1") == 2
+    assert "E19, on which the verdict rests, was not named" in capsys.readouterr().err
+    assert tried(*given, "--verdict-texts", 0, "--out", tmp_path / "other") == 2
+    assert "--verdict-texts 0 was typed" in capsys.readouterr().err
