@@ -99,7 +99,7 @@ def instead(found: Verdict, called: str) -> str | None:
     if found.answer not in (NO, IN_PART) or not found.compared:
         return None
     if found.instead is None:
-        return f"None of the other readings that were asked is shown to do better than {called.rstrip(',')}."
+        return f"No other reading that was measured is surely better than {called.rstrip(',')}."
     name, share = found.instead
     if name == WITHOUT_SINK:
         return f"{called[0].upper()}{called[1:]} without its sink does in {of_texts(share)}: leave the sink out."

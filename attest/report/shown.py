@@ -423,8 +423,8 @@ def _reason(carried: float, first: int, matter: int) -> str:
     if not matter:
         return "together they are enough, but none of them makes a difference by itself"
     if matter < MOST * first:
-        idle = f"{first - matter} of these {first} words {'makes' if first - matter == 1 else 'make'}"
-        return f"together they are enough, but {idle} no difference, and at most one in four may"
+        unneeded = f"{first - matter} of these {first} words {'is' if first - matter == 1 else 'are'} not needed"
+        return f"together they are enough, but {unneeded}; at most a quarter may be"
     return "they are enough, but the very first makes no difference, or as much weight lies on words against the decision"
 
 

@@ -146,8 +146,8 @@ def _trained(rows: pd.DataFrame) -> list[str]:
         f"Stated on {stated['stated']} in `configs/judges/deciding.yaml` before any of them was trained: which networks, what "
         "counts, the truth, the endpoints and the goals (`python -m benchmarks.deciding.trained`; a row for each network in "
         f"`deciding/trained.csv`). {_unfinished(rows, stated)}{len(learned)} of {len(rows)} small networks learned their "
-        f"rule; in {len(learned) - len(judged)} of these fewer than {stated['fewest']} texts need words in truth. The other "
-        f"{len(judged)} are of {judged.mechanism.nunique()} mechanisms: rule, architecture, projection and guide. The truth "
+        f"rule. {len(judged)} of these, in which at least {stated['fewest']} texts need words in truth, are counted. They are "
+        f"of {judged.mechanism.nunique()} mechanisms: rule, architecture, projection and guide. The truth "
         "is found by trying all subsets of the rule's words with the generator's own fillers.",
         f"**False yes** (answered yes, true share below {percents[0]}): {said['false yes']}. **False no** (answered no, true "
         f"share of {percents[1]} or more): {said['false no']}. **Answered**: {said['answered']}. **Agreement** text by text: "
@@ -409,7 +409,8 @@ def _whole_trials(rows: pd.DataFrame) -> list[str]:
     return [
         "The same of a fine-tuned MiniLM (`python -m benchmarks.deciding.whole <model> --data imdb`): two whole trials with "
         f"the same neutral words, one by blocks and one by single words. {said} *Passes* are those of a whole trial for a "
-        "text, as a mean.",
+        "text, as a mean. The goal was the same answer in 95 % of the texts. For rollout it is missed: single words are asked "
+        "for a larger move than the words of long texts are (*a smaller move matters*), so that blocks call more texts right.",
         table,
     ]
 
