@@ -51,7 +51,7 @@ def test_what_to_read_instead(snapshot: SnapshotAssertion) -> None:
 def test_a_sentence_does_not_end_with_a_comma() -> None:
     said = instead(found(NO), "attention, followed through all layers,")
     assert said is not None
-    assert said.endswith("to do better than attention, followed through all layers.")
+    assert said.endswith("surely better than attention, followed through all layers.")
 
 
 def test_nothing_is_said_of_other_readings_where_none_was_asked() -> None:
