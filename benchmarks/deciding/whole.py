@@ -5,11 +5,14 @@
 
 Random test texts of more than 64 words are searched in both ways under the same fillings, and the same explanations are asked.
 The search by single words reads each word alone, and takes words out of a set one by one. With ``--data``, the folder is that
-of a fine-tuned Transformer, which goes on trial twice, with the same neutral words.
+of a fine-tuned Transformer, which goes on trial three times with the same neutral words: by blocks, by single words, and by
+blocks where a word that matters must move the model as far as in a short text, as it must where single words are read.
 """
 
 import argparse
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,13 +27,14 @@ from attest.datamodules.instances import FileOptions
 from attest.datamodules.labelled import labelled
 from attest.experiments.deciding import Game, Texts, deciding_words, pointing, texts_of
 from attest.experiments.deciding.experiment import neutral_in, texts_for_pools
+from attest.experiments.deciding.filling import DECIDES
 from attest.experiments.deciding.neutral import ROUGH, Neutral, single_effects
 from attest.experiments.deciding.search import LONG
 from attest.experiments.readings.kinds import READINGS, random_reading
 from attest.experiments.sampling import reading_order
 from attest.models.pretrained.loading import load
 from benchmarks.deciding.noise import by_id, observed
-from benchmarks.deciding.page import kept
+from benchmarks.deciding.page import AS_SHORT, kept
 
 BATCH = 10
 MANY = 2000
@@ -76,9 +80,15 @@ def of_trials(folder: Path, data: str, texts: int, most: int) -> pd.DataFrame:
     passes: list[int] = []
     pools = Kept(Measuring._read_neutral, passes.clear)
     model.register_forward_pre_hook(lambda _, __, given: passes.append(len(given["input_ids"])), with_kwargs=True)
-    for way, long in (("blocks", LONG), ("words", EVERY_WORD)):
+    rule = import_module("attest.experiments.deciding.pointing")
+    of_short, of_long = (partial(least_move, rule, short=short) for short in (True, False))
+    for way, long, least in (("blocks", LONG, of_long), ("words", EVERY_WORD, of_short), (AS_SHORT, LONG, of_short)):
         passes.clear()
-        with patch("attest.experiments.deciding.search.LONG", long), patch.object(Measuring, "_read_neutral", pools):
+        with (
+            patch("attest.experiments.deciding.search.LONG", long),
+            patch.object(rule, "_least_move", least),
+            patch.object(Measuring, "_read_neutral", pools),
+        ):
             asked = {"E19": {"readings": ["random"]}}
             trial = attest.trial(model, some, asked, tokenizer=tokenizer, processes=1, progress=False)
         rows = trial.table("E19")
@@ -89,6 +99,12 @@ def of_trials(folder: Path, data: str, texts: int, most: int) -> pd.DataFrame:
             each = pd.DataFrame(known | {"passes": sum(passes) / len(some), "of": of}).assign(explanation=name)
             parts.append(each.assign(way=way, run=f"{folder.name} on {data}"))
     return pd.concat(parts)
+
+
+def least_move(rule: Any, game: Game, fewest: Tensor, _long: Tensor, short: bool) -> Tensor:
+    """Return how far a word that matters moves the model, ``(B,)``: as in short texts, or as in long ones."""
+    even = 0.5 * DECIDES / fewest.clamp(min=1)
+    return game.way * (rule.MATTERS if short else even.clamp(max=rule.MATTERS))
 
 
 class Kept:

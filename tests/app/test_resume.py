@@ -41,6 +41,7 @@ def command_with_ranks(root, processes: int) -> list[str]:
     return ours if processes == 1 else [sys.executable, "-m", "attest", *ours[len(attest_command()) :]]
 
 
+@pytest.mark.whole("killed trainings")
 def test_a_run_that_was_killed_between_two_files_ends_as_one_that_was_left_alone(library, tmp_path):
     """The shortest of such tests; those below and tests/app/cli/test_kills.py stop commands at many moments."""
     command = library.command("light", f"--run.root={tmp_path}")

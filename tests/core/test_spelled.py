@@ -29,7 +29,8 @@ def test_a_command_is_spelled_for_its_reader(typed, advice, by_make, monkeypatch
 def test_each_target_that_runs_a_command_says_so():
     started = dict(re.findall(r"^([a-z]+):.*\n\t@ATTEST_BY_MAKE=1 \$\(BIN\)/attest ([a-z]+)", MAKEFILE, re.MULTILINE))
     assert {command: target for target, command in started.items()} == TARGETS
-    assert MAKEFILE.count("$(BIN)/attest") == len(TARGETS)
+    assert MAKEFILE.count("@ATTEST_BY_MAKE=1 $(BIN)/attest") == len(TARGETS)
+    assert "@$(BIN)/attest" not in MAKEFILE
     assert TARGETS.keys() <= COMMANDS.keys()
 
 

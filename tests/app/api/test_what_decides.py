@@ -56,6 +56,7 @@ def test_a_classifier_of_subwords(model, tokenizer):
     assert {"right_random", "right_leave_one_out", "right_gradient_input_signed", "right_last_layer"} <= {*rows}
 
 
+@pytest.mark.whole("whole trials")
 def test_a_pair_a_choice_and_a_question(model, tokenizer):
     found(tried(model, list(zip(TEXTS, TEXTS[::-1], strict=True)), tokenizer=tokenizer))
     found(tried(made(AutoModelForMultipleChoice), CHOICES, tokenizer=tokenizer))
@@ -66,12 +67,14 @@ def test_a_pair_a_choice_and_a_question(model, tokenizer):
         assert not (np.array(row["decides"]) * np.array(texts.loc[row["id"], "special"])).any(), "the question stays"
 
 
+@pytest.mark.whole("whole trials")
 def test_each_label_of_a_text(tokenizer):
     several = tiny("bert", problem_type="multi_label_classification", id2label=dict(enumerate("abc")))
     rows = found(tried(several, TEXTS, tokenizer=tokenizer, labels=[["a"], ["b", "c"], [], ["c"], ["a"]]))
     assert {"text", "asked"} <= {*rows}
 
 
+@pytest.mark.whole("whole trials")
 def test_a_number_moves_and_has_no_probability(tokenizer):
     rows = found(tried(tiny("bert", num_labels=1), TEXTS * 5, tokenizer=tokenizer))
     assert (rows.filter(like="moved_").fillna(0) >= 0).all(axis=None)
@@ -147,6 +150,7 @@ def test_shares_do_not_hang_on_batches_or_processes(model, tokenizer):
         assert again.verdict == first.verdict
 
 
+@pytest.mark.whole("whole trials")
 def test_another_explanation_gets_a_verdict(model, tokenizer):
     options = {"tokenizer": tokenizer, "labels": [1, 0, 0, 0, 1] * 5, "reading": "leave-one-out"}
     trial = tried(model, TEXTS * 5, **options)
@@ -155,6 +159,7 @@ def test_another_explanation_gets_a_verdict(model, tokenizer):
     assert "verdict" in trial.summary or trial.unanswered
 
 
+@pytest.mark.whole("whole trials")
 def test_a_sink_of_the_tested_reading_is_set_aside_and_named():
     """The numbers of the reading are on the first word of every text, and half as large on the two words that decide."""
     made = trained()
@@ -176,6 +181,7 @@ def test_a_sink_of_the_tested_reading_is_set_aside_and_named():
     assert found.sentences[1].startswith("The reading mine without its sink does in 100\xa0% [")
 
 
+@pytest.mark.whole("whole trials")
 def test_reading_ends_where_the_answer_is_known():
     """Every second text has two words, either of which is enough; the reading points at them, and random numbers do not."""
     made = trained()

@@ -88,6 +88,7 @@ def test_missing_evidence_is_computed_without_training_again(small_run, tmp_path
     assert copy.summary.read_bytes() == small_run.summary.read_bytes()
 
 
+@pytest.mark.whole("a training of its own")
 def test_force_starts_afresh_and_evidence_while_training_can_be_left_out(small_run, tmp_path):
     """Neither changes anything else."""
     bare, root = copy_of(small_run, tmp_path)

@@ -127,7 +127,7 @@ def test_a_folder_whose_configuration_is_none_is_named(content, said, command, t
         ("E4", "Type: attest controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax"),
         ("e7", "Type: attest adversarial DATA=planted MODEL=bilstm"),
         ("E9", "inside the layers of a Transformer. Type: attest keys DATA=planted MODEL=transformer-dr"),
-        ("foo", "unrecognized arguments: foo"),
+        ("foo", "foo is not known; expected a choice in capitals"),
     ],
 )
 def test_an_experiment_that_the_run_cannot_answer_is_named(run, named, said, capsys):

@@ -36,6 +36,7 @@ def test_a_text_of_the_test_split_gets_the_evidence_of_the_run(small_run, tmp_pa
     assert f"JSD {tables['E8'].loc[7, 'jsd_sparsemax']:.3f}" in said
 
 
+@pytest.mark.whole("a run of its own")
 def test_a_copied_run_explains_without_its_data(tmp_path, capsys):
     """The vocabulary is the run's own: neither a file that is gone nor one that was edited changes an answer."""
     texts = "text,label\n" + "".join(f"{'fine' if k % 2 else 'dull'} film {k % 3},{k % 2}\n" for k in range(40))

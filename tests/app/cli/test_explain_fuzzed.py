@@ -27,6 +27,7 @@ def loaded(small_run) -> LoadedRun:
         return run
 
 
+@pytest.mark.whole("many generated texts")
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=TEXTS)
 def test_no_text_whatever_makes_more_than_a_readable_error(loaded, tmp_path_factory, text):

@@ -152,6 +152,7 @@ QUICK = {
 }
 
 
+@pytest.mark.whole("a whole trial")
 @torch.no_grad()
 def test_a_trial_of_a_classifier_has_its_own_probabilities_and_says_what_is_on_trial(tokenizer, capsys, tmp_path):
     model = made("bart", end=3, vocab_size=len(WORDS))

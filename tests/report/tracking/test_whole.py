@@ -178,6 +178,7 @@ def with_words(folder: Path) -> set[str]:
     return found
 
 
+@pytest.mark.whole("trainings")
 def test_texts_of_ones_own_files_stay_here_unless_one_asks_for_it(tmp_path, capfd):
     kept = own_run(tmp_path)
     wandb.teardown()
