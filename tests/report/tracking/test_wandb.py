@@ -123,7 +123,9 @@ def test_a_run_that_is_taken_up_goes_on_as_the_same(small_run, tmp_path, logged)
     shutil.copytree(small_run.path.parents[2], tmp_path, dirs_exist_ok=True)
     copy = only_folder(tmp_path)
     copy.summary.unlink()
+    wandb.teardown()  # a sitting is a process of its own: W&B's service knows nothing of runs of this id in earlier tests
     assert main(["fit", *SMALL_RUN, f"--run.root={tmp_path}"]) == 0
+    wandb.teardown()
     sittings = sorted(copy.path.glob("wandb/offline-run-*/*.wandb"))
     runs = [record.run for path in sittings for record in records(path) if record.HasField("run")]
     assert len(sittings) == 2
