@@ -35,9 +35,10 @@ hypothesis.settings.load_profile("same every time")
 
 
 SLOWEST = (
-    *("app/cli/test_kills.py", "app/test_parallel.py", "app/test_resume.py", "datamodules/test_counts.py"),
-    *("app/cli/test_cli.py", "app/cli/test_bad_inputs.py", "lightning_modules/test_configs.py", "report/test_page.py"),
-    *("runs/test_belonging.py", "app/api/test_foreign.py", "app/cli/test_strangers_runs.py"),
+    *("app/cli/test_kills.py", "app/test_parallel.py", "app/cli/test_adversarial.py", "app/test_resume.py"),
+    *("app/test_layers.py", "runs/test_belonging.py", "datamodules/test_counts.py"),
+    *("app/cli/test_cli.py", "lightning_modules/test_configs.py", "report/test_page.py", "app/cli/test_bad_inputs.py"),
+    *("report/test_pictures.py", "app/cli/test_trial.py", "app/api/test_foreign.py"),
 )
 """Files that are begun first, so that no worker is left alone with one of them at the end."""
 
@@ -79,8 +80,8 @@ def pytest_terminal_summary(terminalreporter, config):
     if config.option.markexpr == "not whole":
         left = config.stash.get(LEFT_OUT, 0)
         terminalreporter.write_line(
-            f"Left out: {left:,} tests of commands in processes of their own, killed ones, cold installs, generated books and "
-            "real corpora. Type make test-whole to run them, or make test-all to run all tests."
+            f"Left out: {left:,} tests that take long: runs from beginning to end, killed commands, many models, "
+            "repetitions, cold installs, real corpora. Type make test-whole to run them, or make test-all to run all tests."
         )
 
 

@@ -17,6 +17,8 @@ from attest.runs.asked import AskedRun
 from attest.runs.folder import read_json
 from tests.library import BEST_FIRST
 
+pytestmark = pytest.mark.whole("a run from beginning to end")
+
 
 def weights_in(checkpoint) -> dict[str, Tensor]:
     return torch.load(checkpoint, weights_only=True)["state_dict"]

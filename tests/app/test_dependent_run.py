@@ -20,6 +20,8 @@ from attest.runs.choices import split_arguments
 from attest.runs.folder import RunFolder, read_json, write_table
 from tests.library import SMALL_RUN, SMALL_TRAINING, only_folder
 
+pytestmark = pytest.mark.whole("a run from beginning to end")
+
 
 class Successor(Classifier):
     """Goes on where its base ended."""

@@ -12,6 +12,8 @@ from attest.report.summary import VERSION, summarise_run
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.library import EXPENSIVE, SMALL_TRAINING, only_folder, without
 
+pytestmark = pytest.mark.whole("a run from beginning to end")
+
 ALONE = (*SMALL_TRAINING, "EXPERIMENTS=none", "LOGGER=csv", "--data.init_args.train_texts=96")
 
 

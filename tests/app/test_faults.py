@@ -15,6 +15,8 @@ from tests.conftest import fresh_shell, without_places
 from tests.forking import attest_command
 from tests.library import SMALL_RUN, only_folder
 
+pytestmark = pytest.mark.whole("a process beside another")
+
 RUN = [*SMALL_RUN, "LOGGER=csv"]
 
 
@@ -45,7 +47,6 @@ def refused(result: subprocess.CompletedProcess, *reasons: str) -> bool:
     return result.returncode == 2 and "Traceback" not in result.stderr and all(reason in sentence for reason in reasons)
 
 
-@pytest.mark.whole("commands in processes of their own")
 def test_a_checkpoint_that_does_not_fit_is_named_and_the_run_goes_on_later(small_run, tmp_path):
     result = fit(tmp_path, most=30_000)
     assert refused(result, "last.ckpt cannot be written: File too large; expected a writable folder with free space."), (
@@ -57,7 +58,6 @@ def test_a_checkpoint_that_does_not_fit_is_named_and_the_run_goes_on_later(small
     assert stopped.summary.read_bytes() == small_run.summary.read_bytes()
 
 
-@pytest.mark.whole("commands in processes of their own")
 def test_a_full_disk_is_named_and_what_was_saved_stands(mounted):
     result = fit(mounted)
     assert refused(result, "cannot be written: No space left on device", "--run.root=<folder>"), result.stderr
@@ -66,7 +66,6 @@ def test_a_full_disk_is_named_and_what_was_saved_stands(mounted):
     assert fit(mounted).returncode == 0, "taken up once there is room"
 
 
-@pytest.mark.whole("commands in processes of their own")
 def test_a_read_only_folder_is_named(mounted):
     subprocess.run(["mount", "-o", "remount,ro", mounted], check=True)
     result = fit(mounted / "runs")

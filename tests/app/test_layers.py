@@ -9,6 +9,8 @@ from attest.app.cli.main import main
 from attest.runs.folder import RunFolder, read_json
 from tests.library import LAYERS, copy_of
 
+pytestmark = pytest.mark.whole("a run from beginning to end")
+
 TABLES = ("instances", "E1", "E2", "E3", "E8", "E9", "E13", "maps")
 
 
@@ -32,7 +34,6 @@ def test_every_experiment_inside_layers_gets_its_table_and_the_report(run):
         assert words in page
 
 
-@pytest.mark.whole("real processes side by side")
 @pytest.mark.parametrize("processes", [2, 3])
 def test_processes_gather_the_same_bytes(run, tmp_path, processes):
     shared = copy_of(run, tmp_path)

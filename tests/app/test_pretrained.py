@@ -22,6 +22,8 @@ from tests.conftest import fresh_shell, without_places
 from tests.forking import attest_command
 from tests.library import ONE_EPOCH, PRETRAINED, copy_of, only_folder
 
+pytestmark = pytest.mark.whole("a run from beginning to end")
+
 
 @pytest.fixture(scope="module")
 def command(library) -> list[str]:
@@ -104,7 +106,6 @@ def dependent(run, root, *arguments):
     return main([*arguments, f"--run.root={root}", *ONE_EPOCH])
 
 
-@pytest.mark.whole("a training of its own")
 def test_keys_of_a_pretrained_model_are_attacked(run, command, tmp_path):
     assert dependent(run, tmp_path, "keys", *command[1:], "ATTACK=adversarial") == 0
     (attacked,) = (path.parent for path in tmp_path.rglob("base.json"))
@@ -131,7 +132,6 @@ def test_controls_are_other_seeds_and_the_rest_is_left_out_by_name(run, command)
     assert "there is none that could guide another model" in left_out["E6"]
 
 
-@pytest.mark.whole("real processes side by side")
 def test_two_processes_train_and_gather_the_same_evidence(run, command, tmp_path):
     """Training on two is another training; evidence of one model is the same on any number."""
 

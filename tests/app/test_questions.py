@@ -12,6 +12,8 @@ from attest.datamodules import BabiDataModule
 from tests.conftest import without_places
 from tests.library import QUESTIONS, only_folder
 
+pytestmark = pytest.mark.whole("a run from beginning to end")
+
 
 @pytest.fixture(scope="module")
 def run(library):

@@ -22,6 +22,8 @@ from tests.forking import KILLED, attest_command
 from tests.library import EXPENSIVE, LIGHT, SMALL_RUN, only_folder, without
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.whole("two processes")
+
 SMALL_CNN = (
     *(option for option in SMALL_RUN if "hidden_size" not in option),
     *("MODEL=cnn", "--model.init_args.network.init_args.encoder.init_args.dropout=0.3"),
@@ -41,7 +43,6 @@ def command_with_ranks(root, processes: int) -> list[str]:
     return ours if processes == 1 else [sys.executable, "-m", "attest", *ours[len(attest_command()) :]]
 
 
-@pytest.mark.whole("killed trainings")
 def test_a_run_that_was_killed_between_two_files_ends_as_one_that_was_left_alone(library, tmp_path):
     """The shortest of such tests; those below and tests/app/cli/test_kills.py stop commands at many moments."""
     command = library.command("light", f"--run.root={tmp_path}")
@@ -86,7 +87,6 @@ def stop_in_mid_epoch(root, processes: int, how: signal.Signals) -> int:
     return code
 
 
-@pytest.mark.whole("commands that are killed")
 @pytest.mark.parametrize(
     ("processes", "how", "code"),
     [
@@ -125,7 +125,6 @@ def is_rank(child: psutil.Process) -> bool:
         return False
 
 
-@pytest.mark.whole("commands that are killed")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_no_rank_outlives_the_first_one_stopped_during_set_up(tmp_path, how):
     process = subprocess.Popen(command_with_ranks(tmp_path, 2), env=fresh_shell())

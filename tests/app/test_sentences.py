@@ -6,6 +6,8 @@ from attest.app.cli.main import main
 from attest.report.answer import NO_WORDS
 from tests.library import only_folder
 
+pytestmark = pytest.mark.whole("a run from beginning to end")
+
 SMALL = (
     *("fit", "DATA=planted", "MODEL=han", "LOGGER=csv", "--trainer.max_epochs=1", "--trainer.enable_progress_bar=false"),
     *(f"--data.init_args.{split}_texts=32" for split in ("train", "validation", "test")),

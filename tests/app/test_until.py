@@ -14,6 +14,8 @@ from tests.app.test_parallel import require_same_evidence
 from tests.conftest import without_places
 from tests.library import only_folder
 
+pytestmark = pytest.mark.whole("a run from beginning to end")
+
 QUIET = ("--trainer.enable_progress_bar=false",)
 PRECISION = "--until=0.2"
 SOME, ALL = 30, 77
@@ -87,14 +89,12 @@ def test_rows_are_those_of_the_whole_evidence(stopped, small_run):
     pd.testing.assert_frame_equal(part, expected, atol=1e-5)
 
 
-@pytest.mark.whole("real processes side by side")
 def test_processes_stop_alike(stopped, again):
     other = again("two", PRECISION, "--run.processes=2")
     require_same_evidence(other, stopped)
     assert other.stopped_evidence() == stopped.stopped_evidence()
 
 
-@pytest.mark.whole("evidence is gathered three times")
 def test_asked_for_more_it_is_gathered_again_bit_for_bit(stopped, small_run, capsys):
     asked = ["evidence", "--run", str(stopped.path), "instances", "E1", "E2", "E3", "E14", *QUIET]
     assert main([*asked, "--until=0.3"]) == 0

@@ -111,6 +111,7 @@ together(2, wait)
 """
 
 
+@pytest.mark.whole("a killed process")
 def test_the_others_end_with_a_first_process_that_is_killed():
     with subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE, env=fresh_shell()) as first:
         pids: list[int] = []

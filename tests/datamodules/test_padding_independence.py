@@ -38,6 +38,7 @@ def findings(model: PoolingClassifier, batch: dict[str, torch.Tensor]) -> dict[s
     return columns | activation_swap(observation, PROJECTIONS, batch["label"])
 
 
+@pytest.mark.whole("all experiments on each text alone")
 @settings(deadline=None, max_examples=10)
 @pytest.mark.parametrize("name", PROJECTIONS)
 @given(texts=TEXTS, outputs=st.sampled_from([1, 3]), seed=st.integers(0, 1000))

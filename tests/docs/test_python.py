@@ -12,6 +12,7 @@ METRIC = PAGE.with_name("your-own-metric.md")
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.whole("a page whose code trains")
 def test_the_code_of_the_page_runs(small_run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}

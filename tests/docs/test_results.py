@@ -48,6 +48,7 @@ def _sample(tables: list[Path]) -> list[Path]:
 SAMPLES = {asked: _sample(list(tables)) for asked, tables in groupby(sorted(TABLES, key=_asked), _asked)}
 
 
+@pytest.mark.whole("archives of runs")
 @pytest.mark.parametrize("asked", SAMPLES, ids=" ".join)
 def test_tables_come_out_of_their_archives_as_they_stand(asked, tmp_path, monkeypatch):
     """Byte for byte, of every corpus and its options two tables. Nothing is drawn."""

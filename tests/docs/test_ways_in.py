@@ -62,6 +62,7 @@ def test_there_are_eleven():
     assert [int(name.partition(" ")[0]) for name in ways()] == [*range(1, 12)]
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("way", ways())
 def test_every_way_gives_the_same_tables(way, plain, known, capfd):
     for language, snippet in ways()[way]:

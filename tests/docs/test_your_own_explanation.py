@@ -16,6 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [DOCS / "your-own-explanation.md", DOCS / "marked-words.md"]
 
 
+@pytest.mark.whole("pages whose code trains")
 def test_the_pages_run(model, tokenizer, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     model.save_pretrained("my-model")

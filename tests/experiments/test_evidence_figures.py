@@ -38,6 +38,7 @@ def tables(**changes):
     return built
 
 
+@pytest.mark.whole("figures of all experiments")
 def test_every_experiment_is_drawn_with_a_panel_a_class():
     drawn = illustrations(tables())
     assert [figure.key.split("/")[0] for figure in drawn] == ["E1", "E1", "E3", "E3", "E3", "E10", "E11", "E12"]
@@ -55,6 +56,7 @@ def shown(axes):
     return [np.asarray(each) for each in (*bars, *shapes, *points, *(line.get_xydata() for line in axes.lines))]
 
 
+@pytest.mark.whole("figures of all experiments")
 @pytest.mark.parametrize("number", range(len(CLASSES)))
 def test_a_panel_shows_the_texts_of_its_class_alone(number):
     every = tables()
@@ -82,6 +84,7 @@ def test_equal_tables_give_equal_pictures():
     assert first == second
 
 
+@pytest.mark.whole("figures of all experiments")
 @pytest.mark.parametrize("experiment", TABLES)
 def test_a_class_that_is_never_predicted_and_a_single_text_are_survived(experiment):
     one = table(TABLES[experiment], instances=2).iloc[1:].assign(predicted=1)

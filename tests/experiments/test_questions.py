@@ -167,6 +167,7 @@ def test_integrated_gradients_add_up_to_what_the_passage_adds_to_its_question(ne
     assert (ours[~observation.mask] == 0).all()
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("name", [*runnable()])
 def test_what_stands_beside_a_passage_in_its_batch_makes_no_difference_to_any_experiment(name, network, observation):
     """Each passage with its question alone, without padding, gives the numbers that it has among the others."""

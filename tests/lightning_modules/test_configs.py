@@ -100,6 +100,7 @@ def share_right(module, batch) -> float:
     return ((logits[:, 0] > 0) == batch["label"]).double().mean().item()
 
 
+@pytest.mark.whole("many trainings")
 @pytest.mark.parametrize("projection", [each if each in QUICK else pytest.param(each, marks=MANY) for each in PROJECTIONS])
 @pytest.mark.parametrize("model", [model for model in MODELS if model not in STARTED_ELSEWHERE])
 def test_every_model_under_every_projection_overfits_32_texts(model, projection):

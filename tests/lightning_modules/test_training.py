@@ -57,6 +57,7 @@ def tagger() -> Tagger:
     )
 
 
+@pytest.mark.whole("a training to its end")
 def test_a_tagger_learns_a_rule_and_logs_its_scores():
     module = tagger()
     (before,) = trainer().test(module, ToyTags(), verbose=False)

@@ -13,6 +13,8 @@ from tests.cheap import draw_nothing
 from tests.report.conftest import variant
 from tests.report.test_page import Outline
 
+pytestmark = pytest.mark.whole("several runs")
+
 
 @pytest.fixture(scope="module")
 def page(several):

@@ -146,6 +146,7 @@ def test_text_from_the_data_cannot_inject_markup(run):
     assert {*data["texts"]["0"]["tokens"]} == {HOSTILE}, "and the script's data hold it unchanged"
 
 
+@pytest.mark.whole("a run from beginning to end")
 def test_what_was_read_beside_a_text_stands_above_it(run):
     write_report(run, figures=[])
     assert "Question or hypothesis:" not in run.report.read_text().split("<script")[0]

@@ -123,6 +123,7 @@ def test_tags_that_are_no_chunks_have_no_f1_of_chunks(table):
     assert [column["name"] for column in found["columns"]] == ["right", "words"]
 
 
+@pytest.mark.whole("a report of many sentences")
 def test_the_table_of_many_sentences_is_bounded():
     words = 60
     row = {"tokens": ["word"] * words, "tags": np.full(words, 12), "predicted_tags": np.full(words, 11)}

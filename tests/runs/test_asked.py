@@ -179,6 +179,7 @@ def test_a_finished_run_is_recognised_and_nothing_is_done(kept, tmp_path, capsys
     assert modified(kept) == before
 
 
+@pytest.mark.whole("commands on copies of a run")
 def test_an_experiment_that_is_new_is_gathered_for_a_finished_run_without_training_it_again(kept, tmp_path, capsys):
     """What an author sees who adds an experiment to the shipped ones when there are runs already."""
     settings = kept.settings()

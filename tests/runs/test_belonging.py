@@ -23,6 +23,8 @@ from attest.runs.belonging import (
 from attest.runs.folder import RunFolder, made_from, read_json, read_table, write_json, write_table
 from tests.library import LIGHT, copy_of
 
+pytestmark = pytest.mark.whole("commands on copies of a run")
+
 COMMIT = "a" * 40
 
 

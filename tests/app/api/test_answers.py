@@ -123,7 +123,7 @@ def test_a_table_of_questions_has_columns_by_name(model, tokenizer, trial, tmp_p
     assert found.report(tmp_path / "report.html").is_file()
 
 
-def test_a_folder_is_read(model, tokenizer, trial, tmp_path, capsys, snapshot):
+def test_a_folder_is_read(model, tokenizer, trial, tmp_path, corpora, capsys, snapshot):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     found = attest.trial(str(tmp_path), ASKED, {"E2": {"permutations": 1}}, progress=False)

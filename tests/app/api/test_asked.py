@@ -30,6 +30,7 @@ def prompted(_tokenizer):
     return tiny("llama", speaks=True), {"tokenizer": speaking_tokenizer(), "labels": [0, 1, 1, 0, 1], **asked}
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("made", [windowed, prompted])
 def test_the_call_of_the_card_is_the_same_trial(made, tokenizer):
     model, options = made(tokenizer)

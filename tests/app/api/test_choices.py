@@ -89,7 +89,7 @@ def test_scores_are_of_the_choices(trial):
     assert trial.table("E2")["flipped"].between(0, 1).all()
 
 
-def test_choices_read_from_a_folder(model, tokenizer, tmp_path, capsys, snapshot):
+def test_choices_read_from_a_folder(model, tokenizer, tmp_path, corpora, capsys, snapshot):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     found = attest.trial(str(tmp_path), CHOICES, {"E2": {"permutations": 1}}, progress=False)

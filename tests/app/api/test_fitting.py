@@ -20,6 +20,8 @@ from tests.app.api.short_of_memory import LONG, QUICK
 from tests.conftest import fresh_shell
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
+pytestmark = pytest.mark.whole("many models, each tried as a whole")
+
 MANY = [*TEXTS, "very very dull film", "not a dull film", "a film ."]
 CLOSE = {"check_exact": False, "rtol": 4 * torch.finfo(torch.float32).eps, "atol": 4 * torch.finfo(torch.float32).eps}
 """The rounding of what is kept in single precision: shares, which are means over at most four heads.
@@ -99,7 +101,6 @@ def test_an_error_that_is_not_of_memory_is_raised_at_once(model, tokenizer):
     assert len(calls) == 2
 
 
-@pytest.mark.whole("a process of its own that runs short of memory")
 @pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="reads how much memory a process has from /proc")
 def test_a_real_lack_of_memory(tokenizer, tmp_path):
     """Thirty-two texts of up to 256 tokens take 500 MB, 16 MB each, and 200 MB more may be had.

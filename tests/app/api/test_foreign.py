@@ -175,6 +175,7 @@ def test_a_tokenizer_that_cuts_beginnings_is_said_to(model, tokenizer):
         attest.trial(model, ["fine " * 80], {"E9": {"draws": 1}}, tokenizer=left)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 def test_a_decoder_is_asked_what_makes_sense_for_it():
     tokens, mask = batch()
     tried = attest.trial(tiny("llama"), [{"token_ids": tokens, "mask": mask}], "all", progress=False)
@@ -221,6 +222,7 @@ def test_an_experiment_on_pooled_attention_is_refused(model, tokenizer):
         attest.trial(model, TEXTS, ["E12"], tokenizer=tokenizer)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("name", ["bert", "bloom", "llama"])
 def test_a_model_in_half_precision_is_tried_as_it_is(name, precision, tokenizer, tmp_path):
@@ -243,6 +245,7 @@ class Pipeline:
         self.model, self.tokenizer = model, tokenizer
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 def test_a_model_is_taken_from_what_it_is_wrapped_in(model, tokenizer, tmp_path):
     """Compiled, for several devices, in a pipeline, or in a folder."""
     model.save_pretrained(tmp_path)

@@ -56,6 +56,7 @@ def plain(model, tokenizer):
     return attest.trial(model, TEXTS, EXPERIMENTS, tokenizer=tokenizer, labels=LABELS, progress=False)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("way", WAYS)
 def test_the_same_trial_by_every_way(way, plain, model, tokenizer):
     data, options = WAYS[way]

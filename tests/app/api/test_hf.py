@@ -23,6 +23,8 @@ from tests.app.api.hf_training import EVALUATED, EXPERIMENTS, LABELS, trained
 from tests.conftest import fresh_shell
 from tests.models.pretrained.tiny import WORDS
 
+pytestmark = pytest.mark.whole("trainings of transformers")
+
 KEY = "eval_E2/tvd_median/mean"
 ROOT = Path(__file__).parents[3]
 
@@ -99,7 +101,6 @@ def test_the_model_is_as_it_was_in_the_middle_of_a_step(tokenizer, tmp_path):
     assert trainer.control.should_log
 
 
-@pytest.mark.whole("real processes side by side")
 @pytest.mark.usefixtures("one_thread")
 def test_two_processes_share_the_texts(tokenizer, tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(WORDS))

@@ -6,6 +6,8 @@ import torch
 import attest
 from attest.experiments import feature_importance
 
+pytestmark = pytest.mark.whole("a population of judges")
+
 PART = {"rules": ["token"], "seeds": [0], "texts": 6}
 
 
@@ -37,7 +39,6 @@ def drop_of_the_first(network, batch, attention):
     return (clean - without).gather(-1, predicted).squeeze(-1)
 
 
-@pytest.mark.whole("a population of networks")
 def test_a_metric_gets_numbers_about_pooled_networks_and_transformers():
     judged = attest.judge(drop_of_the_first, name="drop", **PART).query("test == 'drop'")
     assert judged.set_index(["family", "defendant"]).loc[("pooled", "honest"), "truth"] == "right"

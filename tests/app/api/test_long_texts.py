@@ -10,6 +10,8 @@ from transformers import BertTokenizerFast
 import attest
 from tests.models.pretrained.tiny import WORDS, tiny
 
+pytestmark = pytest.mark.whole("long texts")
+
 READ, SHARED = 16, 4
 """Tokens that the model reads at once, and those that two windows have in common."""
 FILLERS = ("a", "film", "very", "not", ".")

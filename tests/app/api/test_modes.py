@@ -52,6 +52,7 @@ def plain(model, tokenizer):
     return tried(model, tokenizer)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("around", AROUND)
 def test_modes_of_torch_around_a_trial_change_nothing(around, plain, model, tokenizer):
     with AROUND[around]():

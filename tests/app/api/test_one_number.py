@@ -100,6 +100,7 @@ def test_leave_one_out_is_how_far_the_number_moves_over_the_spread_of_all(trial,
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize(("name", "more"), [("bert", {}), ("llama", {"E16": {"draws": 3}})])
 def test_evidence_is_the_same_whatever_the_unit_of_the_number(tokenizer, name, more):
     model = made(name)

@@ -33,6 +33,7 @@ def asked(planted, text, **options):
     return attest.sources(planted.model, text, tokenizer=planted.tokenizer, prompt=PROMPT, **options)
 
 
+@pytest.mark.whole("a training to its end")
 def test_the_planted_words_are_found_in_every_text(planted):
     for text in planted.texts[:16:2]:
         place = text.split().index(SPAN.split()[0])

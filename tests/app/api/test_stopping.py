@@ -9,6 +9,8 @@ from attest.experiments import stopping
 from attest.experiments.stopping import looks
 from tests.experiments.networks import pooling_classifier
 
+pytestmark = pytest.mark.whole("evidence of many texts, read twice")
+
 TEXTS, EXPERIMENTS = 160, {"E1": {}, "E2": {"permutations": 3}, "E14": {"texts": 4, "sets": 2, "extras": False}}
 
 

@@ -48,6 +48,7 @@ def found(trial):
     return rows
 
 
+@pytest.mark.whole("a training to its end")
 def test_a_classifier_of_subwords(model, tokenizer):
     trial = tried(model, TEXTS, tokenizer=tokenizer, labels=[1, 0, 0, 0, 1])
     rows, texts = found(trial), trial.table().set_index("id")
@@ -140,6 +141,7 @@ def test_a_tagger_of_word_pieces_is_asked_about_words(tokenizer):
     assert (rows["words"].dropna() <= 3).all()
 
 
+@pytest.mark.whole("several processes")
 def test_shares_do_not_hang_on_batches_or_processes(model, tokenizer):
     options = {"tokenizer": tokenizer, "labels": [1, 0, 0, 0, 1] * 5}
     torch.set_num_threads(1)

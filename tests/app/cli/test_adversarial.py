@@ -18,6 +18,8 @@ from attest.runs.dependent_names import AdversaryChoices, parse_adversary, take_
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.library import ONE_EPOCH, SMALL_RUN, copy_of
 
+pytestmark = pytest.mark.whole("a run from beginning to end")
+
 
 def adversarial(root, *arguments: str) -> int:
     return main(["adversarial", *SMALL_RUN, f"--run.root={root}", *arguments])

@@ -77,6 +77,7 @@ def test_the_same_command_says_complete_and_changes_nothing(small_run, capsys):
     assert written(small_run) == before
 
 
+@pytest.mark.whole("commands on copies of a run")
 def test_missing_evidence_is_computed_without_training_again(small_run, tmp_path):
     copy, root = copy_of(small_run, tmp_path)
     checkpoint = copy.best.stat().st_mtime_ns

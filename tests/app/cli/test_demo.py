@@ -8,6 +8,8 @@ import pytest
 from attest.app.cli.demo import MODEL, TEXTS
 from attest.app.cli.main import main
 
+pytestmark = pytest.mark.whole("a whole demo")
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
@@ -37,7 +39,6 @@ def test_the_demo_leaves_a_page_and_a_picture(demo):
     assert (demo / "text.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
-@pytest.mark.whole("a whole trial")
 def test_the_demo_can_be_typed_again_and_ends_with_the_command_for_ones_own_model(demo, capsys):
     assert main(["demo", "--out", str(demo)]) == 0
     *_, picture, yours = capsys.readouterr().out.splitlines()

@@ -14,6 +14,8 @@ from attest.app.evaluating import name_tables
 from attest.runs.folder import RunFolder, Stopped
 from tests.conftest import without_places
 
+pytestmark = pytest.mark.whole("commands on copies of a run")
+
 SMALL = [
     "DATA=planted",
     "LOGGER=csv",

@@ -189,6 +189,7 @@ def test_the_folder_of_a_trial_has_no_model(command, tmp_path, capsys):
     assert "attest trial --model" in said
 
 
+@pytest.mark.whole("commands on copies of a run")
 def test_the_ending_of_the_file_makes_a_picture(small_run, tmp_path, capsys):
     picture = tmp_path / "text.svg"
     identity = int(pd.read_parquet(small_run.evidence("E19"))["id"][0])

@@ -86,6 +86,7 @@ def test_a_class_of_a_stranger_is_refused_by_name_and_not_imported(sent, tmp_pat
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.whole("commands on copies of a run")
 @pytest.mark.parametrize(("place", "value"), [PLACES[4], PLACES[9], ("trainer/callbacks", [EVIL])])
 def test_a_report_imports_none_either(sent, tmp_path, place, value):
     run = sent(place, value)

@@ -37,6 +37,7 @@ def test_recipes_do_not_depend_on_one_another():
     assert {*recipes(fewer)} < {*recipes(STATED)}
 
 
+@pytest.mark.whole("many trainings")
 @pytest.mark.parametrize("kind", ["pooled", "layered", "decoder"])
 @pytest.mark.parametrize(
     ("value", "look", "right"),
@@ -126,6 +127,7 @@ def test_a_network_that_other_tokens_move_does_not_count():
     )
 
 
+@pytest.mark.whole("many trainings")
 def test_a_network_is_tried_once(tmp_path, monkeypatch):
     monkeypatch.setattr(constructed, "TABLE", tmp_path / "constructed.csv")
     monkeypatch.setattr(constructed, "write", lambda: None)

@@ -11,6 +11,7 @@ from benchmarks.judges.__main__ import main
 from benchmarks.judges.found import findings, smallest_sets
 
 
+@pytest.mark.whole("a population of judges")
 def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(

@@ -19,6 +19,7 @@ def sequence(size: int, step: float = 0.005, low: float = 0.0, high: float = 1.0
     return MeanByBetting(np.array([low]), np.array([high]), size, step)
 
 
+@pytest.mark.whole("many repetitions")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_mean_is_ever_left_out_in_at_most_one_run_of_twenty(shape):
     draw, missed = np.random.default_rng(0), 0

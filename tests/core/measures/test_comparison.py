@@ -58,6 +58,7 @@ def test_signed_ranks_equal_scipy_and_all_signs_tried():
     assert signed_rank(second, first).favours == -1
 
 
+@pytest.mark.whole("many repetitions")
 @given(st.lists(st.integers(-6, 6).filter(bool), min_size=1, max_size=9))
 def test_where_differences_tie_all_signs_of_the_shared_ranks_count(differences):
     ranks = stats.rankdata(np.abs(differences))

@@ -33,6 +33,7 @@ def test_a_share_of_none_or_all_has_an_interval_too(values, kind):
     np.testing.assert_allclose((1 - abs(ends[1] - ends[0])) ** 400, 0.025)
 
 
+@pytest.mark.whole("many repetitions")
 @pytest.mark.parametrize("alike", [0.0, 0.6, 0.9])
 def test_intervals_are_over_texts_where_several_rows_are_about_one_text(alike):
     """40 texts with up to six labels each; rows of a text that share its luck were taken for independent."""
@@ -60,6 +61,7 @@ def test_a_table_of_an_older_version_keeps_undefined_instances_out_of_the_share(
     np.testing.assert_allclose(summary["only_top_support/ci_high"], 1 - 0.025 ** (1 / 3))
 
 
+@pytest.mark.whole("many repetitions")
 @pytest.mark.parametrize("texts", [4, 16, 60])
 @pytest.mark.parametrize("concentration", [(9, 0.5), (5, 5), (0.5, 0.1)])
 def test_interval_of_shares_holds_the_mean_and_stays_between_0_and_1(texts, concentration):

@@ -61,6 +61,7 @@ def test_token_types_in_ids_of_tokens_stay():
     assert float(decided) == pytest.approx(float(texts.whole[1]), abs=1e-6)
 
 
+@pytest.mark.whole("a training to its end")
 def test_planted_words_of_a_prompted_decoder_are_found_and_readings_are_told_apart():
     made = trained()
     both = made.tokenizer.convert_tokens_to_ids([f"Ġ{answer.strip()}" for answer in ANSWERS.values()])

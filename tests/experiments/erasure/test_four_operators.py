@@ -102,6 +102,7 @@ def test_transformers_and_decoders_that_are_not_linear_have_no_exact_limits(outp
         assert searched["naopc_comprehensiveness"].isfinite().sum() == 1
 
 
+@pytest.mark.whole("many repetitions")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_rounding_neither_raises_a_prediction_nor_wins(dtype):
     """Without context every token of a text of one word says the same, and whichever go, nothing changes."""

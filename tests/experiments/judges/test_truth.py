@@ -20,6 +20,7 @@ LISTED = [
 ]
 
 
+@pytest.mark.whole("all mechanisms")
 @pytest.mark.parametrize(("family", "name", "rule"), LISTED)
 def test_every_truth_holds(family, name, rule):
     require_truth(name, defendant(STATED, name, rule, family), draw_texts(rule, 200, seed=0))

@@ -29,6 +29,7 @@ def expected(tried, experiment, names):
     return {name for name in names if (name in named({name: None}) if of_number else not name.startswith("moved"))}
 
 
+@pytest.mark.whole("a report of all experiments")
 @pytest.mark.parametrize("experiment", ASKED)
 def test_every_column_of_a_decoder_is_documented_and_none_of_decoders_is_missing(tried, experiment):
     table, spec = tried.table(experiment), EXPERIMENTS[experiment]
@@ -39,6 +40,7 @@ def test_every_column_of_a_decoder_is_documented_and_none_of_decoders_is_missing
     assert of_decoders - {column.name for column in columns.values()} == set()
 
 
+@pytest.mark.whole("a report of all experiments")
 @pytest.mark.parametrize("experiment", [name for name in ASKED if name != "E16"])
 def test_the_numbers_without_the_first_token_stand_in_the_report(tried, tmp_path, experiment):
     every = [each for each in EXPERIMENTS[experiment].measures if each.column.endswith(WITHOUT)]

@@ -266,6 +266,7 @@ def test_a_module_that_is_none_is_refused_in_a_sentence(model, said):
         attest.trial(model, [{"token_ids": tokens, "mask": mask}], ["E2"], progress=False)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize(
     "model",
     [Own(), WithoutMask(decides="first")],

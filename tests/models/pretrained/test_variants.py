@@ -27,6 +27,7 @@ def network_of(name, **settings):
     return PretrainedNetwork(tiny(name, **settings), 0, masked=3)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("least", [1, variants.LEAST_TOKENS])
 @pytest.mark.parametrize("network", [*BY_SDPA, "deberta-v2", "mistral with a window", "prompted"])
 @torch.no_grad()

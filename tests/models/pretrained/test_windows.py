@@ -77,6 +77,7 @@ def test_windows_that_a_tokenizer_makes_otherwise_are_refused(bert, tokenizer):
         tokenizer.truncation_side = "right"
 
 
+@pytest.mark.whole("long texts")
 @torch.no_grad()
 @pytest.mark.parametrize("pooled", POOLED)
 @pytest.mark.parametrize("name", ["bert", "roberta", "deberta-v2"])

@@ -119,6 +119,7 @@ def test_the_run_says_its_group_job_and_tags(small_run, logged):
     assert (run.run_group, run.job_type, list(run.tags)) == (identity_of(small_run).setting, "base", ["planted", "bilstm"])
 
 
+@pytest.mark.whole("a run from beginning to end")
 def test_a_run_that_is_taken_up_goes_on_as_the_same(small_run, tmp_path, logged):
     shutil.copytree(small_run.path.parents[2], tmp_path, dirs_exist_ok=True)
     copy = only_folder(tmp_path)

@@ -204,6 +204,7 @@ def test_texts_of_ones_own_files_stay_here_unless_one_asks_for_it(tmp_path, capf
 PRINTING = "import wandb, sys; run = wandb.init(project='p', dir=sys.argv[1], mode='offline'); print('heard'); run.finish()"
 
 
+@pytest.mark.whole("a run from beginning to end")
 def test_what_the_page_of_trust_says_can_be_turned_off_is_not_in_the_file_of_wandb(tmp_path):
     """The names of W&B's own variables in docs/trust.md, each tried."""
     off = {
