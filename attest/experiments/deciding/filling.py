@@ -109,8 +109,9 @@ class Game:
         read = self._read.new_full((len(sets), FEW + MORE), torch.nan).index_put((before,), self._read)
         one = torch.empty_like(sets).index_put((now,), torch.arange(len(now), device=now.device))  # that asks for each set
         new = now.unique()
-        new = new[read[new, wanted].isnan().any(dim=1)]
-        read[new, wanted] = self._read_now(rows[one[new]], kept[one[new]], fillings, after)
+        which, draws = read[new, wanted].isnan().nonzero(as_tuple=True)
+        new, draws = new[which], draws + after
+        read[new, draws] = self._read_now(rows[one[new]], kept[one[new]], draws)
         self._sets, self._read = sets, read
         return read[now, wanted]
 
@@ -126,24 +127,23 @@ class Game:
         """Return the game of all texts several times, which reads no set that has been read here."""
         return _Repeated(self, times)
 
-    def _read_now(self, rows: Tensor, kept: Tensor, fillings: int, after: int) -> Tensor:
-        texts, size = self.texts, self.texts.tokens.shape[1]
-        draws = torch.arange(after, after + fillings, device=rows.device)
-        places = torch.arange(size, device=rows.device)
+    def _read_now(self, rows: Tensor, kept: Tensor, draws: Tensor) -> Tensor:
+        """Read N sets, each under the filling of one number, int64 ``(N,)``; returns float64 ``(N,)``."""
+        texts = self.texts
+        places = torch.arange(texts.tokens.shape[1], device=rows.device)
 
-        def of_sets(rows: Tensor, kept: Tensor) -> Tensor:
+        def of_sets(rows: Tensor, kept: Tensor, draws: Tensor) -> Tensor:
             words = texts.words[rows]
             stays = kept.gather(1, words.clamp(min=0)) | (words < 0)
-            drawn = random_bits(stream(self.seed, "fillings"), texts.ids[rows, None, None], draws[:, None], places)
-            place = drawn.remainder((self.pool[rows] >= 0).sum(dim=1)[:, None, None])
-            filled = torch.where(stays[:, None], texts.tokens[rows, None], self.pool[rows[:, None, None], place])
-            read = texts.read(rows.repeat_interleave(fillings), filled.flatten(0, 1))
-            return read.double().unflatten(0, (len(rows), fillings))
+            drawn = random_bits(stream(self.seed, "fillings"), texts.ids[rows, None], draws[:, None], places)
+            place = drawn.remainder((self.pool[rows] >= 0).sum(dim=1, keepdim=True))
+            filled = torch.where(stays, texts.tokens[rows], self.pool[rows[:, None], place])
+            return texts.read(rows, filled).double()
 
-        self.passes += len(rows) * fillings
+        self.passes += len(rows)
         if not len(rows):
-            return torch.empty(0, fillings, dtype=torch.float64, device=rows.device)
-        return by_rows(of_sets, 4 * fillings * places.nbytes, rows, kept)
+            return torch.empty(0, dtype=torch.float64, device=rows.device)
+        return by_rows(of_sets, 4 * places.nbytes, rows, kept, draws)
 
     def decides(self, rows: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
         """Return whether each of N sets decides, bool ``(N,)``, and its v, ``(N,)``.

@@ -121,6 +121,8 @@ def test_a_set_is_read_once(asked):
     _, game, needs, best = asked("conjunction")
     game, rows = unread(game), needs.nonzero().squeeze(-1)
     begun, sets = game.passes, best[rows]
+    game.outcomes(rows, sets, 2)
+    assert game.passes - begun == 2 * len(rows)
     few, again = game.outcomes(rows.repeat(2), sets.repeat(2, 1)).chunk(2)
     assert torch.equal(few, again)
     assert game.passes - begun == 4 * len(rows)
