@@ -19,6 +19,7 @@ from attest.core.rounding import rounding
 from attest.models.networks.transformer import TransformerLayer
 from attest.models.observation import hooked, numbered, outside_inference, rightly
 from attest.models.prediction import predictions_of
+from attest.models.pretrained.passing import ForwardPass
 
 Scopes = dict[str, list[str]]
 """Groups of layers that an intervention changes together, by the suffix of their columns."""
@@ -247,7 +248,8 @@ def observe_layers(
 
 
 def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
-    with beginning_at(network, list(blocks_in(network).values()), place, hidden):
+    current: ForwardPass | None = getattr(unwrapped(network), "current", None)
+    with beginning_at(current, list(blocks_in(network).values()), place, hidden):
         return network(tokens, mask)
 
 
@@ -261,16 +263,19 @@ def blocks_in(network: nn.Module) -> Mapping[str, nn.Module]:
 
 @contextmanager
 def beginning_at(
-    network: nn.Module, blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
+    current: ForwardPass | None, blocks: Sequence[nn.Module], layer: int, hidden: Tensor, alone: bool = False
 ) -> Iterator[None]:
-    """Start each forward pass at one layer with the input ``hidden (B, T, H)``; if ``alone``, run no other layer."""
-    bare: Any = unwrapped(network)
-    beside = getattr(bare, "beside", None)
+    """Start each forward pass at one layer with the input ``hidden (B, T, H)``; if ``alone``, run no other layer.
+
+    Args:
+        current: the pass of other people's model, which counts its computations of attention; None for our networks.
+    """
+    beside = None if current is None else current.beside
     others = [*blocks[:layer], *(blocks[layer + 1 :] if alone else ())]
 
     def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        if hasattr(bare, "made"):
-            bare.made = layer
+        if current is not None:
+            current.made = layer
         return hidden, *arguments[1:]
 
     def hand_on(hidden: Tensor, *_: Any, **__: Any) -> Any:

@@ -18,6 +18,7 @@ from attest.core.memory import in_evaluation_mode
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, Eager, Look, last_real
 from attest.models.pretrained.network import PretrainedNetwork, embeddings_of
+from attest.models.pretrained.passing import ForwardPass
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -33,9 +34,9 @@ class CrossCall(AttentionCall):
     An intervention sees keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, 1, T)``.
     """
 
-    def __init__(self, network: "CrossingNetwork") -> None:
+    def __init__(self, current: "CrossingPass") -> None:
         super().__init__()
-        self._asks = [network]  # in a list, so that PyTorch does not register it as a submodule
+        self._current = current
 
     def attend(
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
@@ -46,7 +47,7 @@ class CrossCall(AttentionCall):
         if not self.replacements:
             return output, weights
         everyone = torch.arange(len(weights), device=weights.device)
-        place = self._asks[0].deciding_step(query.shape[-2])
+        place = self._current.deciding_step(query.shape[-2])
         row, left = _row(weights, everyone, place), output[everyone, place]
         every = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
         self._require_written_out(module, row, every, left.unsqueeze(1), torch.ones_like(real[:, :1]))
@@ -63,6 +64,30 @@ class CrossCall(AttentionCall):
 
 def _row(values: Tensor, texts: Tensor, place: Tensor) -> Tensor:
     return values[texts, :, place].unsqueeze(2)
+
+
+class CrossingPass(ForwardPass):
+    """The forward pass of an encoder-decoder.
+
+    Args:
+        generates: whether the model is a language model, which decides by its first generated token.
+    """
+
+    def __init__(self, model: nn.Module, calls: nn.ModuleList, generates: bool) -> None:
+        super().__init__(model, calls)
+        self.generates = generates
+        self.places: list[int | None] = []
+        """Of every attention of a pass, which cross-attention it is; None if it is none."""
+
+    def next_call(self) -> AttentionCall:
+        place = self.next_of(self.places)
+        return cast(AttentionCall, Look() if place is None else self.calls[place])
+
+    def deciding_step(self, steps: int) -> Tensor:
+        """Return the index of the decoder step that decides each text's class, int64 ``(B,)``."""
+        if self.generates:
+            return torch.full_like(self.real[:, 0], steps - 1, dtype=torch.int64)
+        return last_real(self.real)
 
 
 class CrossingNetwork(PretrainedNetwork):
@@ -91,8 +116,6 @@ class CrossingNetwork(PretrainedNetwork):
     ) -> None:  # fmt: skip
         self._answers = list(answers)
         self._begin = _begin_of(model) if answers else []
-        self._places: list[int | None] = []
-        """Of every attention of a pass, which cross-attention it is; None if it is none."""
         super().__init__(model, padding, masked, segments, labels, number, squashed)
         self.tags = False
 
@@ -113,15 +136,8 @@ class CrossingNetwork(PretrainedNetwork):
     def blocks(self) -> Mapping[str, nn.Module]:
         return {}
 
-    def next_call(self) -> AttentionCall:
-        place = self._next_of(self._places)
-        return cast(AttentionCall, Look() if place is None else self.calls[place])
-
-    def deciding_step(self, steps: int) -> Tensor:
-        """Return the index of the decoder step that decides each text's class, int64 ``(B,)``."""
-        if self._answers:
-            return torch.full_like(self.real[:, 0], steps - 1, dtype=torch.int64)
-        return last_real(self.real)
+    def _forward_pass(self) -> CrossingPass:
+        return CrossingPass(self.model, self.calls, bool(self._answers))
 
     def deciding(self, mask: Tensor) -> Tensor:
         """Return the weight of each token in the decision, ``(B, T)``: 1 at the last one; all 0 for a language model."""
@@ -185,10 +201,11 @@ class CrossingNetwork(PretrainedNetwork):
             attending_through(model, look),
         ):
             model.base_model(input_ids=tokens, decoder_input_ids=asked, use_cache=False)
+        current = cast(CrossingPass, self.current)
         for weights in look.seen:
-            self._places.append(len(self.calls) if weights.shape[-2:] == (ASKED, tokens.shape[-1]) else None)
-            if self._places[-1] is not None:
-                self.calls.append(CrossCall(self))
+            current.places.append(len(self.calls) if weights.shape[-2:] == (ASKED, tokens.shape[-1]) else None)
+            if current.places[-1] is not None:
+                self.calls.append(CrossCall(current))
         if not self.calls:
             raise AttestError(f"{name} is not supported: Attest finds no attention from its decoder to the text; {EXPECTED}.")
         with refusing(lambda said: f"{name} cannot decide about a text ({said}); {EXPECTED}."), in_evaluation_mode(model):

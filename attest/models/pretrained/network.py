@@ -20,6 +20,7 @@ from attest.models.layers_observed import beginning_at
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
+from attest.models.pretrained.passing import ForwardPass
 from attest.models.pretrained.resuming import blocks_of, last_token_of
 from attest.models.pretrained.softmaxes import Softmaxes
 
@@ -98,33 +99,20 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         self.choices: Choices | None = None
         """The logits of all choices of each text, once they are known; ``labels`` is then the number of texts."""
         self.calls = nn.ModuleList()
-        self.real = torch.ones(1, 1, dtype=torch.bool)
-        self.made = 0
-        """The number of attention computations in the current pass so far."""
-        self.beside: tuple[None, ...] | None = None
-        """A None for each value that layers return beside the hidden states; None if they return only hidden states."""
-        self.attends_at: tuple[int, ...] | None = None
-        """The numbers of the softmaxes that are attention; None for models that use transformers' ``AttentionInterface``."""
-        self._exploring = self._untouched = False
+        self.current = self._forward_pass()
+        """The forward pass that the model is in."""
+        self._untouched = False
         self._explore()
         self.decides_by = self._where_it_decides()
         """The rows of the last layer that influence the decision: the ``first``, the ``last``, or ``all``."""
 
-    def next_call(self) -> AttentionCall:
-        """Return the hook points of the next attention computation in the current forward pass."""
-        if self._exploring:
-            self.calls.append(AttentionCall())
-        return cast(AttentionCall, self._next_of(self.calls))
+    def _forward_pass(self) -> ForwardPass:
+        return ForwardPass(self.model, self.calls)
 
-    def _next_of(self, computed: Any) -> Any:
-        """Return the entry of ``computed`` for the next attention of the model; refuse more of them than in its first pass."""
-        if self.made == len(computed):
-            raise AttestError(
-                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(computed)} times); "
-                "expected the same number of times in every pass."
-            )
-        self.made += 1
-        return computed[self.made - 1]
+    @property
+    def attends_at(self) -> tuple[int, ...] | None:
+        """Return the numbers of the softmaxes that are attention; None for models that use ``AttentionInterface``."""
+        return self.current.attends_at
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``.
@@ -181,7 +169,8 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             tokens, mask: ``(B, T)``.
             given: all further inputs from the tokenizer, ``(B, T)`` each; inputs that the model does not take are left out.
         """
-        self.real, taken = mask, inspect.signature(self.model.forward).parameters
+        self.current.begin(mask)
+        taken = inspect.signature(self.model.forward).parameters
         told = {"input_ids": self._plain(tokens).where(mask, self.padding), "attention_mask": mask.long()}
         if self.segments > 1:
             told["token_type_ids"] = (tokens // self.rows % self.segments).where(mask, 0)
@@ -293,9 +282,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         """Compute the output of layer number ``layer``, counted from 0, for its input ``hidden (B, T, H)``."""
         blocks, found = list(self.blocks.values()), []
         looking = blocks[layer].register_forward_hook(lambda _block, _inputs, output: found.append(output))
-        with looking, beginning_at(self, blocks, layer, hidden, alone=True):
+        with looking, beginning_at(self.current, blocks, layer, hidden, alone=True):
             self(tokens, mask)
-        return found[0] if self.beside is None else found[0][0]
+        return found[0] if self.current.beside is None else found[0][0]
 
     @property
     def goes_on(self) -> bool:
@@ -332,7 +321,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Return the logits for ``inputs``, such as ``input_ids``, with a mask of real tokens, bool ``(B, T)``."""
-        self.real, self.made = mask, 0
+        self.current.begin(mask)
         tokens = inputs["input_ids"]
         inputs["input_ids"] = self._plain(tokens)
         if self.segments > 1:
@@ -371,10 +360,10 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         if self._untouched and not self._touched:
             return nullcontext()
         if self.attends_at is not None:
-            return Softmaxes(self)
+            return Softmaxes(self.current)
         from attest.models.pretrained.attention import attending_through  # registers with transformers
 
-        return attending_through(self.model, self)
+        return attending_through(self.model, self.current)
 
     @torch.no_grad()
     def _explore(self) -> None:
@@ -395,20 +384,21 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
 
     def _count_calls(self, tokens: Tensor) -> None:
-        self._exploring = True
+        self.current.exploring = True
         self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
-        self._exploring = False
+        self.current.exploring = False
 
     def _find_softmaxes(self, tokens: Tensor) -> None:
         looks = []
         for times in LONGER:
             text = tokens.repeat(COPIES, times)
-            self.real = torch.ones_like(text, dtype=torch.bool)
-            with Softmaxes(self) as look:
-                self._own_logits(self.real, input_ids=text)
+            self.current.begin(torch.ones_like(text, dtype=torch.bool))
+            with Softmaxes(self.current) as look:
+                self._own_logits(self.current.real, input_ids=text)
             looks.append(look.found)
-        self.attends_at = tuple(place for place, fits in enumerate(zip(*looks, strict=True)) if all(fits))
-        self.calls.extend(AttentionCall() for _ in self.attends_at)
+        places = tuple(place for place, fits in enumerate(zip(*looks, strict=True)) if all(fits))
+        self.current.attends_at = places
+        self.calls.extend(AttentionCall() for _ in places)
         if self.calls:
             self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
 

@@ -11,9 +11,9 @@ Legend: B batch, R rows to read again, G key-value groups, N heads, T tokens, D 
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -23,12 +23,25 @@ from attest.core.rounding import rounding
 from attest.models.layers_observed import beginning_at, entering
 from attest.models.observation import hooked
 from attest.models.pretrained.calls import AttentionCall, Memory, last_real
-
-if TYPE_CHECKING:
-    from attest.models.pretrained.network import PretrainedNetwork
+from attest.models.pretrained.passing import ForwardPass
 
 
-def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
+class Resumable(Protocol):
+    """What a wrapper of a model has, so that its forward passes can start later."""
+
+    model: Any
+    calls: nn.ModuleList
+    current: ForwardPass
+
+    @property
+    def blocks(self) -> Mapping[str, nn.Module]: ...
+
+    def __call__(self, tokens: Tensor, mask: Tensor) -> Tensor: ...
+
+    def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor: ...
+
+
+def blocks_of(network: Resumable, tokens: Tensor) -> list[nn.Module]:
     """Return the layers of a model in order; return none if a forward pass cannot start at every layer."""
     lists = (list(each) for each in network.model.modules() if isinstance(each, nn.ModuleList))
     with in_evaluation_mode(network.model):
@@ -36,16 +49,16 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
 
 
 @torch.no_grad()
-def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Tensor) -> bool:
+def _exact(network: Resumable, blocks: Sequence[nn.Module], tokens: Tensor) -> bool:
     """Return whether a forward pass that starts at any layer gives the same logits as a whole pass."""
     mask = torch.ones_like(tokens, dtype=torch.bool)
     seen: list[tuple[nn.Module, int, Tensor]] = []
 
     def look(block: nn.Module, arguments: tuple[Any, ...], output: Any) -> None:
         hidden, *others = (output or (None,)) if isinstance(output, tuple) else (output,)
-        network.beside = (None,) * len(others) if isinstance(output, tuple) else None
+        network.current.beside = (None,) * len(others) if isinstance(output, tuple) else None
         if arguments and isinstance(hidden, Tensor) and hidden.shape == getattr(arguments[0], "shape", None):
-            seen.append((block, network.made, arguments[0]))
+            seen.append((block, network.current.made, arguments[0]))
 
     with hooked(blocks, look):
         clean = network.logits_of(mask, input_ids=tokens)
@@ -53,7 +66,7 @@ def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Te
         return False
 
     def again(layer: int, hidden: Tensor) -> Tensor:
-        with beginning_at(network, blocks, layer, hidden):
+        with beginning_at(network.current, blocks, layer, hidden):
             return network.logits_of(mask, input_ids=tokens)
 
     try:
@@ -93,7 +106,7 @@ def _recalling(kept: Kept, rows: Tensor, places: Tensor) -> Memory:
 
 
 @torch.no_grad()
-def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
+def last_token_of(network: Resumable, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
     """Return a function that runs only the last token of each text; see ``PretrainedNetwork.from_the_last``."""
     if "position_ids" not in inspect.signature(network.model.forward).parameters:
         return None
@@ -108,7 +121,11 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
         at = places[rows]
         one = torch.ones_like(rows, dtype=torch.bool).unsqueeze(-1)
         layer = min(_tampered(network), default=0)
-        begun = beginning_at(network, [*network.blocks.values()], layer, entered[layer][rows]) if entered else nullcontext()
+        begun = (
+            beginning_at(network.current, [*network.blocks.values()], layer, entered[layer][rows])
+            if entered
+            else nullcontext()
+        )
         with _remembering(network, [_recalling(each, rows, at) for each in kept]), begun:
             return network.logits_of(one, input_ids=tokens[rows, at].unsqueeze(-1), position_ids=at.unsqueeze(-1))
 
@@ -116,12 +133,12 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
     return again if torch.allclose(again(everyone), clean, rtol=close, atol=close) else None
 
 
-def _tampered(network: "PretrainedNetwork") -> list[int]:
+def _tampered(network: Resumable) -> list[int]:
     return [place for place, call in enumerate(network.calls) if cast(AttentionCall, call).replacements]
 
 
 @contextmanager
-def _remembering(network: "PretrainedNetwork", memories: Sequence[Memory]) -> Iterator[None]:
+def _remembering(network: Resumable, memories: Sequence[Memory]) -> Iterator[None]:
     calls = [cast(AttentionCall, call) for call in network.calls]
     try:
         for call, memory in zip(calls, memories, strict=True):

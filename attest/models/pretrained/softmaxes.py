@@ -9,7 +9,7 @@ Legend: B batch, N heads, T tokens, D dimensions a head.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,9 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from attest.core.errors import AttestError
 from attest.models.pretrained.calls import AttentionCall
-
-if TYPE_CHECKING:
-    from attest.models.pretrained.network import PretrainedNetwork
+from attest.models.pretrained.passing import ForwardPass
 
 SOFTMAXES = (functional.softmax, torch.softmax, Tensor.softmax)
 
@@ -32,9 +30,9 @@ class Softmaxes(TorchFunctionMode):
     ``multi_head_attention_forward`` call softmax internally, so the mode computes these two functions itself, step by step.
     """
 
-    def __init__(self, network: "PretrainedNetwork") -> None:
+    def __init__(self, current: ForwardPass) -> None:
         super().__init__()
-        self.network = network
+        self.current = current
         self.found: list[bool] = []
         """For every softmax so far, whether it gives every token a row of weights over the tokens."""
         self._taken = 0
@@ -67,21 +65,21 @@ class Softmaxes(TorchFunctionMode):
         if not self._is_attention(as_heads is not None):
             return own(scores)
         assert as_heads is not None
-        call = self.network.next_call()
-        weights = call.attend_by_softmax(own, as_heads, self.network.real)
+        call = self.current.next_call()
+        weights = call.attend_by_softmax(own, as_heads, self.current.real)
         self._just_attended = call if any(point == "outputs" for point, _ in call.replacements) else None
         return weights.reshape(scores.shape)
 
     def _linear(self, call: AttentionCall, input: Tensor, *parameters: Any, **named: Any) -> Tensor:
         self._just_attended = None
-        real = self.network.real
+        real = self.current.real
         if input.ndim == 3 and input.shape[:2] == real.shape and input.shape[-1] % (call.heads or 1) == 0:
             input = call.handed_on(input, real)
         return functional.linear(input, *parameters, **named)
 
     def _by_heads(self, scores: Tensor) -> Tensor | None:
         """Return scores ``(B N, T, T)`` or ``(B, N, T, T)`` as ``(B, N, T, T)``; return None for any other shape."""
-        texts, tokens = self.network.real.shape
+        texts, tokens = self.current.real.shape
         if scores.ndim not in (3, 4) or scores.shape[-2:] != (tokens, tokens):
             return None
         if scores.ndim == 4:
@@ -90,25 +88,25 @@ class Softmaxes(TorchFunctionMode):
 
     def _is_attention(self, fits: bool) -> bool:
         """Count this call of softmax, and return whether the call computes attention."""
-        places = self.network.attends_at or ()
-        if places and self.network.made != self._taken:  # the pass began at a later layer
-            self.found = [False] * places[self.network.made]
+        places = self.current.attends_at or ()
+        if places and self.current.made != self._taken:  # the pass began at a later layer
+            self.found = [False] * places[self.current.made]
         place = len(self.found)
         self.found.append(fits)
         taken = place in places
         if taken and not fits:
             raise AttestError(
-                f"{type(self.network.model).__name__} did not compute the attention that it computed in its first pass; "
+                f"{type(self.current.model).__name__} did not compute the attention that it computed in its first pass; "
                 "expected the same softmaxes in every pass."
             )
-        self._taken = self.network.made + taken
+        self._taken = self.current.made + taken
         return taken
 
     def _sdpa(
         self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
         is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
     ) -> Tensor:  # fmt: skip
-        texts, tokens = self.network.real.shape
+        texts, tokens = self.current.real.shape
         fits = query.ndim == 4 and len(query) == texts and query.shape[-2] == key.shape[-2] == tokens
         if not self._is_attention(fits):
             return functional.scaled_dot_product_attention(
@@ -118,8 +116,8 @@ class Softmaxes(TorchFunctionMode):
         if support is not None:
             support = support.expand(texts, 1 if support.ndim < 4 else -1, tokens, tokens)
         scaling = query.shape[-1] ** -0.5 if scale is None else scale
-        output, _ = self.network.next_call().attend(
-            _written_out, self.network.model, query, key, value, support, self.network.real, scaling=scaling, dropout=dropout_p
+        output, _ = self.current.next_call().attend(
+            _written_out, self.current.model, query, key, value, support, self.current.real, scaling=scaling, dropout=dropout_p
         )
         return output.transpose(1, 2)
 

@@ -66,7 +66,7 @@ class SpanNetwork(PretrainedNetwork):
         marks = tokens // (self.rows * self.segments)
         if not self.knows_answers:
             return logits
-        marks = marks * self.real
+        marks = marks * self.current.real
         sums = _sums(logits, marks > 0)
         begins, ends = (marks == BEGINS) | (marks == WHOLE), (marks == ENDS) | (marks == WHOLE)
         same = begins.unsqueeze(-1) & ends.unsqueeze(-2)

@@ -242,11 +242,11 @@ def test_a_model_that_was_set_to_kernels_without_weights_shows_them():
 def test_texts_packed_into_one_row_are_refused(refusal):
     model = tiny("llama")
     network, tokens = PretrainedNetwork(model, 0), torch.randint(5, 40, (1, 8))
-    network.real = torch.ones_like(tokens, dtype=torch.bool)
+    network.current.begin(torch.ones_like(tokens, dtype=torch.bool))
     starts = torch.tensor([0, 3, 8], dtype=torch.int32)
     packed = {"cu_seq_lens_q": starts, "cu_seq_lens_k": starts, "max_length_q": 5, "max_length_k": 5}
     positions = torch.tensor([[0, 1, 2, 0, 1, 2, 3, 4]])
-    with attending_through(model, network), refusal():
+    with attending_through(model, network.current), refusal():
         model(tokens, position_ids=positions, use_cache=False, **packed)
 
 
