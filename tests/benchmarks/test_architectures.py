@@ -7,6 +7,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 from benchmarks.architectures import main, outcome
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize(
     ("name", "kind", "found"),
     [

@@ -9,6 +9,7 @@ import attest
 from benchmarks.carriers import Encoder, decoder, facts, of_decoder, of_encoder, of_sources, spoken, tokenizer
 
 
+@pytest.mark.whole("many trainings")
 def test_the_head_that_carries_is_told_from_the_one_that_looks_and_writes_nothing():
     tokens, spans = spoken(24)
     mask = torch.ones_like(tokens, dtype=torch.bool)
@@ -46,6 +47,7 @@ def test_the_decoder_copies_what_stood_behind_the_name_and_its_heads_do_what_the
         assert torch.cat([first[1:], second[2:]])[..., 0].min() > 0.99, "all others look at the first token"
 
 
+@pytest.mark.whole("many trainings")
 def test_what_carries_is_named_first_in_every_text():
     encoder, copying, sources = of_encoder(8), of_decoder(8), of_sources(6)
     for named in (encoder, copying):

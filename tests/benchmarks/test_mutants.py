@@ -76,6 +76,7 @@ def test_a_copy_holds_the_rooms_to_which_the_package_links(tmp_path):
         assert any((tree / room).iterdir())
 
 
+@pytest.mark.whole("another pytest")
 def test_tests_of_a_copy_import_its_benchmarks_and_not_those_that_run_them(tmp_path):
     for name, content in {
         "benchmarks/__init__.py": "",

@@ -62,6 +62,7 @@ def test_no_point_of_a_fine_grid_is_better_and_the_optimum_is_feasible(problem):
     np.testing.assert_allclose(adversary.jsd[0], np.nan_to_num(jensenshannon(attention, point) ** 2), atol=1e-9)
 
 
+@pytest.mark.whole("many repetitions")
 @given(problems, st.integers(0, 2**32 - 1))
 def test_no_vertex_that_a_linear_programme_finds_is_better(problem, seed):
     """Extreme points of the slab by an independent solver, one for every random direction."""

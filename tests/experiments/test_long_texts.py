@@ -22,6 +22,7 @@ def is_skipped(name: str, left_out: set[str]) -> bool:
     return any(part in name for part in left_out | {"gradient_and_leave_one_out"})
 
 
+@pytest.mark.whole("long texts")
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 @pytest.mark.parametrize("limit", [{"_longest": 6}, {"_budget": memory._BYTES_PER_PAIR * 6**2}])
 def test_a_long_text_has_what_is_cheap_and_the_others_have_everything(experiment, limit, monkeypatch):

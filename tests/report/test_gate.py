@@ -99,6 +99,7 @@ def test_further_texts_take_nothing_back(run):
     assert widths[2] < widths[1] < widths[0] < 1
 
 
+@pytest.mark.whole("many repetitions")
 def test_a_pass_is_wrong_in_at_most_one_of_twenty_corpora_after_whatever_text():
     gate, often, once = false_passes("yes or no, even", 200, 150)
     assert gate <= 10

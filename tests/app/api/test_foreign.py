@@ -378,10 +378,9 @@ def test_chance_in_evaluation_mode_is_named(model, tokenizer, refusal):
         attest.trial(drops, TEXTS, ["E2"], tokenizer=tokenizer, progress=False)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
-@pytest.mark.parametrize(
-    "name", ["bert", pytest.param("modernbert", marks=pytest.mark.whole("a third architecture")), "llama"]
-)
+@pytest.mark.parametrize("name", ["bert", "modernbert", "llama"])
 def test_a_module_around_a_model_of_transformers(name, attention, tokenizer):
     inner = tiny(name, vocab_size=len(WORDS)).base_model
     inner.set_attn_implementation(attention)

@@ -67,6 +67,7 @@ def test_the_same_trial_by_every_way(way, plain, model, tokenizer):
     assert found.summary == plain.summary
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 def test_rows_that_a_tokenizer_was_mapped_over(plain, model, tokenizer):
     """Which word a token is of is lost there; all else is the same."""
     data = classed().map(lambda row: tokenizer(row["sentence"]), remove_columns=["sentence", "idx"])
@@ -79,6 +80,7 @@ def test_rows_that_a_tokenizer_was_mapped_over(plain, model, tokenizer):
         pd.testing.assert_frame_equal(found.table("E1")[shared], plain.table("E1")[shared], check_exact=True)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 def test_pairs_that_a_tokenizer_gave_keep_their_types(tokenizer):
     model = tiny("bert", vocab_size=len(WORDS))
     torch.nn.init.normal_(model.bert.embeddings.token_type_embeddings.weight, std=3)

@@ -106,6 +106,7 @@ def test_a_model_gets_its_forward_back_whatever_happens(model):
             vars(model).pop(name)
 
 
+@pytest.mark.whole("a training to its end")
 def test_a_trainer_in_half_precision_is_tried_and_trains_to_its_end(tokenizer, tmp_path):
     trainer, callback, *_ = hf_training.trained(tokenizer, tmp_path, "epoch", bf16=True)
     assert trainer.state.epoch == trainer.args.num_train_epochs

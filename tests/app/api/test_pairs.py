@@ -33,6 +33,7 @@ def typed():
     return model
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize(("name", "settings"), [("bert", {}), ("deberta-v2", DEBERTA), ("distilbert", {}), ("gpt2", {})])
 def test_probabilities_of_pairs_are_the_models_own(tokenizer, name, settings):
     """A GPT-2 adds the embedding of a type, too."""

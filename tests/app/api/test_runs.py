@@ -68,6 +68,7 @@ def test_a_mistyped_choice_gets_a_sentence(choices, sentence, tmp_path):
         attest.train(root=tmp_path, **choices)
 
 
+@pytest.mark.whole("commands on copies of a run")
 @pytest.mark.usefixtures("one_thread")
 def test_a_trial_of_its_model_on_its_test_split_is_its_own_evidence(opened, small_run):
     trial = attest.trial(opened.model, opened.split("test"), {"E1": {}, "E10": {"texts": 8}, "E12": {}}, progress=False)

@@ -44,6 +44,7 @@ def test_the_planted_words_are_found_in_every_text(planted):
     assert found.scores["tau"]["leave-one-out"] == pytest.approx(1)
 
 
+@pytest.mark.whole("a training to its end")
 def test_a_source_of_several_tokens_gets_the_sum_of_what_they_get(planted):
     text = planted.texts[0]
     single = words(text)

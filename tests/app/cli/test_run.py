@@ -12,6 +12,7 @@ def parsed():
     return lambda *typed: ConfiguredRun("fit", AskedRun.of(typed)).config.fit
 
 
+@pytest.mark.whole("two trainings")
 @pytest.mark.parametrize("model", ["bilstm", "transformer-dr"])
 def test_a_smoke_run_searches_as_little_as_it_trains(parsed, model):
     smoke = parsed("CUT=smoke", f"MODEL={model}").experiments
@@ -21,6 +22,7 @@ def test_a_smoke_run_searches_as_little_as_it_trains(parsed, model):
     assert smoke["E2"] == whole["E2"], "what does not search is as it was"
 
 
+@pytest.mark.whole("two trainings")
 def test_a_limit_beyond_what_is_searched_changes_nothing(parsed):
     assert parsed("--run.max_search_steps=9000").experiments == parsed().experiments
 

@@ -123,6 +123,7 @@ def test_a_configuration_of_another_shape_is_a_sentence(sent, capsys, command):
         assert f"{spoilt.config} is not the configuration of a run" in said if code else not said, (place, value)
 
 
+@pytest.mark.whole("commands on copies of a run")
 def test_a_class_of_ones_own_is_built_where_its_module_is_trusted(sent, tmp_path, capsys):
     whole = yaml.safe_load((sent("seed_everything", 0)).config.read_text())
     run = sent(NETWORK, whole["model"]["init_args"]["network"] | {"class_path": "evil_module.Own"})

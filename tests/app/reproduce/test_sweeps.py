@@ -40,6 +40,7 @@ def test_every_point_of_a_sweep_of_base_runs_has_a_folder_of_its_own(name):
     assert all(folder.parts[1] == "sst" for folder in folders)
 
 
+@pytest.mark.whole("another process")
 def test_a_sweep_runs_as_an_agent_starts_it(tmp_path):
     sweep = SWEEPS["learning-rate"]
     arguments = issued(sweep, max)[2:]

@@ -1,5 +1,6 @@
 """The judges on trial, small: calibrations come out, and directions are those of the specs."""
 
+import pytest
 import torch
 import yaml
 
@@ -11,6 +12,7 @@ from attest.experiments.registry import measures, runnable
 SMALL = {"rules": ["conjunction"], "seeds": [0, 1], "texts": 8, "layered": [], "pooled": ["honest", "sparse", "smuggled"]}
 
 
+@pytest.mark.whole("a population of judges")
 def test_oracle_sees_and_coin_does_not():
     stated = yaml.safe_load(STATED.read_text()) | SMALL
     judged = judge(hear(stated), stated)

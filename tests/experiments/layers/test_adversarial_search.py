@@ -60,6 +60,7 @@ def test_it_finds_what_a_plain_search_finds(suffix, places):
     assert columns["jsd_search_layer1"].max() > 0
 
 
+@pytest.mark.whole("many repetitions")
 def test_what_counts_keeps_the_prediction_and_parameters_get_no_gradient(monkeypatch):
     observation = observed(classifier())
     columns = searched(observation, restarts=2, steps=40)

@@ -99,6 +99,7 @@ def test_a_four_dimensional_mask_cuts_the_same():
     assert columns["drop"][0] == pytest.approx(float(drop), abs=1e-5)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("name", DECODERS)
 @torch.no_grad()
 def test_the_last_token_alone_says_what_whole_texts_say(name, monkeypatch):
@@ -252,6 +253,7 @@ def test_what_is_no_decoder_is_refused():
             knockout(observed(network, *batch()), 0)
 
 
+@pytest.mark.whole("a training to its end")
 def test_without_the_planted_span_the_decision_flips_and_without_random_spans_it_stays(planted):
     asked = {"prompt": TEMPLATE, "answers": ANSWERS, "tokenizer": planted.tokenizer, "labels": planted.labels}
     tried = attest.trial(planted.model, planted.texts, {"E16": {"spans": planted.spans}}, **asked)

@@ -54,6 +54,7 @@ def of_trial(model, tokenizer, **options):
     return torch.tensor(table.filter(like="probability_").to_numpy()).float()
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize(
     ("name", "settings"),
     [

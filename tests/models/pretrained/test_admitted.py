@@ -47,6 +47,7 @@ def require_own(model, tokenizer, texts=TEXTS, **options):
     torch.testing.assert_close(torch.tensor(found).double(), own(model, tokenizer, texts), rtol=0, atol=1e-5)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize(
     ("name", "settings"),
     [

@@ -42,6 +42,7 @@ def test_relevance_is_undefined_where_the_linearised_pass_is_another_network():
     assert relevance_propagation(observation).isfinite().all()
 
 
+@pytest.mark.whole("many repetitions")
 @pytest.mark.parametrize("name", ["llama", "qwen3", "gemma2", "modernbert"])
 def test_integrated_gradients_through_a_first_norm_are_undefined_and_say_how_far_off(name):
     observation = observed(name)

@@ -65,6 +65,7 @@ def test_every_published_number_has_a_stated_margin_and_every_figure_a_function(
     assert all(drawing.draw in DRAWINGS for drawing in experiment.drawings)
 
 
+@pytest.mark.whole("archives of runs")
 @pytest.mark.parametrize("experiment", SHIPPED, ids=IDS)
 def test_a_table_is_made_of_runs_that_were_kept_without_their_evidence(experiment, tmp_path):
     summary = {column.key: 0.5 for column in experiment.columns.values() if column.key}
