@@ -1,13 +1,78 @@
 """What was asked of ``attest.trial``, as it is written into ``config.yaml``, so that the same can be asked again."""
 
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+from attest.app.api.batches import Encode, Words
+from attest.app.api.explanations import Explanations
+from attest.app.api.rationales import Rationales
+from attest.core.bounds import require_bounds
+from attest.core.errors import AttestError
+
+Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 
 NOT_KEPT = ("experiments", "seed", "progress", "processes", "device")
 """Options that stand elsewhere in ``config.yaml``, or that change no number."""
 OF_TEXTS = ("labels", "background", "explanations", "rationales")
 """Options that are as long as the texts, and like these are not written down."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Options:
+    """What was asked of ``attest.trial``, which documents each of these arguments.
+
+    Raises:
+        AttestError: a number is out of its bounds, or an option lacks the one that it belongs to.
+    """
+
+    model: Any
+    data: Iterable[Any]
+    experiments: Experiments | None
+    tokenizer: Any
+    encode: Encode | None
+    labels: Sequence[Any] | None
+    words: Words | None
+    label_names: Sequence[str] | None
+    background: Sequence[str] | Sequence[Sequence[int]] | None
+    seed: int
+    batch_size: int
+    memory_gib: float
+    max_tokens: int
+    progress: bool
+    processes: int | Literal["ranks"]
+    until: float | None
+    prompt: str | None
+    answers: Mapping[str, str] | None
+    window: int | None
+    stride: int
+    pooled: str
+    text_column: str | None
+    second_column: str | None
+    label_column: str | None
+    device: str | torch.device | None
+    explanations: Explanations | None
+    reading: str | None
+    readings: Sequence[str] | None
+    rationales: Rationales | None
+    name: str | None
+
+    def __post_init__(self) -> None:
+        counted = None if self.processes == "ranks" else self.processes
+        require_bounds({"seed": self.seed, "batch_size": self.batch_size, "processes": counted, "until": self.until})
+        if self.window is None and (self.stride, self.pooled) != (0, "mean"):
+            raise AttestError(
+                "stride= and pooled= need window=, which was not given; expected window=, the number of tokens in a window."
+            )
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Return the columns of a table that were named, by option."""
+        named = {option: getattr(self, option) for option in ("text_column", "second_column", "label_column")}
+        return {option: column for option, column in named.items() if column is not None}
 
 
 def written(asked: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:

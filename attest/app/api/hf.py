@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from pytorch_lightning.utilities.seed import isolate_rng
 
-from attest.app.api.trials import Experiments, Trial, trial
+from attest.app.api.asked import Experiments
+from attest.app.api.trials import Trial, trial
 from attest.core.errors import AttestError, needing_transformers
 from attest.datamodules.notice import say
 

@@ -6,54 +6,60 @@ import shutil
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import torch
 from torch import nn
 
-from attest.app.api import answers as spans
 from attest.app.api import foreign
-from attest.app.api.asked import written
-from attest.app.api.batches import Batch, Encode, Words, attended, batches_of, in_batches
-from attest.app.api.choices import made_choices, numbered
+from attest.app.api.admitted import Defendant, admitted
+from attest.app.api.asked import Experiments, Options, written
+from attest.app.api.batches import Batch, Encode, Words, attended
 from attest.app.api.explanations import TEXTS_COMPARED, Explanations, require_one_decision, signs_of, with_explanations
 from attest.app.api.given import Given, given, with_types
-from attest.app.api.long_texts import about_windows, in_windows, require_readable, require_suited
-from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, tagged_batches
-from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
-from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
-from attest.app.api.pipelines import pipeline_in, require_own_answers
+from attest.app.api.kinds import Batched
+from attest.app.api.long_texts import require_readable, require_suited
+from attest.app.api.measuring import Measuring, device_of
 from attest.app.api.rationales import Rationales, with_marks
 from attest.app.api.run import Outcome, Run, open_run
 from attest.app.places import temporary_folder
 from attest.core.attention.interventions import uncompiled
-from attest.core.bounds import require_bounds
 from attest.core.devices import device_named
 from attest.core.errors import AttestError
-from attest.core.labels import class_numbers, doubt, names_of
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
 from attest.core.modes import as_it_is, one_at_a_time
 from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.readings import READINGS
-from attest.experiments.registry import EXPERIMENTS, INSIDE, chosen, runnable, suited
+from attest.experiments.registry import EXPERIMENTS, INSIDE, ConfiguredExperiment, chosen, runnable, suited
 from attest.experiments.verdict import NEEDED
-from attest.models.contract import STEPS, require_finite_weights, require_itself, require_steps, shown_class
-from attest.models.prediction import says_number
+from attest.models.contract import require_finite_weights, shown_class
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import TRIAL, UNFINISHED, RunFolder, write_text
 from attest.runs.identity import table_of
 
-Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 ALL = "all"
 """Every experiment that suits the model, in the place of ids."""
 
 
 class Trial(Outcome):
-    """The result of ``attest.trial``: numbers, tables and report. Call ``save`` to keep its files."""
+    """The result of ``attest.trial``: numbers, tables and report. Call ``save`` to keep its files.
+
+    Examples:
+        >>> import attest, pandas, tempfile
+        >>> from attest.app.cli.demo import MODEL, TEXTS
+        >>> texts = pandas.read_csv(TEXTS)["text"].head(4).tolist()
+        >>> trial = attest.trial(str(MODEL), texts, {"E2": {"permutations": 10}}, progress=False)
+        >>> trial.table("E2").columns[:4].tolist()
+        ['id', 'predicted', 'length', 'tvd_median']
+        >>> print(trial.explain(0))  # the text number 0  # doctest: +ELLIPSIS
+        text 0: blame
+        ...
+        >>> trial.save(tempfile.mkdtemp()).report_path.name
+        'report.html'
+    """
 
     def __init__(self, model: str) -> None:
         place = temporary_folder()
@@ -203,145 +209,120 @@ def trial(
             word, counted from 0. E15 then measures how well readings find the marked tokens.
     Raises:
         AttestError: the model, the data, an experiment or an explanation is not valid.
+
+    Examples:
+        The small Transformer that comes with Attest, on some of its reviews:
+
+        >>> import attest, pandas
+        >>> from attest.app.cli.demo import MODEL, TEXTS
+        >>> reviews = pandas.read_csv(TEXTS).head(40)
+        >>> trial = attest.trial(str(MODEL), reviews["text"], ["E19"], labels=reviews["label"], progress=False)
+        >>> print(trial.verdict)  # doctest: +ELLIPSIS
+        Yes. Attention, followed through all layers, points at the words that decide in ...
     """
-    noted = written(trial, locals())
-    label_names = names_of(label_names)
-    counted = None if processes == "ranks" else processes
-    require_bounds({"seed": seed, "batch_size": batch_size, "processes": counted, "until": until})
-    if window is None and (stride, pooled) != (0, "mean"):
-        raise AttestError(
-            "stride= and pooled= need window=, which was not given; expected window=, the number of tokens in a window."
-        )
-    columns = {"text_column": text_column, "second_column": second_column, "label_column": label_column}
-    read = given(data, labels, {option: column for option, column in columns.items() if column is not None})
-    pipeline = pipeline_in(model)
-    model, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
-    if isinstance(model, nn.Module):
-        require_finite_weights(model)
-    with on_device(model, device), as_it_is(model):
-        told = not read.batched or read.typed
-        if adapted := foreign.is_of_transformers(model):
-            from attest.models.pretrained.prompted import Prompt  # imports transformers
-
-            asked = None if prompt is None and answers is None else Prompt(prompt or "", answers or {})
-            model, encode, words, label_names = foreign.read_by(model, tokenizer, encode, words, label_names, asked, told)
-        elif adapted := foreign.is_plain(model):
-            model, encode, words = foreign.plain(model, tokenizer, encode, words, told)
-        network = network_of(model)
-        encoder = encode if adapted else None
-        windowed = None if window is None else in_windows(network, encoder, read.items, window, stride, pooled)
-        network = windowed or network
-        names = names_of(label_names or getattr(data, "label_names", None))
-        tags, chooses = bool(getattr(network, "tags", False)), bool(getattr(network, "chooses", False))
-        if chooses:
-            read = replace(read, items=made_choices(network, read.items, encode, batch_size))
-            names = names or tuple(f"choice {place}" for place in range(1, cast(Any, network).choices.logits.shape[-1] + 1))
-        if marks := bool(getattr(network, "answers_by_span", False)):
-            spans.require_questions(read.items, encode)
-            right, read, names = read.labels, replace(read, labels=None), spans.DECISIONS
-        several, number = bool(getattr(network, "labels", 0)) and not chooses, says_number(network)
-        batches = _batches(read, network, encode, words, batch_size, names, several)
-        if adapted:
-            foreign.require_known_ids(network, tokenizer, not read.batched, batches)
-            if read.batched:
-                require_readable(network, tokenizer, batches)
-        batches = with_types(batches, network)
-        if adapted:
-            batches = foreign.with_words(batches, encode, read.items)
-            if (tell := getattr(encode, "tell_of_cuts", None)) is not None:
-                tell(sum(len(batch["id"]) for batch in batches))
-            if encode is encoder and (quoted := foreign.told_of_special_tokens(tokenizer, read.items)):
-                say(quoted)
-        if chooses:
-            batches = [numbered(batch, network) for batch in batches]
-        scores: dict[str, float] = {}
-        if marks:
-            batches, scores = spans.scores_of(spans.asked_about(network, batches, read.items, encode), right)
-        given_numbers: dict[str, str] = {}
-        if explanations is not None:
-            require_one_decision("explanations", batches, tags or several or chooses or marks)
-            batches, given_numbers = with_explanations(batches, explanations, read, encode)
-        if rationales is not None:
-            require_one_decision("rationales", batches, several or chooses or marks)
-            batches = with_marks(batches, rationales, read, encode, tags)
-        on = device_of(network)
-        drawn_from = None if background is None else _background(background, encode).to(on)
-        wanted = _asked_for(experiments, batches, network, reading)
-        wanted = _with_readings(wanted, bool(given_numbers) or rationales is not None, readings)
-        measures = chosen(wanted, not getattr(network, "pools_by_attention", True), tags, number)
-        _require_reading(reading, [*given_numbers], measures, tags)
-        limits: dict[str, Any] = {"memory_gib": memory_gib, "max_tokens": max_tokens}
-        remarks = [str(cast(Any, network).about)] if getattr(network, "crosses", False) else []
-        if marks:
-            remarks = [spans.REMARK]
-        if windowed is not None:
-            require_suited(measures, windowed)
-            limits |= {"window": window, "stride": stride, "pooled": pooled}
-            remarks = [about_windows(windowed, batches)]
-        for remark in remarks:
+    options = Options(**locals())
+    noted = written(trial, vars(options))
+    read = given(data, labels, options.columns)
+    bare, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
+    if isinstance(bare, nn.Module):
+        require_finite_weights(bare)
+    with on_device(bare, device), as_it_is(bare):
+        defendant, read = admitted(bare, tokenizer, read, options)
+        batches, scores = _batched(defendant, read, options)
+        batches, numbers = _with_users_numbers(defendant, batches, read, options)
+        measures = _measures(defendant, batches, [*numbers], options)
+        if remark := defendant.remark(batches):
             say(remark)
-        with in_evaluation_mode(network):
-            batches, scores = asked_of(network, batches, batch_size) if several else (batches, scores)
-        kind = TaggedMeasuring if tags else NumberMeasuring if number else Measuring
-        decisions, labels = (DECISIONS, names) if several else (names, ())
-        signed = signs_of(batches, [*given_numbers])
-        measuring = kind(network, measures, decisions, seed, drawn_from, labels, scores, signed, reading)
-        with budget_kept(), in_evaluation_mode(network):
-
-            def check(batch: Batch) -> None:
-                rows = batch["text" if several else "id"].tolist()
-                if windowed is not None:
-                    from attest.models.pretrained.windows import require_own_windows  # imports transformers
-
-                    texts = [read.items[row] for row in rows]
-                    require_own_windows(windowed, cast(Any, encode).tokenizer, texts, batch["token_ids"], batch["mask"])
-                beside = foreign.everything_of(encode, read.items, rows) if adapted else {}
-                ids, tokens, mask = (each.to(on) for each in (batch["id"], batch["token_ids"], attended(batch)))
-                require_itself(network, ids, tokens, mask, {name: each.to(on) for name, each in beside.items()})
-                if pipeline is not None and encode is encoder and not read.batched:
-                    require_own_answers(pipeline, network, encode, [read.items[row] for row in rows], batch, window)
-
-            for batch in _batches_to_check(batches, network):
-                measuring.fitting.each(batch, check)
-            set_memory_budget(memory_gib, max_tokens)
-            if number:
-                cast(Any, network).number = scale_of(network, batches)
-            measuring.all_of(batches, progress, processes, until, batch_size)
-        result = Trial(shown_class(network).__name__)
-        limits |= {"remarks": remarks or None, "name": name, "until": until, "explanations": given_numbers or None} | noted
-        measuring.write(result.folder, {key: value for key, value in limits.items() if value is not None})
+        batches, scores = defendant.kind.instances(batches, scores, batch_size)
+        measuring = _measuring(defendant, measures, batches, scores, [*numbers], options)
+        _measure(measuring, defendant, batches, read, options)
+        result = Trial(shown_class(defendant.network).__name__)
+        told = {"remarks": remark and [remark], "name": name, "until": until, "explanations": numbers or None}
+        limits = _limits(options) | {key: value for key, value in told.items() if value is not None}
+        measuring.write(result.folder, limits | noted)
     return result
 
 
-def _batches(
-    read: Given,
-    network: nn.Module,
-    encode: Encode | None,
-    words: Words | None,
-    batch_size: int,
-    names: Sequence[str],
-    several: bool,
-) -> list[Batch]:
-    items = in_batches(read.items, batch_size) if read.tokenized else read.items
-    labels, texts, known = read.labels_for(names, several), len(read.items), None
-    if getattr(network, "tags", False):
-        return batches_of(tagged_batches(items, labels, encode, batch_size, names), encode, words, batch_size)
-    if labels is not None and read.batched and not read.tokenized:
-        raise AttestError(
-            "labels= was given together with batches; expected labels= only for a list of texts. Put the labels under the key "
-            "'label' of each batch."
-        )
-    if several:
-        known = labels_of(labels, texts, names)
-    elif says_number(network):
-        known = numbers_of(labels, texts)
-    elif labels is not None:
-        numbers = class_numbers(labels, (texts,), names)
-        if doubtful := doubt(numbers, names):
-            say(doubtful)
-        known = torch.from_numpy(numbers)
-    batches = batches_of(items, encode, words, batch_size)
-    return batches if known is None else [batch | {"label": known[batch["id"]]} for batch in batches]
+def _batched(defendant: Defendant, read: Given, options: Options) -> Batched:
+    """Return the batches of the texts with their labels and what is asked about each, and the scores that are known."""
+    network, kind, encode = defendant.network, defendant.kind, defendant.encode
+    batches = kind.batches(read, encode, defendant.words, options.batch_size, defendant.names)
+    if defendant.adapted:
+        foreign.require_known_ids(network, defendant.tokenizer, not read.batched, batches)
+        if read.batched:
+            require_readable(network, defendant.tokenizer, batches)
+    batches = with_types(batches, network)
+    if defendant.adapted:
+        batches = foreign.with_words(batches, encode, read.items)
+        if (tell := getattr(encode, "tell_of_cuts", None)) is not None:
+            tell(sum(len(batch["id"]) for batch in batches))
+        if quoted := foreign.told_of_special_tokens(defendant.tokenizer, read.items):
+            say(quoted)
+    return kind.asked(batches, read, encode)
+
+
+def _with_users_numbers(
+    defendant: Defendant, batches: list[Batch], read: Given, options: Options
+) -> tuple[list[Batch], dict[str, str]]:
+    """Return the batches with explanations and rationales of the user, and the form of each explanation by its name."""
+    kind, numbers = defendant.kind, dict[str, str]()
+    if options.explanations is not None:
+        require_one_decision("explanations", batches, not kind.takes_explanations)
+        batches, numbers = with_explanations(batches, options.explanations, read, defendant.encode)
+    if options.rationales is not None:
+        require_one_decision("rationales", batches, not kind.takes_rationales)
+        batches = with_marks(batches, options.rationales, read, defendant.encode, kind.tags)
+    return batches, numbers
+
+
+def _measures(
+    defendant: Defendant, batches: Sequence[Batch], explanations: Sequence[str], options: Options
+) -> dict[str, ConfiguredExperiment]:
+    """Return the experiments that were asked for, by id; refuse those that do not suit the model."""
+    kind, reading = defendant.kind, options.reading
+    wanted = _asked_for(options.experiments, batches, defendant.network, reading)
+    wanted = _with_readings(wanted, bool(explanations) or options.rationales is not None, options.readings)
+    measures = chosen(wanted, defendant.inside, kind.tags, kind.number)
+    _require_reading(reading, explanations, measures, kind.tags)
+    if defendant.windowed is not None:
+        require_suited(measures, defendant.windowed)
+    return measures
+
+
+def _measuring(
+    defendant: Defendant,
+    measures: dict[str, ConfiguredExperiment],
+    batches: Sequence[Batch],
+    scores: dict[str, float],
+    explanations: Sequence[str],
+    options: Options,
+) -> Measuring:
+    background = None
+    if options.background is not None:
+        background = _background(options.background, defendant.encode).to(device_of(defendant.network))
+    decisions, labels = defendant.kind.decisions(defendant.names)
+    signed, seed = signs_of(batches, explanations), options.seed
+    return defendant.kind.measuring(
+        defendant.network, measures, decisions, seed, background, labels, scores, signed, options.reading
+    )
+
+
+def _measure(measuring: Measuring, defendant: Defendant, batches: Sequence[Batch], read: Given, options: Options) -> None:
+    """Hold the network against the model that was given, and run all experiments."""
+    with budget_kept(), in_evaluation_mode(defendant.network):
+        for batch in _batches_to_check(batches, defendant.network):
+            measuring.fitting.each(batch, lambda part: defendant.require_itself(part, read))
+        set_memory_budget(options.memory_gib, options.max_tokens)
+        defendant.kind.prepare(batches)
+        measuring.all_of(batches, options.progress, options.processes, options.until, options.batch_size)
+
+
+def _limits(options: Options) -> dict[str, Any]:
+    """Return the limits under which texts were read, as ``config.yaml`` names them."""
+    limits: dict[str, Any] = {"memory_gib": options.memory_gib, "max_tokens": options.max_tokens}
+    if options.window is not None:
+        limits |= {"window": options.window, "stride": options.stride, "pooled": options.pooled}
+    return limits
 
 
 @contextmanager
@@ -368,19 +349,6 @@ def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
         )
     encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in items)
     return Background.of([torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded])
-
-
-def network_of(model: Any) -> nn.Module:
-    """Return the network whose attention is tested: the model itself, or the ``network`` inside a LightningModule."""
-    inner = getattr(model, "network", None)
-    network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
-    if not getattr(network, "pools_by_attention", True) and not getattr(network, "attends_within", False):
-        raise AttestError(
-            f"{type(network).__name__} pools its hidden states by their mean, so it has no attention over the tokens of a "
-            "text; expected a network that pools by attention or has attention in its layers."
-        )
-    require_steps(network)
-    return network
 
 
 def _asked_for(

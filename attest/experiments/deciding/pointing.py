@@ -60,11 +60,8 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
     weights = weights.double().masked_fill(~there, -torch.inf)
     places, fewest = places_in(game, weights), best.sum(dim=1)
     most = torch.minimum(FACTOR * fewest, there.sum(dim=1))
-    long = is_long(game)
-    some = shortened(game, places, shortest_prefix(game, places, SIZES, most, asked & long), asked & long)
-    size = torch.minimum(some, shortest_prefix(game, places, range(1, int(most.max()) + 1), most, asked & ~long))
     tied = there & (weights > weights.amax(dim=1, keepdim=True) / TIE)  # with the first
-    size = _as_a_block(game, tied, size, asked)
+    size = _as_a_block(game, tied, _size_of_prefix(game, places, most, asked), asked)
     last = weights.masked_fill(places != size.unsqueeze(1) - 1, -torch.inf).amax(dim=1, keepdim=True)
     found = asked & (size < NONE) & (last.squeeze(1) > 0)
     prefix = there & (places < size.unsqueeze(1)) & found.unsqueeze(1)
@@ -77,7 +74,7 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
         speaks_for = (mass * (first & supports)).sum(dim=1) >= (mass * (first & against & ~supports)).sum(dim=1)
         return found & enough & (tied & matter).any(dim=1) & speaks_for
 
-    least = _least_move(game, fewest, long)
+    least = _least_move(game, fewest)
     mass, down = weights.masked_fill(~there, 0), torch.zeros_like(first)
     many = first.sum(dim=1) > most
     supports = _needed(game, best, best & first, fewest)[0]
@@ -95,13 +92,26 @@ def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointi
     for _ in range(PEELS):
         going &= ~is_right(down)
         rest = first & ~supports & ~down & going.unsqueeze(1)
-        rows = rest.any(dim=1).nonzero().squeeze(-1)
-        again = torch.zeros_like(found)
-        again[rows] = game.decides(rows, rest[rows])[0]
+        again = _decide(game, rest)
         if not again.any():
             break
         supports |= smallest(game, rest, again) & again.unsqueeze(1)
     return Pointing(is_right(down), first, first & (supports | down))
+
+
+def _size_of_prefix(game: Game, places: Tensor, most: Tensor, asked: Tensor) -> Tensor:
+    """Return the size of the shortest prefix that decides, int64 ``(B,)``; in long texts nearly the shortest."""
+    long = is_long(game)
+    some = shortened(game, places, shortest_prefix(game, places, SIZES, most, asked & long), asked & long)
+    return torch.minimum(some, shortest_prefix(game, places, range(1, int(most.max()) + 1), most, asked & ~long))
+
+
+def _decide(game: Game, sets: Tensor) -> Tensor:
+    """Return in which texts the words of a set decide, bool ``(B,)``; False where the set is empty."""
+    rows = sets.any(dim=1).nonzero().squeeze(-1)
+    found = torch.zeros_like(sets[:, 0])
+    found[rows] = game.decides(rows, sets[rows])[0]
+    return found
 
 
 def _as_a_block(game: Game, tied: Tensor, size: Tensor, asked: Tensor) -> Tensor:
@@ -138,10 +148,10 @@ def _values(game: Game, sets: Tensor, asked: Tensor) -> Tensor:
     return values
 
 
-def _least_move(game: Game, fewest: Tensor, long: Tensor) -> Tensor:
+def _least_move(game: Game, fewest: Tensor) -> Tensor:
     """Return how far a word that matters moves v, ``(B,)``; in long texts, by half an even share of the smallest set's."""
     even = 0.5 * DECIDES / fewest.clamp(min=1)
-    return game.way * torch.where(long, even.clamp(max=MATTERS), MATTERS)
+    return game.way * torch.where(is_long(game), even.clamp(max=MATTERS), MATTERS)
 
 
 def _moved(game: Game, asked: Tensor, way: str, best: Tensor, least: Tensor) -> tuple[Tensor, Tensor]:

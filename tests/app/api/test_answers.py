@@ -78,16 +78,17 @@ def test_leave_one_out_is_of_the_passage_and_moves_the_answer(trial, model, toke
 
 
 def test_nothing_of_the_question_is_erased(model, tokenizer, monkeypatch):
-    from attest.app.api import trials
+    from attest.app.api.kinds import Spans
+    from attest.app.api.measuring import Measuring
 
     seen = []
 
-    class Looking(trials.Measuring):
+    class Looking(Measuring):
         def _observe(self, batch):
             seen.append(super()._observe(batch))
             return seen[-1]
 
-    monkeypatch.setattr(trials, "Measuring", Looking)
+    monkeypatch.setattr(Spans, "measuring", Looking)
     tried(model, tokenizer)
     erasable = {int(each): row for look in seen for each, row in zip(look.ids, look.ranked, strict=True)}
     for place, asked in enumerate(ASKED):

@@ -1,5 +1,7 @@
 """All that was asked of a trial is written down, and the card's call makes the same trial again."""
 
+import dataclasses
+import inspect
 import re
 from collections import OrderedDict
 
@@ -10,7 +12,7 @@ import yaml
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
-from attest.app.api.asked import written
+from attest.app.api.asked import Options, written
 from attest.report.card import section
 from attest.runs.folder import TRIAL
 from tests.models.pretrained.test_prompted import ANSWERS, TEMPLATE, speaking_tokenizer
@@ -64,3 +66,7 @@ def test_what_yaml_cannot_hold_is_named():
     assert written(asked, options) == {"asked": {"window": 5}, "given": ["encode", "labels", "answers"]}
     answers = OrderedDict(bad=" bad")
     assert written(asked, options | {"answers": answers})["given"] == ["encode", "labels", "answers"]
+
+
+def test_options_are_the_arguments_of_a_trial():
+    assert [each.name for each in dataclasses.fields(Options)] == [*inspect.signature(attest.trial).parameters]

@@ -1,0 +1,122 @@
+"""The admission of a model to a trial: which network is on trial, how it reads texts, and what it decides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from attest.app.api import foreign
+from attest.app.api.asked import Options
+from attest.app.api.batches import Batch, Encode, Words, attended
+from attest.app.api.given import Given
+from attest.app.api.kinds import Kind, kind_of
+from attest.app.api.long_texts import about_windows, in_windows
+from attest.app.api.measuring import device_of
+from attest.app.api.pipelines import pipeline_in, require_own_answers
+from attest.core.errors import AttestError
+from attest.core.labels import names_of
+from attest.models.contract import STEPS, require_itself, require_steps
+
+if TYPE_CHECKING:
+    from attest.models.pretrained.windows import WindowedNetwork
+
+
+@dataclass(frozen=True)
+class Defendant:
+    """A model that was admitted to a trial."""
+
+    network: nn.Module
+    """The network whose attention is tested."""
+    kind: Kind
+    """What it decides."""
+    names: tuple[str, ...]
+    """The names of its classes or labels, in order; empty if they have numbers only."""
+    encode: Encode | None
+    """Turns a text into token ids; None if batches of token ids were given."""
+    words: Words | None
+    """Returns the word of each token id, for display."""
+    tokenizer: Any
+    adapted: bool
+    """Whether the network is a wrapper around a model of other people, which is held against the model itself."""
+    windowed: "WindowedNetwork | None"
+    """The network, if it reads long texts in windows."""
+    pipeline: Any
+    """The pipeline of transformers that was given in the place of the model."""
+
+    @property
+    def inside(self) -> bool:
+        """Return whether the attention on trial lies inside the layers."""
+        return not getattr(self.network, "pools_by_attention", True)
+
+    def remark(self, batches: Sequence[Batch]) -> str | None:
+        """Return what the reader of the trial has to know of the attention or the decisions on trial."""
+        if self.windowed is not None:
+            return about_windows(self.windowed, batches)
+        if self.kind.remark is not None:
+            return self.kind.remark
+        network: Any = self.network
+        return str(network.about) if getattr(network, "crosses", False) else None
+
+    def require_itself(self, batch: Batch, read: Given) -> None:
+        """Refuse a wrapper that says something else of a batch than the model, or the pipeline, that was given."""
+        rows = batch[self.kind.row].tolist()
+        answers = self.pipeline is not None and self.adapted and not read.batched
+        texts = [read.items[row] for row in rows] if self.windowed is not None or answers else []
+        if self.windowed is not None:
+            from attest.models.pretrained.windows import require_own_windows  # imports transformers
+
+            reads: Any = self.encode
+            require_own_windows(self.windowed, reads.tokenizer, texts, batch["token_ids"], batch["mask"])
+        beside = foreign.everything_of(self.encode, read.items, rows) if self.adapted else {}
+        on = device_of(self.network)
+        ids, tokens, mask = (each.to(on) for each in (batch["id"], batch["token_ids"], attended(batch)))
+        require_itself(self.network, ids, tokens, mask, {name: each.to(on) for name, each in beside.items()})
+        if answers:
+            window = None if self.windowed is None else self.windowed.windows.window
+            require_own_answers(self.pipeline, self.network, self.encode, texts, batch, window)
+
+
+def admitted(model: Any, tokenizer: Any, read: Given, options: Options) -> tuple[Defendant, Given]:
+    """Return a model as the defendant of a trial, and the texts as it reads them.
+
+    Args:
+        model, tokenizer: taken out of a pipeline, and loaded if a folder or a Hub id was given.
+        read: what was given as data.
+    Raises:
+        AttestError: the model has no attention that can be tested, or cannot read these texts.
+    """
+    encode, words = options.encode, options.words
+    named: Sequence[str] = names_of(options.label_names)
+    told = not read.batched or read.typed
+    if adapted := foreign.is_of_transformers(model):
+        from attest.models.pretrained.prompted import Prompt  # imports transformers
+
+        unasked = options.prompt is None and options.answers is None
+        prompt = None if unasked else Prompt(options.prompt or "", options.answers or {})
+        model, encode, words, named = foreign.read_by(model, tokenizer, encode, words, named, prompt, told)
+    elif adapted := foreign.is_plain(model):
+        model, encode, words = foreign.plain(model, tokenizer, encode, words, told)
+    network, windowed = network_of(model), None
+    if options.window is not None:
+        encoder = encode if adapted else None
+        windowed = in_windows(network, encoder, read.items, options.window, options.stride, options.pooled)
+    network = windowed or network
+    kind = kind_of(network)
+    read = kind.read(read, encode, options.batch_size)
+    names = kind.names(names_of(named or getattr(options.data, "label_names", None)))
+    pipeline = pipeline_in(options.model)
+    return Defendant(network, kind, names, encode, words, tokenizer, adapted, windowed, pipeline), read
+
+
+def network_of(model: Any) -> nn.Module:
+    """Return the network whose attention is tested: the model itself, or the ``network`` inside a LightningModule."""
+    inner = getattr(model, "network", None)
+    network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
+    if not getattr(network, "pools_by_attention", True) and not getattr(network, "attends_within", False):
+        raise AttestError(
+            f"{type(network).__name__} pools its hidden states by their mean, so it has no attention over the tokens of a "
+            "text; expected a network that pools by attention or has attention in its layers."
+        )
+    require_steps(network)
+    return network

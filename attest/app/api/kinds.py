@@ -1,0 +1,190 @@
+"""What a trial does differently for models that decide between classes, tag words, choose between texts, mark answers, give
+several labels, or return a number.
+
+A trial has one kind, which ``kind_of`` finds once. Each kind says how it reads texts and labels, which decisions a text has,
+and who measures them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from attest.app.api import answers as spans
+from attest.app.api.batches import Batch, Encode, Words, batches_of, in_batches
+from attest.app.api.choices import made_choices, numbered
+from attest.app.api.given import Given
+from attest.app.api.measuring import Measuring, TaggedMeasuring, tagged_batches
+from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
+from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
+from attest.core.errors import AttestError
+from attest.core.labels import class_numbers, doubt
+from attest.core.memory import in_evaluation_mode
+from attest.datamodules.notice import say
+
+Batched = tuple[list[Batch], dict[str, float]]
+"""Batches, and the scores of the model if they are known already."""
+
+
+class Kind:
+    """A model that chooses one of K classes for each text; the other kinds say what differs.
+
+    Args:
+        network: the network on trial.
+    """
+
+    measuring: ClassVar[type[Measuring]] = Measuring
+    """The class that measures its decisions."""
+    tags: ClassVar[bool] = False
+    """Whether it decides about each word."""
+    several: ClassVar[bool] = False
+    """Whether a text can have several labels."""
+    number: ClassVar[bool] = False
+    """Whether it returns a number."""
+    takes_explanations: ClassVar[bool] = True
+    """Whether numbers of the user for the tokens of a text are about its one decision."""
+    takes_rationales: ClassVar[bool] = True
+    row: ClassVar[str] = "id"
+    """The entry of a batch that says which of the given texts each row is about."""
+    remark: ClassVar[str | None] = None
+    """What the reader has to know of its decisions."""
+
+    def __init__(self, network: nn.Module) -> None:
+        self.network: Any = network
+
+    def read(self, read: Given, encode: Encode | None, batch_size: int) -> Given:
+        """Return the texts as the model reads them; refuse those that it cannot read."""
+        return read
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of what is decided, given those of the classes of the model."""
+        return names
+
+    def truth(self, labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
+        """Return the labels that a user gave, in the order of the texts; None without labels."""
+        if labels is None:
+            return None
+        numbers = class_numbers(labels, (texts,), names)
+        if doubtful := doubt(numbers, names):
+            say(doubtful)
+        return torch.from_numpy(numbers)
+
+    def batches(
+        self, read: Given, encode: Encode | None, words: Words | None, batch_size: int, names: Sequence[str]
+    ) -> list[Batch]:
+        """Return the batches of the texts, with their labels."""
+        labels = read.labels_for(names, self.several)
+        items = in_batches(read.items, batch_size) if read.tokenized else read.items
+        if labels is not None and read.batched and not read.tokenized:
+            raise AttestError(
+                "labels= was given together with batches; expected labels= only for a list of texts. Put the labels under the "
+                "key 'label' of each batch."
+            )
+        known = self.truth(labels, len(read.items), names)
+        batches = batches_of(items, encode, words, batch_size)
+        return batches if known is None else [batch | {"label": known[batch["id"]]} for batch in batches]
+
+    def asked(self, batches: list[Batch], read: Given, encode: Encode | None) -> Batched:
+        """Return the batches with what is asked about each text."""
+        return batches, {}
+
+    def instances(self, batches: list[Batch], scores: dict[str, float], batch_size: int) -> Batched:
+        """Return batches with one row for each decision; by default one a text."""
+        return batches, scores
+
+    def decisions(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the classes of a decision, and those of the labels that decisions are about."""
+        return names, ()
+
+    def prepare(self, batches: Sequence[Batch]) -> None:
+        """Do what has to be done once before the texts are measured."""
+
+
+class Tags(Kind):
+    """A tagger, which chooses a class for each word."""
+
+    measuring, tags, takes_explanations = TaggedMeasuring, True, False
+
+    def batches(
+        self, read: Given, encode: Encode | None, words: Words | None, batch_size: int, names: Sequence[str]
+    ) -> list[Batch]:
+        items = in_batches(read.items, batch_size) if read.tokenized else read.items
+        tagged = tagged_batches(items, read.labels_for(names), encode, batch_size, names)
+        return batches_of(tagged, encode, words, batch_size)
+
+
+class Choice(Kind):
+    """A model of multiple choice, which chooses one of several texts."""
+
+    takes_explanations = takes_rationales = False
+
+    def read(self, read: Given, encode: Encode | None, batch_size: int) -> Given:
+        return replace(read, items=made_choices(self.network, read.items, encode, batch_size))
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return names or tuple(f"choice {place}" for place in range(1, self.network.choices.logits.shape[-1] + 1))
+
+    def asked(self, batches: list[Batch], read: Given, encode: Encode | None) -> Batched:
+        return [numbered(batch, self.network) for batch in batches], {}
+
+
+class Spans(Kind):
+    """A model that marks the answer to a question in a passage."""
+
+    takes_explanations = takes_rationales = False
+    remark = spans.REMARK
+
+    def read(self, read: Given, encode: Encode | None, batch_size: int) -> Given:
+        spans.require_questions(read.items, encode)
+        return read
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return spans.DECISIONS
+
+    def batches(
+        self, read: Given, encode: Encode | None, words: Words | None, batch_size: int, names: Sequence[str]
+    ) -> list[Batch]:
+        unlabelled = replace(read, labels=None)  # right answers are strings, which are compared once the model has answered
+        return super().batches(unlabelled, encode, words, batch_size, names)
+
+    def asked(self, batches: list[Batch], read: Given, encode: Encode | None) -> Batched:
+        return spans.scores_of(spans.asked_about(self.network, batches, read.items, encode), read.labels)
+
+
+class Labels(Kind):
+    """A model that decides each of several labels of a text by itself."""
+
+    several, takes_explanations, takes_rationales, row = True, False, False, "text"
+
+    def truth(self, labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
+        return labels_of(labels, texts, names)
+
+    def instances(self, batches: list[Batch], scores: dict[str, float], batch_size: int) -> Batched:
+        with in_evaluation_mode(self.network):
+            return asked_of(self.network, batches, batch_size)
+
+    def decisions(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return DECISIONS, names
+
+
+class Number(Kind):
+    """A model that returns one number for each text."""
+
+    measuring, number = NumberMeasuring, True
+
+    def truth(self, labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
+        return numbers_of(labels, texts)
+
+    def prepare(self, batches: Sequence[Batch]) -> None:
+        self.network.number = scale_of(self.network, batches)
+
+
+KINDS = {"answers_by_span": Spans, "tags": Tags, "chooses": Choice, "labels": Labels, "number": Number}
+"""What networks call a kind that they are of; see ``PretrainedNetwork``."""
+
+
+def kind_of(network: nn.Module) -> Kind:
+    """Return what a network decides: what it says of itself, or else between classes."""
+    return next((kind(network) for name, kind in KINDS.items() if getattr(network, name, None)), Kind(network))
