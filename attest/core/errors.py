@@ -21,7 +21,16 @@ UNUSABLE = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST
 
 
 class AttestError(Exception):
-    """A mistake that the user can correct; its message is a readable sentence, shown without a traceback."""
+    """A mistake that the user can correct; its message is a readable sentence, shown without a traceback.
+
+    Examples:
+        >>> import attest
+        >>> try:
+        ...     attest.open_run("runs/nothing")
+        ... except attest.AttestError as error:
+        ...     print(error)  # doctest: +ELLIPSIS
+        runs/nothing ...
+    """
 
 
 class DisagreementError(AttestError):

@@ -68,6 +68,18 @@ class Observation:
     """The results of all steps in one forward pass of a batch, with their autograd graph.
 
     All experiments share it, so they must backpropagate with ``retain_graph``.
+
+    Examples:
+        >>> import attest, torch
+        >>> from attest.models.networks.pooling import PoolingClassifier
+        >>> network = PoolingClassifier(vocab_size=10, outputs=2).eval()
+        >>> tokens = torch.tensor([[1, 2, 3], [4, 5, 0]])
+        >>> seen = attest.observe(network, None, tokens, tokens > 0)
+        >>> seen.attention.shape, seen.prediction.shape
+        (torch.Size([2, 3]), torch.Size([2, 2]))
+        >>> shuffled = seen.attention[:, [1, 0, 2]]  # the same model under another attention
+        >>> seen.probabilities_under(shuffled.unsqueeze(1)).shape
+        torch.Size([2, 1, 2])
     """
 
     network: Network
@@ -325,6 +337,15 @@ def observe(
     Raises:
         AttestError: the network or the batch is not as described (see ``contract.py``), or the network does not look its
             tokens up in exactly one ``nn.Embedding``.
+
+    Examples:
+        >>> import attest, torch
+        >>> from attest.models.networks.pooling import PoolingClassifier
+        >>> network = PoolingClassifier(vocab_size=10, outputs=2).eval()
+        >>> tokens = torch.tensor([[1, 2, 3], [4, 5, 0]])
+        >>> seen = attest.observe(network, None, tokens, tokens > 0)
+        >>> seen.lengths.tolist(), seen.ids.tolist()
+        ([3, 2], [0, 1])
     """
     require_steps(network)
     module = cast(nn.Module, network)

@@ -51,6 +51,16 @@ def judge(
         networks.
     Raises:
         AttestError: the metric returns something else, or a rule or an experiment does not exist.
+
+    Examples:
+        Does the largest weight tell right attention from wrong?
+
+        >>> import attest
+        >>> def largest(network, batch, attention):
+        ...     return attention.amax(dim=1)
+        >>> table = attest.judge(largest, rules=["token"], seeds=[0], texts=8)
+        >>> table.columns[:4].tolist()
+        ['family', 'rule', 'defendant', 'test']
     """
     stated = stated_with({name: test_of(metric, larger, of)})
     if unknown := [each for each in beside if each not in EXPERIMENTS]:

@@ -210,12 +210,28 @@ def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
             runs when the model is first used, because they are imported then.
     Raises:
         AttestError: there is no finished run, a file has changed, or a table is from another checkpoint or other data.
+
+    Examples:
+        >>> attest.open_run("runs/planted/jw-bilstm-additive-softmax/seed0").verdict  # doctest: +SKIP
     """
     return Run(finished(RunFolder(Path(path))), trust)
 
 
 class Run(Outcome):
-    """A finished run: its numbers, tables, report and model. Its model can explain new texts."""
+    """A finished run: its numbers, tables, report and model. Its model can explain new texts.
+
+    Examples:
+        >>> import attest, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> run = attest.train("planted", cut="smoke", experiments="none", root=folder)  # doctest: +ELLIPSIS
+        Training ...
+        >>> run.name == str(run.path)
+        True
+        >>> run.label_names
+        ('blame', 'praise')
+        >>> run.explain("the acting is witty").tokens
+        ['the', 'acting', 'is', 'witty']
+    """
 
     def __init__(self, folder: RunFolder, trusted: Sequence[str] = ()) -> None:
         super().__init__(folder)
@@ -350,6 +366,16 @@ def train(
         The finished run.
     Raises:
         AttestError: a choice or an option that does not exist, data that are not there, …
+
+    Examples:
+        A model that is trained for a few batches, to see that all is in place:
+
+        >>> import attest, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> run = attest.train("planted", cut="smoke", experiments="none", root=folder)  # doctest: +ELLIPSIS
+        Training ...
+        >>> sorted(each for each in run.summary if each.startswith("test/"))[0]
+        'test/accuracy'
     """
     named = {"data": data, "model": model, "scoring": scoring, "projection": projection, "recipe": recipe, "seed": seed}
     words = [f"{name.upper()}={value}" for name, value in (named | choices).items() if value is not None]

@@ -77,6 +77,13 @@ def sources(
         device: the device on which the model computes; None for its present device.
     Raises:
         AttestError: the model is no causal language model, or the context, its units or the prompt is not valid.
+
+    Examples:
+        Needs a network, for the model:
+
+        >>> import attest
+        >>> context = "The lease begins on 1 June 2024. It ends on 31 May 2027."
+        >>> attest.sources("HuggingFaceTB/SmolLM2-135M", context, "When does it end?")  # doctest: +SKIP
     """
     require_bounds({"seed": seed, "new_tokens": new_tokens, "ablations": ablations})
     if leave_out not in ("each", "groups"):
