@@ -38,7 +38,8 @@ def texts_of(observation: Observation) -> Texts:
             return own
         return -(own - observation.prediction[rows, 0]).abs()
 
-    return Texts(read, observation.ids, observation.tokens - beside, words)
+    most = 0.0 if says_number(observation.network) else 1.0
+    return Texts(read, observation.ids, observation.tokens - beside, words, most)
 
 
 def texts_about_a_tag(observation: Observation) -> Texts:

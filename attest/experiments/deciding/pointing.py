@@ -110,14 +110,14 @@ def _decide(game: Game, sets: Tensor) -> Tensor:
     """Return in which texts the words of a set decide, bool ``(B,)``; False where the set is empty."""
     rows = sets.any(dim=1).nonzero().squeeze(-1)
     found = torch.zeros_like(sets[:, 0])
-    found[rows] = game.decides(rows, sets[rows])[0]
+    found[rows] = game.decide(rows, sets[rows])
     return found
 
 
 def _as_a_block(game: Game, tied: Tensor, size: Tensor, asked: Tensor) -> Tensor:
     """Let all words that tie with the first be read together, where no prefix decides."""
     rows = (asked & (size == NONE) & (tied.sum(dim=1) > 1)).nonzero().squeeze(-1)
-    decides, _ = game.decides(rows, tied[rows])
+    decides = game.decide(rows, tied[rows])
     return size.index_put((rows[decides],), tied.sum(dim=1)[rows[decides]])
 
 

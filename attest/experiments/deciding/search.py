@@ -52,7 +52,7 @@ def shortest_prefix(game: Game, places: Tensor, sizes: Sequence[int], most: Tens
         rows = (asked & (found == NONE) & (size <= most)).nonzero().squeeze(-1)
         if not len(rows):
             continue
-        decides, _ = game.decides(rows, (places[rows] < size) & there[rows])
+        decides = game.decide(rows, (places[rows] < size) & there[rows])
         found[rows[decides]] = size
     return found
 
@@ -67,7 +67,7 @@ def shortened(game: Game, places: Tensor, size: Tensor, asked: Tensor) -> Tensor
     fails = sizes[(torch.searchsorted(sizes, size) - 1).clamp(min=0)]
     while (rows := (asked & (size < NONE) & (size - fails > 1)).nonzero().squeeze(-1)).numel():
         half = (size + fails)[rows] // 2
-        decides, _ = game.decides(rows, (places[rows] < half.unsqueeze(1)) & there[rows])
+        decides = game.decide(rows, (places[rows] < half.unsqueeze(1)) & there[rows])
         size[rows[decides]], fails[rows[~decides]] = half[decides], half[~decides]
     return size
 
@@ -136,7 +136,7 @@ def _as_many_as_may_go(game: Game, sets: Tensor, places: Tensor, blocks: Tensor,
     gone, most = torch.zeros_like(blocks), (blocks - 1) * asked
     while (rows := (gone < most).nonzero().squeeze(-1)).numel():
         half = (gone + most + 1)[rows] // 2
-        decides, _ = game.decides(rows, sets[rows] & (places[rows] >= half.unsqueeze(1)))
+        decides = game.decide(rows, sets[rows] & (places[rows] >= half.unsqueeze(1)))
         gone[rows[decides]], most[rows[~decides]] = half[decides], half[~decides] - 1
     return gone
 

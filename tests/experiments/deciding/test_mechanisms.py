@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attest.experiments.deciding import Game, deciding_words, neutral_words, pointing
+from attest.experiments.deciding.filling import Texts
 from attest.experiments.deciding.neutral import LEAST_WAY
 from attest.experiments.deciding.pointing import TIE
 from benchmarks.deciding.__main__ import texts_of
@@ -130,6 +131,35 @@ def test_a_set_is_read_once(asked):
     assert torch.equal(game.outcomes(rows.flip(0), sets.flip(0), 16).flip(0), every)
     assert game.passes - begun == 16 * len(rows)
     torch.testing.assert_close(unread(game).outcomes(rows, sets, 16), every)
+
+
+@pytest.mark.parametrize("name", ["token", "conjunction"])
+def test_a_set_far_from_the_bound_is_read_twice_and_decided_alike(asked, name):
+    _, game, needs, best = asked(name)
+    rows = needs.nonzero().squeeze(-1).repeat_interleave(8)
+    drawn = torch.rand(len(rows), best.shape[1], generator=torch.Generator().manual_seed(0)) < 0.5
+    sets = torch.where(torch.arange(len(rows)).unsqueeze(1) % 2 == 0, drawn | best[rows], drawn & ~best[rows])
+    one, other = unread(game), unread(game)
+    begun = one.passes
+    found, whole = one.decide(rows, sets), other.decides(rows, sets)[0]
+    assert torch.equal(found, whole)
+    assert found.any()
+    assert not found.all()
+    assert one.passes - begun <= other.passes - begun - 2 * int((~whole).sum()) // 2, "half of the others are far"
+
+
+def test_a_set_that_begins_badly_may_decide_in_the_end():
+    """One filling in four lowers a probability to 0.6: it is 0.9 in the mean, though both of the first two may be low."""
+    tokens = torch.tensor([[1, 2]]).repeat(64, 1)
+
+    def read(_rows, tokens):
+        return (tokens[:, 0] == 1) * torch.where(tokens[:, 1] == 9, 0.6, 1.0)
+
+    game = Game(Texts(read, torch.arange(64), tokens, torch.arange(2).expand(64, 2)), torch.tensor([9, 8, 8, 8]), 0)
+    rows, first = torch.arange(64), torch.tensor([True, False]).expand(64, 2)
+    found = game.decides(rows, first)[0]
+    assert found[game.value(rows, first, 2) < 0.65].any()
+    assert torch.equal(unread(game).decide(rows, first), found)
 
 
 def six_together(against: float):
