@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 from attest.app.cli.fit import choices_help
 from attest.app.cli.main import COMMANDS, EXIT_CODES, OF_LIGHTNING, Command, CommandParser, module_of
 from attest.core.places import configs_folder
-from attest.experiments.judges.judging import SHIPPED
+from attest.experiments.experiment_errors import SHIPPED
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import LN2, Column, Spec
 from attest.report.run_tables import markdown_table

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 from attest.core.measures import Paired
 from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import p_value, percent
-from attest.experiments.judges.judging import sentence_about
+from attest.experiments.experiment_errors import sentence_about
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means

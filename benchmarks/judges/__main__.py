@@ -28,7 +28,7 @@ from rich.progress import track
 from attest.app.api.judging import STATED, stated_with
 from attest.core.errors import AttestError
 from attest.core.memory import cores
-from attest.experiments.judges import judging
+from attest.experiments.experiment_errors import SHIPPED
 from attest.runs.folder import RunFolder
 from benchmarks.judges.constructed import SMALLER, in_checkout, stamp, try_constructed
 from benchmarks.judges.trained_page import TRAINED as PAGES
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> None:
     torch.set_num_threads(1)  # networks are small: threads would wait for one another
     with RunFolder(folder).claimed():
         if typed.study == "constructed":
-            findings = judging.SHIPPED if shipped else folder / "findings.json"
+            findings = SHIPPED if shipped else folder / "findings.json"
             try_constructed(folder, findings, typed.smoke, typed.defendant)
         else:
             try_trained(folder, typed.smoke)

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from attest.app.cli.main import main
-from attest.experiments.judges.judging import sentence_about
+from attest.experiments.experiment_errors import sentence_about
 from attest.experiments.permutation import SPEC
 from attest.report.evidence_figures import importance_histograms, learning_curves, permutation_violins
 from attest.report.figures import to_svg

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from attest.core.errors import AttestError
-from attest.experiments.judges.judging import sentence
+from attest.experiments.experiment_errors import sentence
 from benchmarks.judges.__main__ import main
 from benchmarks.judges.found import findings, smallest_sets
 
