@@ -13,6 +13,7 @@ Its folders, each of which imports from those above it:
 * ``report``             figures, tables and the HTML report, made only from run folders
 * ``lightning_modules``  the training of each kind of model
 * ``callbacks``          the work beside training: experiments, checkpoints, progress
+* ``judges``             networks whose attention is right or wrong by construction, on which experiments and metrics are tried
 * ``app``                the commands (``cli``), the Python functions (``api``), and the steps that they share
 
 ``configs`` contains every choice as a small YAML file.
@@ -38,12 +39,12 @@ from typing import TYPE_CHECKING, Any
 from attest.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from attest.app.api.judging import judge
     from attest.app.api.run import Run, open_run, train
     from attest.app.api.sources import sources
     from attest.app.api.trials import Trial, trial
     from attest.core.errors import AttestError
     from attest.experiments.registry import EXPERIMENTS
+    from attest.judges.metric import judge
     from attest.models.observation import Observation, observe
 
 if not Path(__file__).with_name("callbacks").is_dir():  # a checkout without symbolic links: these folders lie at its top
@@ -69,7 +70,7 @@ _HOMES = {
     "Observation": "attest.models.observation",
     "Run": "attest.app.api.run",
     "Trial": "attest.app.api.trials",
-    "judge": "attest.app.api.judging",
+    "judge": "attest.judges.metric",
     "observe": "attest.models.observation",
     "open_run": "attest.app.api.run",
     "sources": "attest.app.api.sources",

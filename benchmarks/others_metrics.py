@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from attest.app.api.judging import stated_with, test_of
-from attest.experiments.judges.judging import CALIBRATIONS, hear, judge
+from attest.judges.judging import CALIBRATIONS, hear, judge
+from attest.judges.metric import stated_with, test_of
 from attest.report.run_tables import markdown_table
 from benchmarks.judges.found import over_rules
 from examples import metrics_of_others

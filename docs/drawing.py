@@ -9,16 +9,17 @@ PROJECT = HOUSE.parents[1] / "pyproject.toml"
 HOLDS = {
     "app": "commands, Python functions, and what they do",
     "callbacks": "experiments and checkpoints in a Trainer",
+    "judges": "networks whose attention is right or wrong",
     "report": "pages, figures, tables, W&B",
     "lightning_modules": "how each kind of model is trained",
     "runs": "a run on disk: what was asked, its name, its folder",
-    "experiments": "E1 to E17, one file each; the judges",
+    "experiments": "E1 to E17, one file each",
     "datamodules": "corpora as batches",
     "models": "networks, Transformers of other people, and how they are observed",
     "core": "attention, measures, memory, random draws, errors",
 }
 """What each room holds."""
-PURE = {"experiments", "models", "core"}
+PURE = {"judges", "experiments", "models", "core"}
 """Rooms that import no Lightning and no W&B."""
 WIDTH, HEIGHT, GAP, TOP = 900, 46, 10, 34
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-CORE = ("core", "models", "experiments")
+CORE = ("core", "models", "experiments", "judges")
 ADVISING = ("core/catalogue.py", "core/errors.py", "core/labels.py", "core/processes.py", "models/pretrained/")
 """Files whose errors say what to type."""
 FILES = [file.relative_to(ROOT / "attest") for room in CORE for file in sorted((ROOT / "attest" / room).rglob("*.py"))]

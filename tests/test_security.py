@@ -36,7 +36,7 @@ REACHES = {
     ("attest/app/api/foreign.py", "load"): "a folder of a model: safetensors alone, see models/pretrained/loading.py",
     ("attest/core/attention/multihead.py", "self.query"): "numbers: a layer of ours",
     ("attest/core/attention/scoring.py", "self.query"): "numbers: a layer of ours",
-    ("attest/experiments/judges/population.py", "self.query"): "numbers: a layer of ours",
+    ("attest/judges/population.py", "self.query"): "numbers: a layer of ours",
     ("attest/app/cli/doctor.py", "load"): OURS,
     ("attest/app/cli/main.py", "import_module"): "names of ours alone: commands are looked up in a list",
     ("attest/app/cli/trial.py", "load"): "a model's folder: safetensors alone, see models/pretrained/loading.py",

@@ -29,10 +29,10 @@ from attest.core.measures import probabilities
 from attest.core.randomness import random_bits
 from attest.experiments.deciding import Game, deciding_words, neutral_words, pointing
 from attest.experiments.deciding import Texts as Asked
-from attest.experiments.judges.judging import GAIN_SEED
-from attest.experiments.judges.population import Recipe, made
-from attest.experiments.judges.texts import Texts, draw_texts
-from attest.experiments.judges.truth import moved_by_fillers, moved_by_states
+from attest.judges.judging import GAIN_SEED
+from attest.judges.population import Recipe, made
+from attest.judges.texts import Texts, draw_texts
+from attest.judges.truth import moved_by_fillers, moved_by_states
 from attest.runs.folder import write_text
 from benchmarks.deciding.page import TABLES, write
 from benchmarks.deciding.trained import explained, read_by, truth_by_replacement

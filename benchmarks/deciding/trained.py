@@ -38,9 +38,9 @@ from attest.experiments.deciding.filling import DECIDES
 from attest.experiments.deciding.neutral import FEW_WORDS, least_way
 from attest.experiments.deciding.pointing import MATTERS, TIE
 from attest.experiments.deciding.search import LONG
-from attest.experiments.judges.texts import FILLERS, LONGEST, SHORTEST, Texts, draw_texts
 from attest.experiments.layers import observe_layers
 from attest.experiments.layers.rollout import where_rollout_begins
+from attest.judges.texts import FILLERS, LONGEST, SHORTEST, Texts, draw_texts
 from benchmarks.deciding.looks import answer_of
 from benchmarks.deciding.page import OTHERS_STATED, SETTING, STATED, TABLES, write
 from benchmarks.judges.trained import FREE

@@ -25,10 +25,10 @@ import yaml
 from rich.console import Console
 from rich.progress import track
 
-from attest.app.api.judging import STATED, stated_with
 from attest.core.errors import AttestError
 from attest.core.memory import cores
 from attest.experiments.experiment_errors import SHIPPED
+from attest.judges.metric import STATED, stated_with
 from attest.runs.folder import RunFolder
 from benchmarks.judges.constructed import SMALLER, in_checkout, stamp, try_constructed
 from benchmarks.judges.trained_page import TRAINED as PAGES

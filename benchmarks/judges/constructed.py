@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from attest.app.api.judging import STATED
 from attest.core.errors import AttestError
-from attest.experiments.judges.judging import hear, judge, with_added
+from attest.judges.judging import hear, judge, with_added
+from attest.judges.metric import STATED
 from attest.runs.folder import write_json
 from attest.runs.versions import GIT
 from benchmarks.judges.constructed_page import write_judges
@@ -54,7 +54,7 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
     if lacking := [each for each in OFFERED if not callable(getattr(made, each, None))]:
         raise AttestError(
             f"the class {name} lacks methods: {', '.join(lacking)}; expected the methods {', '.join(OFFERED)}. "
-            f"Write for example: class {name}(attest.experiments.judges.defendants.Defendant)"
+            f"Write for example: class {name}(attest.judges.defendants.Defendant)"
         )
     if isinstance(made.rules, str) or not set(made.rules) & set(tried):
         raise AttestError(

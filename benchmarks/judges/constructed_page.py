@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from attest.experiments.judges.judging import CALIBRATIONS
+from attest.judges.judging import CALIBRATIONS
 from attest.report.figures import Illustration, save_png
 from attest.report.related import Page
 from attest.report.run_tables import markdown_table

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pandas as pd
 
-from attest.experiments.judges.judging import CALIBRATIONS
+from attest.judges.judging import CALIBRATIONS
 
 
 def over_rules(judged: pd.DataFrame, truth: str) -> pd.DataFrame:

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from attest.core.measures.rank_correlation import kendall_tau_b
-from attest.experiments.judges.judging import CALIBRATIONS, auroc, tau_b
-from attest.experiments.judges.measuring import Measured
+from attest.judges.judging import CALIBRATIONS, auroc, tau_b
+from attest.judges.measuring import Measured
 
 FREE, TRUTH, DECOY = "free", "truth", "decoy"
 """What attention was guided to in training: nothing, the deciding tokens, or the first token that the rule does not read."""

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attest.experiments.judges.judging import CALIBRATIONS
+from attest.judges.judging import CALIBRATIONS
 from attest.runs.folder import write_table
 from benchmarks.judges.constructed_page import JudgesPages, draw_heat, listed
 from benchmarks.judges.trained import (
@@ -58,7 +58,7 @@ def write_trained(
     """Write the results on trained networks: ``judges-trained.md``, ``.html``, ``.png``, two tables; return the conclusion.
 
     Args:
-        judged: the result of ``attest.experiments.judges.judging.judge`` on constructed networks.
+        judged: the result of ``attest.judges.judging.judge`` on constructed networks.
         stated: the configuration of the trained networks, with ``bootstrap`` and ``tolerance``.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -18,9 +18,9 @@ from torch.utils.data import DataLoader
 
 from attest.core.attention import Entmax15, Softmax, Sparsemax
 from attest.core.attention.interventions import recorded
-from attest.experiments.judges.measuring import measure
-from attest.experiments.judges.population import CausalAttention
-from attest.experiments.judges.texts import VOCABULARY, Texts, draw_texts
+from attest.judges.measuring import measure
+from attest.judges.population import CausalAttention
+from attest.judges.texts import VOCABULARY, Texts, draw_texts
 from attest.lightning_modules import Classifier
 from attest.lightning_modules.text_module import Batch
 from attest.models.networks import Average, BiLSTM, Cnn, PoolingClassifier, TransformerClassifier

@@ -15,7 +15,7 @@ import attest
 ROOT = Path(__file__).parents[2]
 FILES = sorted(file for file in (ROOT / "attest").rglob("*.py") if ">>> " in file.read_text(encoding="utf-8"))
 MODULES = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in FILES]
-LONG = {"attest.app.api.trials", "attest.app.api.run", "attest.app.api.judging"}
+LONG = {"attest.app.api.trials", "attest.app.api.run", "attest.judges.metric"}
 """Modules whose examples train or try a model."""
 
 

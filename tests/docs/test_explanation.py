@@ -7,8 +7,8 @@ import grimp
 import pytest
 import yaml
 
-from attest.app.api.judging import STATED
 from attest.experiments.registry import EXPERIMENTS
+from attest.judges.metric import STATED
 from docs.drawing import HOLDS, HOUSE, PURE, floors, house
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,9 @@ from attest.core.places import configs_folder
 from attest.experiments import feature_importance, importance_entropy, observe
 from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
 from attest.experiments.importance import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
-from attest.experiments.judges.judging import defendant
-from attest.experiments.judges.texts import draw_texts
 from attest.experiments.readings import side_by_side
+from attest.judges.judging import defendant
+from attest.judges.texts import draw_texts
 from tests.core.measures.test_rank_correlation import share_in_the_same_order
 from tests.experiments.networks import DeepDecoder, FourSteps, Sentences, observation_of, pooling_classifier
 

@@ -10,8 +10,8 @@ import torch
 import yaml
 
 from attest.core.places import configs_folder
-from attest.experiments.judges.population import Composed, Recipe, made
-from attest.experiments.judges.texts import draw_texts
+from attest.judges.population import Composed, Recipe, made
+from attest.judges.texts import draw_texts
 from benchmarks.deciding import constructed
 from benchmarks.deciding.constructed import compared, main, recipes, refused, row_of
 

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from attest.core.measures.numbers import percent
-from attest.experiments.judges.texts import draw_texts
+from attest.judges.texts import draw_texts
 from benchmarks.deciding import trained
 from benchmarks.deciding.looks import CANNOT_TELL, IN_PART, NO, YES, answer_of, interval
 from benchmarks.deciding.page import SETTING, STATED, _trained, endpoints, judged_of

@@ -15,7 +15,7 @@ from benchmarks.judges.found import findings, smallest_sets
 def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(
-        "from attest.experiments.judges.defendants import Defendant\n\n\nclass Mine(Defendant):\n    rules = ('token',)\n"
+        "from attest.judges.defendants import Defendant\n\n\nclass Mine(Defendant):\n    rules = ('token',)\n"
     )
     small = {"rules": ["token"], "seeds": [0], "texts": 6, "layered": [], "pooled": ["honest", "smuggled"]}
     monkeypatch.setattr("benchmarks.judges.constructed.SMALLER", small)
@@ -33,9 +33,9 @@ def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
         "class Other: ...",
         "class Mine: ...",
         "class Mine:\n    rules = ('token',)\n    def encode(self): ...",
-        "from attest.experiments.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = ('tokn',)",
-        "from attest.experiments.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = 'token'",
-        "from attest.experiments.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = ('token',)\n"
+        "from attest.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = ('tokn',)",
+        "from attest.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = 'token'",
+        "from attest.judges.defendants import Defendant\nclass Mine(Defendant):\n    rules = ('token',)\n"
         "    def carrying(self, read):\n        return read.mask * (1 - read.deciding)",
     ],
 )

@@ -7,11 +7,11 @@ import pytest
 import torch
 import yaml
 
-from attest.app.api.judging import STATED
 from attest.core.errors import AttestError
-from attest.experiments.judges.judging import with_added
-from attest.experiments.judges.measuring import Measured
-from attest.experiments.judges.texts import draw_texts
+from attest.judges.judging import with_added
+from attest.judges.measuring import Measured
+from attest.judges.metric import STATED
+from attest.judges.texts import draw_texts
 from attest.models.networks import PoolingClassifier
 from benchmarks.judges.__main__ import TRAINED, main
 from benchmarks.judges.trained import (

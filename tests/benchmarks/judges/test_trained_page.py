@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
-from attest.experiments.judges.measuring import Measured
+from attest.judges.measuring import Measured
 from benchmarks.judges.trained import DECOY, FREE, TRUTH, Trained, models, pairs
 from benchmarks.judges.trained_page import TRAINED, agreements, heat_maps, write_trained
 

@@ -2,14 +2,14 @@
 
 import torch
 
-from attest.app.api.judging import stated_with
 from attest.core.memory import budget_kept, set_memory_budget
 from attest.experiments import observe
 from attest.experiments.deciding import Game, Neutral, Texts
 from attest.experiments.deciding.experiment import neutral_in, texts_for_pools, what_decides
 from attest.experiments.deciding.neutral import first_tokens, kinds_of_words, sink_of
-from attest.experiments.judges.judging import defendant
-from attest.experiments.judges.texts import draw_texts
+from attest.judges.judging import defendant
+from attest.judges.metric import stated_with
+from attest.judges.texts import draw_texts
 
 TEXTS = 24
 STATED = stated_with({})

@@ -4,10 +4,10 @@ import pytest
 import torch
 import yaml
 
-from attest.app.api.judging import STATED
-from attest.experiments.judges.judging import Defended, hear, judge, with_added
-from attest.experiments.judges.measuring import Measured
 from attest.experiments.registry import measures, runnable
+from attest.judges.judging import Defended, hear, judge, with_added
+from attest.judges.measuring import Measured
+from attest.judges.metric import STATED
 
 SMALL = {"rules": ["conjunction"], "seeds": [0, 1], "texts": 8, "layered": [], "pooled": ["honest", "sparse", "smuggled"]}
 

@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from attest.core.attention import MultiHeadAttention, Projection, Softmax, Sparsemax
 from attest.core.attention.pooled import pool
-from attest.experiments.judges.defendants import Defendant, Read, read
-from attest.experiments.judges.texts import Texts
+from attest.judges.defendants import Defendant, Read, read
+from attest.judges.texts import Texts
 
 HONEST_REST = 0.9
 """The part of the remaining attention that goes to the words, where most of the attention lies on a sink."""

@@ -10,8 +10,8 @@ from torch import Tensor
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
-from attest.experiments.judges import judging
 from attest.experiments.registry import EXPERIMENTS
+from attest.judges import judging
 
 STATED = configs_folder() / "judges" / "constructed.yaml"
 Metric = Callable[[Any, Mapping[str, Tensor], Tensor], Any]

@@ -16,9 +16,9 @@ from attest.core.attention.rollout import attention_rollout
 from attest.core.errors import AttestError, said_by
 from attest.core.randomness import random_uniforms
 from attest.experiments import feature_importance, observe
-from attest.experiments.judges.texts import Texts
-from attest.experiments.judges.truth import masses
 from attest.experiments.registry import Context, chosen
+from attest.judges.texts import Texts
+from attest.judges.truth import masses
 from attest.models.layers_observed import observe_layers
 
 Columns = dict[str, Tensor]

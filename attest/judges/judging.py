@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from attest.core.errors import AttestError
 from attest.core.rounding import compared
-from attest.experiments.judges.measuring import Measured, measure
-from attest.experiments.judges.population import Recipe, made
-from attest.experiments.judges.texts import draw_texts
-from attest.experiments.judges.truth import require_truth, verdict
+from attest.judges.measuring import Measured, measure
+from attest.judges.population import Recipe, made
+from attest.judges.texts import draw_texts
+from attest.judges.truth import require_truth, verdict
 
 GAIN_SEED = 10_001
 """The seed of the texts by which the gain of a network is set."""

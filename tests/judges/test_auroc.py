@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from attest.experiments.judges.judging import auroc, tau_b
+from attest.judges.judging import auroc, tau_b
 
 SETTINGS = {"tolerance": 1e-6, "draws": 400, "level": 0.95, "seed": 0}
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attest.core.errors import AttestError
 from attest.core.measures import probabilities, total_variation
-from attest.experiments.judges.texts import EVERY_WORD_NEEDED, FILLERS, Texts
+from attest.judges.texts import EVERY_WORD_NEEDED, FILLERS, Texts
 from attest.models.contract import decided
 
 DELTA = 0.01

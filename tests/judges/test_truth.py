@@ -6,10 +6,10 @@ import yaml
 
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
-from attest.experiments.judges.defendants import Defendant
-from attest.experiments.judges.judging import defendant
-from attest.experiments.judges.texts import RULES, draw_texts
-from attest.experiments.judges.truth import masses, require_truth, verdict
+from attest.judges.defendants import Defendant
+from attest.judges.judging import defendant
+from attest.judges.texts import RULES, draw_texts
+from attest.judges.truth import masses, require_truth, verdict
 
 STATED = yaml.safe_load((configs_folder() / "judges" / "constructed.yaml").read_text(encoding="utf-8"))
 LISTED = [

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from attest.core.attention import Projection, Softmax
 from attest.core.attention.pooled import pool
-from attest.experiments.judges.texts import FILLERS, MINUS, NOT, OTHER_MINUS, OTHER_PLUS, PLUS, RULES, VOCABULARY
+from attest.judges.texts import FILLERS, MINUS, NOT, OTHER_MINUS, OTHER_PLUS, PLUS, RULES, VOCABULARY
 
 SHARP = 8.0
 """A logit that leaves the other tokens of a text less than 0.02 together."""
