@@ -14,6 +14,7 @@ Its folders, each of which imports from those above it:
 * ``lightning_modules``  the training of each kind of model
 * ``callbacks``          the work beside training: experiments, checkpoints, progress
 * ``judges``             networks whose attention is right or wrong by construction, on which experiments and metrics are tried
+* ``replication``        published tables: the plan of their runs, the workflow, and the pages with our numbers beside theirs
 * ``app``                the commands (``cli``), the Python functions (``api``), and the steps that they share
 
 ``configs`` contains every choice as a small YAML file.

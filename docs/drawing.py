@@ -10,6 +10,7 @@ HOLDS = {
     "app": "commands, Python functions, and what they do",
     "callbacks": "experiments and checkpoints in a Trainer",
     "judges": "networks whose attention is right or wrong",
+    "replication": "published tables, reproduced",
     "report": "pages, figures, tables, W&B",
     "lightning_modules": "how each kind of model is trained",
     "runs": "a run on disk: what was asked, its name, its folder",

@@ -85,7 +85,7 @@ def pytest_terminal_summary(terminalreporter, config):
         )
 
 
-DRAWING = {"report", "experiments", "docs", "judges", "tables"}
+DRAWING = {"report", "experiments", "docs", "judges", "replication"}
 """Folders of tests that look at figures."""
 
 

@@ -89,9 +89,9 @@ REACHES = {
         "rows.eval",
     ): "a table of anybody's: numbers, columns and operators alone, written out from the tree",
     ("attest/runs/published_tables.py", "yaml.load"): "a table of anybody's: plain values, see bounded_yaml.py",
-    ("attest/app/reproduce/workflow.py", "os.execvp"): "the command that attest reproduce has put together",
+    ("attest/replication/workflow.py", "os.execvp"): "the command that attest reproduce has put together",
     (
-        "attest/app/reproduce/workflow.py",
+        "attest/replication/workflow.py",
         "subprocess.Popen",
     ): "Snakemake, with a list of words; runs of a table: see runs/published_tables.py",
     ("callbacks/checkpoints.py", "super().load_checkpoint"): "a checkpoint, weights_only",

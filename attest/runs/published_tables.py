@@ -103,7 +103,7 @@ class PublishedColumn:
         key: the key of the quantity in ``summary.json``; empty if ``table`` is given.
         value: an expression over the columns of that table, as ``attest.runs.expression`` reads it.
         where: an expression that is true for the instances to use; empty for all instances.
-        margin: the largest distance that counts as near a published number; see ``attest.report.tables.comparison.margin``.
+        margin: the largest distance that counts as near a published number; see ``attest.replication.comparison.margin``.
         neutral: the value that means no effect: 0 for a correlation or a distance, chance for an accuracy.
         along: ``pearson`` or ``kendall`` to correlate the quantity with the values of the row's sweep; empty for the quantity.
     """

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from attest.app.cli.main import main
-from attest.report.tables.page import stamp
-from attest.report.tables.table import FILE
+from attest.replication.page import stamp
+from attest.replication.table import FILE
 from attest.runs.published_tables import read_published, table_file
 from benchmarks.judges.found import over_rules
 
@@ -53,7 +53,7 @@ SAMPLES = {asked: _sample(list(tables)) for asked, tables in groupby(sorted(TABL
 def test_tables_come_out_of_their_archives_as_they_stand(asked, tmp_path, monkeypatch):
     """Byte for byte, of every corpus and its options two tables. Nothing is drawn."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("attest.app.reproduce.write.table_figures", lambda *_: {})
+    monkeypatch.setattr("attest.replication.write.table_figures", lambda *_: {})
     with tarfile.open(RESULTS / f"runs-{asked[0].removeprefix('DATA=')}.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
     for folder in SAMPLES[asked]:

@@ -8,7 +8,7 @@ import yaml
 
 from attest.app.cli.main import main
 from attest.app.configured import ConfiguredRun
-from attest.app.reproduce.plan import make_plan
+from attest.replication.plan import make_plan
 from attest.runs.asked import (
     AskedRun,
     as_argument,

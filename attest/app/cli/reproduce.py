@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Any
 
 from attest.app.cli.main import with_examples
-from attest.app.reproduce.plan import Job, Plan, as_json, make_plan, missing_runs
-from attest.app.reproduce.workflow import Progress, on_one_gpu, profile_folder, run_as_group
 from attest.core.errors import AttestError, install_command
 from attest.core.spelled import spelled
+from attest.replication.plan import Job, Plan, as_json, make_plan, missing_runs
+from attest.replication.workflow import Progress, on_one_gpu, profile_folder, run_as_group
 from attest.runs.asked import folder_of_words
 from attest.runs.choices import SMALL_CHOICE, plain_help, stray_word, take_words
 from attest.runs.folder import RunFolder, write_json
@@ -44,7 +44,7 @@ SELECTORS = ("MODEL", "SCORING", "PROJECTION", "RECIPE", "VARIANT", "DIVERGENCE"
 ROOT, RESULTS = "--run.root=", "--results="
 ATTEST = (sys.executable, "-m", "attest")
 SMOKE_CHOICE = "CUT=smoke"
-SNAKEFILE = Path(__file__).parents[1] / "reproduce" / "Snakefile"
+SNAKEFILE = Path(__file__).parents[2] / "replication" / "Snakefile"
 LOG_LINES = 3
 
 
@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> int:
     with RunFolder(request.results).claimed():
         outcome = _carry_out(request, plan) if request.run else 0
         if outcome or not request.run:  # else the workflow has written the tables
-            from attest.app.reproduce.write import write_results  # seconds that a plan does not wait for
+            from attest.replication.write import write_results  # seconds that a plan does not wait for
 
             for table in plan.tables:
                 write_results(workflow_configuration(request, plan), table)
@@ -198,7 +198,7 @@ def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
     """Return all settings of the Snakemake workflow, including those of the step that writes the tables."""
     return as_json(plan) | {
         "attest": [*(on_one_gpu(request.gpus) if request.gpus and not request.profile else []), *ATTEST],
-        "write": [sys.executable, "-m", "attest.app.reproduce.write", str(request.configuration)],
+        "write": [sys.executable, "-m", "attest.replication.write", str(request.configuration)],
         "results": str(request.results),
         "suffix": request.suffix,
         "gpus_a_run": int(bool(request.gpus)),

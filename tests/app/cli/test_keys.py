@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attest.app.cli.main import main
-from attest.report.tables.table import instance_values, measured
+from attest.replication.table import instance_values, measured
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.published_tables import PublishedColumn
 from tests.conftest import without_places

@@ -12,7 +12,7 @@ import pytest
 from attest.app.cli import reproduce
 from attest.app.cli.main import main
 from attest.app.cli.reproduce import _failure, _plan, command_of, parse_request
-from attest.app.reproduce.plan import Job
+from attest.replication.plan import Job
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import fresh_shell
 from tests.forking import attest_command

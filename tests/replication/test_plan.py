@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from attest.app.reproduce.plan import as_json, make_plan, missing_runs
+from attest.replication.plan import as_json, make_plan, missing_runs
 from attest.runs.folder import read_json, write_json
-from tests.report.tables.conftest import TABLE, finished_run, parse
+from tests.replication.conftest import TABLE, finished_run, parse
 
 SWEPT_ADVERSARY = """    then: {command: adversarial, VARIANT: frozen, DIVERGENCE: jsd}
     sweep: {choice: LAMBDA, values: [1.0e-3, 1]}"""

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.report.tables.figures import against_sweep, one_against_another, ours_and_published
-from attest.report.tables.table import table_numbers
-from tests.report.tables.conftest import finished_run
+from attest.replication.figures import against_sweep, one_against_another, ours_and_published
+from attest.replication.table import table_numbers
+from tests.replication.conftest import finished_run
 
 
 @pytest.fixture

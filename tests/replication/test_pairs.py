@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from attest.core.measures import OverSeeds
-from attest.report.tables.comparison import judge_claim
-from attest.report.tables.table import in_pairs, paired_test
+from attest.replication.comparison import judge_claim
+from attest.replication.table import in_pairs, paired_test
 
 
 def test_decisions_are_tested_by_the_sign_test_on_those_that_differ():

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from attest.app.reproduce.workflow import on_one_gpu, run_as_group, take_one, visible_gpus
+from attest.replication.workflow import on_one_gpu, run_as_group, take_one, visible_gpus
 from tests.conftest import fresh_shell
 from tests.waiting import has_ended, wait_until
 
@@ -68,7 +68,7 @@ def test_what_was_started_ends_with_a_process_that_is_killed(tmp_path):
     """Also what the command has started in its turn, as Snakemake starts trainings."""
     child = tmp_path / "child"
     command = ["bash", "-c", f"bash -c 'sleep 600 & echo $! > {child}.new; mv {child}.new {child}; wait'; echo goes on"]
-    script = f"from attest.app.reproduce.workflow import *; run_as_group({command}, Path({str(tmp_path / 'log')!r}), int)"
+    script = f"from attest.replication.workflow import *; run_as_group({command}, Path({str(tmp_path / 'log')!r}), int)"
     process = subprocess.Popen([sys.executable, "-c", script], env=fresh_shell())
     wait_until(child.is_file, process)
     process.kill()

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from attest.core.measures import OverSeeds, mcnemar, signed_rank
-from attest.report.tables.comparison import NOT_RUN, RULES, UNDEFINED, interval_90, judge_claim, judge_number, margin, p_above
+from attest.replication.comparison import NOT_RUN, RULES, UNDEFINED, interval_90, judge_claim, judge_number, margin, p_above
 from attest.runs.comparison import compare_runs
 from attest.runs.expression import evaluated, rows_where
 from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json

@@ -1,4 +1,4 @@
-"""Write one table from its finished runs: ``python -m attest.app.reproduce.write results/workflow.json jw-2``.
+"""Write one table from its finished runs: ``python -m attest.replication.write results/workflow.json jw-2``.
 
 ``results/<table>/`` then contains ``table.md``, ``table.csv`` and ``table.json``; ``evidence.json``, which keeps the numbers
 from the evidence even if the evidence is deleted later; and the figures as PNG and SVG, which ``figures.md`` shows.
@@ -12,11 +12,11 @@ from typing import Any
 
 import pandas as pd
 
+from attest.replication.figures import table_figures
+from attest.replication.page import provenance, table_page
+from attest.replication.table import Entry, Folders, Key, read_kept, table_claims, table_numbers, write_kept
 from attest.report.figures import save_png, to_svg
 from attest.report.run_tables import as_text
-from attest.report.tables.figures import table_figures
-from attest.report.tables.page import provenance, table_page
-from attest.report.tables.table import Entry, Folders, Key, read_kept, table_claims, table_numbers, write_kept
 from attest.runs.belonging import require_together
 from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_text
 from attest.runs.published_tables import read_published

@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from attest.app.reproduce.write import to_keep, write_results
-from attest.report.tables.comparison import RULES
-from attest.report.tables.page import between, provenance, run_seconds, stamp, table_page, with_spread
-from attest.report.tables.table import (
+from attest.replication.comparison import RULES
+from attest.replication.page import between, provenance, run_seconds, stamp, table_page, with_spread
+from attest.replication.table import (
     evidence_rows,
     instance_values,
     measured,
@@ -25,9 +24,10 @@ from attest.report.tables.table import (
     table_numbers,
     write_kept,
 )
+from attest.replication.write import to_keep, write_results
 from attest.runs.folder import RunFolder, write_json, write_table
 from attest.runs.published_tables import PublishedColumn, PublishedTable
-from tests.report.tables.conftest import TABLE, finished_run, instances, parse
+from tests.replication.conftest import TABLE, finished_run, instances, parse
 
 RIGHT = np.arange(100) < 80
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from attest.app.reproduce import workflow as module
-from attest.app.reproduce.plan import Job
-from attest.app.reproduce.workflow import Progress
+from attest.replication import workflow as module
+from attest.replication.plan import Job
+from attest.replication.workflow import Progress
 
 
 def job_of(folder: Path) -> Job:

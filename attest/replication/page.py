@@ -15,9 +15,9 @@ import pandas as pd
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.stopping import ALL, READ
+from attest.replication.comparison import CLAIM_VERDICTS, LEVEL, NUMBER_VERDICTS, RULES, SHARE, UNDEFINED
+from attest.replication.table import Folders, summary_of
 from attest.report.run_tables import markdown_table
-from attest.report.tables.comparison import CLAIM_VERDICTS, LEVEL, NUMBER_VERDICTS, RULES, SHARE, UNDEFINED
-from attest.report.tables.table import Folders, summary_of
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publication, PublishedTable
 

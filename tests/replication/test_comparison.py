@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from attest.core.measures import OverSeeds
-from attest.report.tables.comparison import interval_90, judge_claim, judge_number, margin, p_above
+from attest.replication.comparison import interval_90, judge_claim, judge_number, margin, p_above
 from attest.runs.published_tables import PublishedColumn
 
 TAU = PublishedColumn("τ", "key", margin=0.1)

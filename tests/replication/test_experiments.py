@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from attest.app.reproduce.plan import places
 from attest.core.errors import AttestError
-from attest.report.tables.comparison import HOLDS, UNDEFINED, margin
-from attest.report.tables.figures import DRAWINGS, table_figures
-from attest.report.tables.table import published_difference, table_claims, table_numbers
+from attest.replication.comparison import HOLDS, UNDEFINED, margin
+from attest.replication.figures import DRAWINGS, table_figures
+from attest.replication.plan import places
+from attest.replication.table import published_difference, table_claims, table_numbers
 from attest.runs.choices import choice_arguments
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.published_tables import (
@@ -25,7 +25,7 @@ from attest.runs.published_tables import (
     table_file,
     table_names,
 )
-from tests.report.tables.conftest import TABLE, parse
+from tests.replication.conftest import TABLE, parse
 
 SHIPPED = [read_published(table_file(name)) for name in table_names()]
 IDS = [experiment.name for experiment in SHIPPED]

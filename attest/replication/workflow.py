@@ -1,6 +1,6 @@
 """Start a workflow on this machine or on a cluster, and distribute the GPUs of this machine to its jobs.
 
-    python -m attest.app.reproduce.workflow 4 <command …>
+    python -m attest.replication.workflow 4 <command …>
 
 runs the command on one of the first four GPUs (of those that ``CUDA_VISIBLE_DEVICES`` leaves), and waits if all are taken.
 """
@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from attest.app.reproduce.plan import Job
 from attest.core.ending import group_that_ends_with_this_process
 from attest.core.errors import AttestError, unknown_choice
 from attest.core.places import configs_folder
 from attest.core.spelled import spelled
+from attest.replication.plan import Job
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -102,7 +102,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 def on_one_gpu(count: int) -> list[str]:
     """Return a command prefix that reserves one of the first ``count`` GPUs for the command after it."""
-    return [sys.executable, "-m", "attest.app.reproduce.workflow", str(count)]
+    return [sys.executable, "-m", "attest.replication.workflow", str(count)]
 
 
 def visible_gpus(count: int) -> list[str]:

@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attest.core.measures.summary import knee
+from attest.replication.table import SEEDS, Folders, evidence_rows
 from attest.report.evidence_figures import largest_jsd_violins
 from attest.report.figures import CLASS_COLOURS
 from attest.report.page import illustrations
-from attest.report.tables.table import SEEDS, Folders, evidence_rows
 from attest.runs.folder import RunFolder
 from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, PublishedTable
 

@@ -1,1 +1,0 @@
-"""Reproduce published tables: each table becomes a plan of runs, which Snakemake executes."""
