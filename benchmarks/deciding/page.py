@@ -148,7 +148,7 @@ def _trained(rows: pd.DataFrame) -> list[str]:
         f"Stated on {stated['stated']} in `configs/judges/deciding.yaml` before any of them was trained: which networks, what "
         "counts, the truth, the endpoints and the goals (`python -m benchmarks.deciding.trained`; a row for each network in "
         f"`deciding/trained.csv`). {_unfinished(rows, stated)}{len(learned)} of {len(rows)} small networks learned their "
-        f"rule. {len(judged)} of these, in which at least {stated['fewest']} texts need words in truth, are counted. They are "
+        f"rule. In {len(judged)} of these at least {stated['fewest']} texts need words in truth; they are counted, and are "
         f"of {judged.mechanism.nunique()} mechanisms: rule, architecture, projection and guide. The truth "
         "is found by trying all subsets of the rule's words with the generator's own fillers.",
         f"**False yes** (answered yes, true share below {percents[0]}): {said['false yes']}. **False no** (answered no, true "
@@ -209,11 +209,14 @@ def _of_texts(judged: pd.DataFrame, texts: str) -> pd.DataFrame:
 
 
 def _crossed(judged: pd.DataFrame) -> str:
-    """Return a table of how often each answer was given to each truth."""
+    """Return how often each answer was wrong, and a table of how often it was given to each truth."""
     counts = pd.crosstab(judged.true, judged.answer).reindex(index=TRUTHS, columns=[*TRUTHS, CANNOT_TELL], fill_value=0)
-    return markdown_table(
+    given = {answer: int(counts[answer].sum()) for answer in TRUTHS}
+    wrong = [f"“{answer}” in {given[answer] - counts.loc[answer, answer]} of {given[answer]}" for answer in TRUTHS]
+    table = markdown_table(
         [("truth", *counts.columns), *((str(name), *map(str, values)) for name, *values in counts.itertuples())]
     )
+    return f"The columns are answers. They were wrong: {', '.join(wrong)}.\n\n{table}"
 
 
 def _unfinished(rows: pd.DataFrame, stated: Mapping[str, Any]) -> str:
