@@ -504,6 +504,7 @@ CELLS = st.one_of(
 ROWS = st.lists(st.fixed_dictionaries({}, optional={"text": CELLS, "label": CELLS, "tags": CELLS}), min_size=1, max_size=12)
 
 
+@pytest.mark.whole("many repetitions")
 @settings(max_examples=150)
 @given(found=ROWS, on_bad_rows=st.sampled_from(["refuse", "skip"]), tagging=st.sampled_from([None, True, False]))
 def test_no_rows_whatever_make_more_than_a_readable_error(tmp_path_factory, found, on_bad_rows, tagging):

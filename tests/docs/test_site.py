@@ -131,6 +131,7 @@ def test_pages_quote_what_make_demo_and_make_train_say():
         assert found == (["Folder", "Run folder"] if name == "README.md" else ["Run folder"])
 
 
+@pytest.mark.whole("a trial of a model")
 def test_the_python_of_readme_runs():
     """With the model and the texts of the demo in the place of one's own."""
     pytest.importorskip("transformers", reason="needs the extra transformers")

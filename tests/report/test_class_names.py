@@ -44,6 +44,7 @@ def test_the_page_can_say_which_is_which(snapshot):
     assert legend(["joy", "anger"]) == ""
 
 
+@pytest.mark.whole("figures of all experiments")
 @pytest.mark.parametrize("draw", DRAWINGS, ids=lambda draw: draw.__name__)
 def test_no_words_of_three_classes_run_into_one_another_nor_out_of_the_figure(draw):
     """Nor is there a sign without a shape: matplotlib warns of these."""

@@ -15,6 +15,7 @@ def maps(size, layers=2):
     return [np.random.default_rng(layer).dirichlet(np.ones(size), size) for layer in range(layers)]
 
 
+@pytest.mark.whole("figures of all experiments")
 @pytest.mark.parametrize("size", [1, 7, 200])
 def test_maps_stand_side_by_side_on_one_scale_with_few_enough_names(size):
     tokens = [f"word{place}" for place in range(size - 1)] + ["$<b>"]

@@ -59,6 +59,7 @@ def test_modes_of_torch_around_a_trial_change_nothing(around, plain, model, toke
         require_equal(tried(model, tokenizer), plain)
 
 
+@pytest.mark.whole("several threads")
 def test_threads_take_turns_with_a_model(plain, model, tokenizer):
     quick = {"E1": {}}  # which changes attention by hook points, again and again
 
@@ -78,6 +79,7 @@ def test_a_model_that_was_made_in_inference_mode_is_refused(tokenizer, refusal):
         tried(made, tokenizer)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 def test_a_model_that_accelerate_casts_is_tried_in_its_own_precision(plain, model, tokenizer):
     cast = model.forward
     accelerate.state.AcceleratorState._reset_state(True)

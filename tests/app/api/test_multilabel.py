@@ -75,6 +75,7 @@ def test_flips_are_counted_by_label(tried):
     assert not any("predicted_" in key for key in tried.summary)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("given", [GOLD, GOLD.tolist(), torch.tensor(GOLD), [[0], [1, 2], [], [2], [0, 1]]])
 def test_labels_are_names_numbers_or_a_table(several, tokenizer, tried, given):
     again = attest.trial(several, TEXTS, {"E2": QUICK["E2"]}, tokenizer=tokenizer, labels=given, progress=False)

@@ -58,6 +58,7 @@ def test_a_copied_run_explains_without_its_data(tmp_path, capsys):
     assert capsys.readouterr().out == before.replace("before.html", "after.html")
 
 
+@pytest.mark.whole("commands on copies of a run")
 def test_a_new_text_is_judged_without_the_sink_of_the_run(small_run, tmp_path):
     """The third word is made the sink of the run; without it nothing else changes."""
     run = copy_of(small_run, tmp_path)
@@ -78,6 +79,7 @@ def test_a_new_text_is_judged_without_the_sink_of_the_run(small_run, tmp_path):
     assert found[token]["E19/right"] == pytest.approx(found[None]["E19/right"], nan_ok=True)
 
 
+@pytest.mark.whole("commands on copies of a run")
 def test_neutral_words_of_another_checkpoint_are_refused(small_run, tmp_path, capsys):
     run = copy_of(small_run, tmp_path)
     known = read_json(run.neutral)

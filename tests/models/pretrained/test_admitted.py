@@ -66,6 +66,7 @@ def test_probabilities_are_the_models_own(plain, name, settings):
     require_own(tiny(name, vocab_size=len(WORDS), **settings), plain)
 
 
+@pytest.mark.whole("many models, each tried as a whole")
 @pytest.mark.parametrize("pad", [None, "[PAD]"])
 def test_a_decoder_without_padding_decides_at_its_last_token_whatever_it_is(tokenizer, pad):
     """Its own configuration knows no padding, so no token looks like it, also not the one with the number 0."""
