@@ -246,7 +246,7 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
         axes.axhline(0, color="black", linewidth=0.8)
         shares = "\n".join(f"{label} {mine[name].mean():.1%}" for name, label in table.items())
         said = f"decision flips\n{shares}" if len(mine) else "no texts"
-        axes.text(0.02, 0.97, said, transform=axes.transAxes, va="top", fontsize=7)
+        axes.text(0.02, 0.97, said, transform=axes.transAxes, va="top", fontsize=8)
     return figure
 
 
@@ -438,7 +438,7 @@ def head_curves(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     return figure
 
 
-TICKS = 30
+TICKS = 25
 """The largest number of tokens named along an axis; in longer texts only every n-th token is named."""
 INCHES = 2.6
 
@@ -464,8 +464,8 @@ def attention_map_grid(maps: Mapping[str, Sequence[np.ndarray]], tokens: Sequenc
     grid[-1][0].set_xticks(places, names)
     grid[-1][0].set_yticks(places, names)
     for axes in grid.flat:
-        axes.tick_params(axis="x", labelrotation=90, labelsize=6)
-        axes.tick_params(axis="y", labelsize=6)
+        axes.tick_params(axis="x", labelrotation=90, labelsize=7)
+        axes.tick_params(axis="y", labelsize=7)
     figure.colorbar(image, ax=grid, shrink=0.6, label="weight, mean over heads")
     return figure
 
@@ -552,7 +552,7 @@ def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     figure, axes = _one_panel(0.55 * len(names) + 3, 0.45 * len(names) + 2)
     axes.imshow(square, cmap="RdBu_r", vmin=-1, vmax=1)
     for (row, column), value in np.ndenumerate(square):
-        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7)
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8)
     axes.set_xticks(range(len(names)), [title_of(name) for name in names], rotation=45, ha="right", fontsize=8)
     axes.set_yticks(range(len(names)), [title_of(name) for name in names], fontsize=8)
     return figure

@@ -96,12 +96,19 @@ class Illustration:
         figure.set_layout_engine("none")
         return figure
 
+    @property
+    def broad(self) -> bool:
+        """Return whether the figure is too wide to stand beside its caption."""
+        return self.drawing.get_figwidth() > COLUMN
+
     @cached_property
     def svg(self) -> str:
         """Return the figure as an ``<svg>`` element."""
         return to_svg(self.drawing)
 
 
+COLUMN = 8.5
+"""The width of a page's column beside captions, in inches."""
 LIST, LISTED = "drawn.txt", re.compile(r"[\w.-]+\.(svg|png)")
 """The file that lists the figures that this command has drawn, and the form of their names."""
 IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)')

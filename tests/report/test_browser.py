@@ -110,11 +110,20 @@ def test_on_a_phone_the_answer_and_a_text_come_first_and_the_rest_waits_to_be_op
     page.close()
 
 
-def test_on_a_phone_no_figure_is_cut(page):
-    resize(page, 390, 844)
+LETTERS = (
+    "each => each.map(one => [one.getScreenCTM(), parseFloat(getComputedStyle(one).fontSize)])"
+    ".map(([matrix, size]) => size * Math.hypot(matrix.b, matrix.d))"
+)
+"""How tall the letters of a text in an SVG are on the screen, in pixels; the matrix may turn them."""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_letters_of_a_figure_can_be_read_and_a_wide_one_scrolls_in_its_own_box(page, width):
+    resize(page, width, 844)
     unfold(page)
-    edges = page.locator("figure svg").evaluate_all("each => each.map(one => one.getBoundingClientRect().right)")
-    assert 0 < max(edges) <= 390
+    assert min(page.locator("figure svg text").evaluate_all(LETTERS)) >= 9
+    boxes = page.locator("figure > .wide").evaluate_all("each => each.map(one => one.getBoundingClientRect().right)")
+    assert 0 < max(boxes) <= width
 
 
 def test_on_a_wide_screen_the_words_stand_open(browser, run):
