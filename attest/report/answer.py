@@ -15,8 +15,8 @@ SENTENCES = "sentences in which the tag of a word needs other words"
 """What counts in the share, of classifiers and of taggers."""
 UNLABELLED = "Without labels, nobody knows whether the model has learned its task."
 STATES = (
-    "About hidden states there is no verdict: a state may speak against the decision, and it is not settled when attention on "
-    "such a state is right."
+    "About hidden states there is no verdict: a hidden state may speak against the decision, and nobody has settled whether "
+    "attention on such a state is right."
 )
 
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from attest.core.measures import Learned, Majority, OverSeeds, against_majority, classes_apart
 from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import number, p_value, percent, significant, spread
+from attest.core.measures.summary import share_interval
 from attest.experiments.registry import measures
 from attest.experiments.spec import DEVIATION
 from attest.report.collection import decisions_in, tested, value_of
@@ -53,6 +56,18 @@ class Baseline:
     tagging: bool
     apart: Learned | None = None
     """Whether it tells the classes apart; None for a tagger, and if all texts have one label."""
+    bounds: tuple[float, float] | None = None
+    """The 95 % confidence interval of the accuracy, over texts or sentences; None for a single one."""
+
+    @property
+    def of(self) -> str:
+        """Return what the accuracy counts: ``1,000 test texts``."""
+        return f"the tokens of {self.instances:,} test sentences" if self.tagging else f"{self.instances:,} test texts"
+
+    def accuracy(self, digits: int | None = None) -> str:
+        """Write the accuracy with its interval: ``80 % [78 %, 82 %]``; ``digits`` as in ``percent``."""
+        said = percent(self.majority.accuracy, digits)
+        return said if self.bounds is None else f"{said} [{', '.join(percent(each, digits) for each in self.bounds)}]"
 
     @property
     def learned(self) -> bool:
@@ -90,7 +105,9 @@ def baseline(run: RunFolder) -> Baseline | None:
         probabilities = read_table(path, [f"probability_{name}" for name in names]).to_numpy()
         apart = classes_apart(gold, predicted, probabilities)
     count = len(gold if lengths is None else lengths)
-    return Baseline(majority, names[majority.label], only, count, lengths is not None, apart)
+    sentences = None if lengths is None else np.repeat(np.arange(count), lengths)
+    bounds = share_interval((gold == predicted).astype(float), sentences) if count > 1 else None
+    return Baseline(majority, names[majority.label], only, count, lengths is not None, apart, bounds)
 
 
 def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
@@ -171,9 +188,8 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
             "test texts, so the accuracy of always giving the same answer is not known."
         )
     majority, units = held.majority, "tokens" if held.tagging else "test texts"
-    of = f"the tokens of {held.instances:,} test sentences" if held.tagging else f"{held.instances:,} test texts"
     said = (
-        f"The model decides {percent(majority.accuracy, 1)} of {of} rightly; always answering “{held.answer}”, the most "
+        f"The model decides {held.accuracy(1)} of {held.of} rightly; always answering “{held.answer}”, the most "
         f"frequent label of these {units}, would be right on {percent(majority.share, 1)} ({held.test})."
     )
     if (chunks := summary.get("test/chunk_f1")) is not None:

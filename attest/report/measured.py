@@ -138,8 +138,10 @@ def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     lines = uniform_control(controls)
     for key, score in SCORES.items():
         if key in summary:
-            lines.append(Line(key, score.title, number(summary[key]), summary[key], score.means, score.misread,
-                              controls=controls.of(key), published=theirs.get(key)))  # fmt: skip
+            bounds = controls.held.bounds if key == "test/accuracy" and controls.held is not None else None
+            ours = number(summary[key]) if bounds is None else interval(summary[key], *bounds)
+            lines.append(Line(key, score.title, ours, summary[key], score.means, score.misread,
+                              bounds=bounds, controls=controls.of(key), published=theirs.get(key)))  # fmt: skip
     for key, measure in measures().items():
         if f"{key}/mean" in summary:
             mean, low, high = (summary.get(f"{key}/{part}") for part in PARTS)  # published runs have kept no interval

@@ -179,7 +179,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 
 
 def _accuracy(held: Baseline) -> str:
-    return f"{percent(held.majority.accuracy)} (always answering {held.answer}: {percent(held.majority.share)})"
+    return f"{held.accuracy()} on {held.of} (always answering {held.answer}: {percent(held.majority.share)})"
 
 
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
@@ -203,7 +203,9 @@ def _texts(found: Findings, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any
     order = "the smallest to the largest number" if "prediction" in instances else "the least to the most confident prediction"
     texts = _shown_texts(joined(tables, attention_name), found)
     red = any(each.kind == "adversary" for text in texts for each in text["explanations"])
-    counted = f"{len(instances)} labels of {instances['text'].nunique()}" if "asked" in instances else f"{len(instances)}"
+    counted = (
+        f"{len(instances):,} labels of {instances['text'].nunique():,}" if "asked" in instances else f"{len(instances):,}"
+    )
     shown = {"texts": texts, "red": red, "order": order, "instances": counted}
     return shown | {"data": as_script_data(table), "empty": table["empty"]}
 

@@ -16,6 +16,7 @@ from attest.core.measures.summary import area_between, knee, racu
 from attest.experiments.readings.kinds import RANDOM, READINGS
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.collection import Decided, Pairing, over_texts, paired
+from attest.report.controls import Baseline, baseline
 from attest.report.evidence_figures import divergence_against_distance, divergence_violins, roar_curves
 from attest.report.figures import Illustration
 from attest.report.findings import Findings
@@ -194,13 +195,13 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     )
     found = [RunFolder(folder / name) for name in rows["run"]]
     seeds = shown.loc[shown["experiment"] == "E5", gained].dropna().astype(float).tolist() if gained in shown else []
-    accuracy = read_json(base.summary).get("test/accuracy")
-    said = sweep_conclusions(rows, [read_json(run.summary) for run in found], gained, cost, seeds, accuracy)
+    held = [baseline(run) for run in (base, *found)]
+    said = sweep_conclusions(rows, [read_json(run.summary) for run in found], gained, cost, seeds, held)
     tables = {
         "Adversaries": rows.assign(**{REPORT: [run.report for run in found]}).drop(columns="run"),
         "Compared with": shown,
     }
-    page = Page(f"Adversaries of {identity_of(base)}: {sweep}", tables, [figure], said)
+    page = Page(f"Adversaries {sweep} of {identity_of(base)}", tables, [figure], said)
     _publish(page, folder / f"{sweep}.html", "Sweep")
 
 
@@ -226,7 +227,7 @@ def sweep_conclusions(
     gained: str,
     cost: str,
     seeds: Sequence[float] = (),
-    base: float | None = None,
+    held: Sequence[Baseline | None] = (),
 ) -> list[Conclusion]:
     """Return conclusions on how far a base run's adversaries move its attention and its predictions.
 
@@ -234,21 +235,20 @@ def sweep_conclusions(
         rows: one row for each adversary: ``lambda``, ``knee`` (whether the curve bends most here), and the columns named by
             ``gained`` (distance of attention) and ``cost`` (distance of predictions).
         seeds: the distance of attention for each run with another seed.
-        base: the accuracy of the base run; None if it has none.
+        held: the accuracies of the base run and then of each adversary; they are left out if one of them is not known.
     """
     lambdas = [plain(each) for each in rows["lambda"]]
     (attention, moves), (predictions, pays) = (
         _along_sweep(rows, summaries, column, of) for column, of in ((gained, "attention"), (cost, "predictions"))
     )
     pay = FARTHER[pays].replace("moves", "move").replace("comes", "come")
-    scores = [summary["test/accuracy"] for summary in summaries if summary.get("test/accuracy") is not None]
-    theirs = "" if base is None else f", and {percent(base, 1)} for the base run"
-    accuracy = f"; their accuracy is {percent(min(scores), 1)} to {percent(max(scores), 1)}{theirs}" if scores else ""
     grows = f"As λ grows from {lambdas[0]} to {lambdas[-1]}"
     moved = f"{grows}, the attention of the adversaries {FARTHER[moves]} that of the base run."
     found = [
         Conclusion(moved, f"{attention}."),
-        Conclusion(f"The predictions of the adversaries {pay} those of the base run.", f"{predictions}{accuracy}."),
+        Conclusion(
+            f"The predictions of the adversaries {pay} those of the base run.", f"{predictions}.{_decided_rightly(held)}"
+        ),
     ]
     if seeds:
         beyond = [exceeds(value, max(seeds)) for value in rows[gained]]
@@ -272,6 +272,19 @@ def sweep_conclusions(
     )
     curve = f"The curve of {cost.upper()} against {gained.upper()} bends most at λ = {plain(at['lambda'])}."
     return [*found, Conclusion(curve, stands)]
+
+
+def _decided_rightly(held: Sequence[Baseline | None]) -> str:
+    """Return a sentence with the accuracy of the worst and of the best adversary and of the base run, which comes first."""
+    known = [each for each in held if each is not None]
+    if not known or len(known) < len(held):
+        return ""
+    base, *adversaries = known
+    worst, best = (choose(adversaries, key=lambda each: each.majority.accuracy) for choose in (min, max))
+    return (
+        f" The adversaries decide between {worst.accuracy(1)} and {best.accuracy(1)} of {base.of} rightly, and the base run "
+        f"decides {base.accuracy(1)}."
+    )
 
 
 def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], column: str, of: str) -> tuple[str, int]:

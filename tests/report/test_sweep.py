@@ -8,12 +8,21 @@ import yaml
 
 from attest.report.related_pages import write_sweep
 from attest.runs.folder import read_json, write_json
-from tests.report.made import made_run
+from tests.report.made import decided, made_run
+
+LABELS = [0, 1] * 25
+
+
+def said(accuracy: float) -> list[int]:
+    """What a model of this accuracy decides."""
+    right = round(accuracy * len(LABELS))
+    return [*LABELS[:right], *(1 - each for each in LABELS[right:])]
 
 
 @pytest.fixture
 def base(tmp_path):
-    base = made_run(tmp_path / "mine" / "jw-bilstm-additive-softmax" / "seed0", {"test/accuracy": 0.9})
+    path = tmp_path / "mine" / "jw-bilstm-additive-softmax" / "seed0"
+    base = made_run(path, {"test/accuracy": 0.9}, decided(LABELS, said(0.9)))
     seeds = [{"experiment": "E5", "name": "seed 1", "jsd": 0.15, "kl": 0.4, "tvd": 0.1}]
     write_json(base.path / "controls" / "summary.json", {"rows": [{"experiment": "", "name": "the base itself"}, *seeds]})
     return base
@@ -22,7 +31,7 @@ def base(tmp_path):
 def adversary(base, lam: float, jsd: float, tvd: float):
     means = {"test/accuracy": 0.9 - tvd, "E7/jsd/mean": jsd, "E7/tvd/mean": tvd}
     means |= {f"E7/{name}/{end}": value + side for name, value in (("jsd", jsd), ("tvd", tvd)) for end, side in ENDS}
-    run = made_run(base.path / "adversarial" / f"unfrozen-kl-{lam:g}", means)
+    run = made_run(base.path / "adversarial" / f"unfrozen-kl-{lam:g}", means, decided(LABELS, said(0.9 - tvd)))
     settings = yaml.safe_load(run.config.read_text(encoding="utf-8")) | {"model": {"init_args": {"lam": lam}}}
     run.config.write_text(yaml.safe_dump(settings), encoding="utf-8")
     return run
@@ -38,7 +47,11 @@ def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, cap
     write_sweep(base, "unfrozen-kl", runs)
     page = html.unescape((base.path / "adversarial" / "unfrozen-kl.html").read_text(encoding="utf-8"))
     assert re.findall("<strong>(.*?)</strong>", page) == snapshot
-    assert "their accuracy is 60.0 % to 90.0 %, and 90.0 % for the base run." in page.replace("\N{NO-BREAK SPACE}", " ")
+    accuracies = (
+        "decide between 60.0 % [45.2 %, 73.6 %] and 90.0 % [78.2 %, 96.7 %] of 50 test texts rightly, and the base run "
+        "decides 90.0 % [78.2 %, 96.7 %]."
+    )
+    assert accuracies in page.replace("\N{NO-BREAK SPACE}", " ")
     assert '<a href="unfrozen-kl-1e-05/report.html">0.00001</a>' in page
     compared = page.partition("Compared with</h2>")[2]
     heads = [
