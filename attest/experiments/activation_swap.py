@@ -64,7 +64,7 @@ def _answer(mean: Means) -> str | None:
     shares = ", ".join(f"{percent(value)} under {label}" for label, value in known.items())
     if trained is None:
         return f"Share of decisions that stay with another projection: {shares}."
-    return f"The model decides {percent(trained)} of texts rightly with the projection that it was trained with, {shares}."
+    return f"The accuracy of the model is {percent(trained)} with the projection that it was trained with, {shares}."
 
 
 def _swapped(name: str, label: str) -> TokenWeights:

@@ -126,7 +126,8 @@ def first_screen(found: Findings) -> dict[str, Any]:
         nothing = {"called": "", "headline": None, "doubt": "", "advice": None, "advised": None}
         return nothing | {"texts": [], "strip": [], "groupings": []}
     texts = rows[:0] if verdict.answer == NOT_LEARNED else texts_of(found)
-    groupings, tried = groupings_of(texts)
+    unit = "sentence" if found.counted == SENTENCES else "text"
+    groupings, tried = groupings_of(texts, unit)
     called = in_a_sentence(SHOWN_AS.get(found.explanation, found.called))
     return {
         "headline": headline(verdict, found.called, found.counted),
@@ -140,7 +141,8 @@ def first_screen(found: Findings) -> dict[str, Any]:
         "tried": tried,
         "read": verdict.read,
         "counting": 0 if verdict.share is None else verdict.share.texts,
-        "unit": "sentence" if found.counted == SENTENCES else "text",
+        "unit": unit,
+        "fewest": GROUP,
     }
 
 
@@ -425,21 +427,22 @@ def _reason(carried: float, first: int, matter: int) -> str:
     if matter < MOST * first:
         unneeded = f"{first - matter} of these {first} words {'is' if first - matter == 1 else 'are'} not needed"
         return f"together they are enough, but {unneeded}; at most a quarter may be"
-    return "they are enough, but the very first makes no difference, or as much weight lies on words against the decision"
+    return "they are enough, but the first of them makes no difference by itself, or words against the decision weigh as much"
 
 
-def groupings_of(texts: pd.DataFrame) -> tuple[list[Grouping], int]:
+def groupings_of(texts: pd.DataFrame, unit: str = "text") -> tuple[list[Grouping], int]:
     """Return the groupings of texts whose shares lie farthest apart, and how many were tried.
 
     Args:
         texts: as ``texts_with`` returns them.
+        unit: what a row is called.
     """
-    found = [*_groupings(texts)] if len(texts) else []
+    found = [*_groupings(texts, unit)] if len(texts) else []
     best = sorted((each for each in found if len(each.groups) > 1), key=lambda each: each.apart, reverse=True)
     return best[:GROUPINGS], len(best)
 
 
-def _groupings(texts: pd.DataFrame) -> Iterator[Grouping]:
+def _groupings(texts: pd.DataFrame, unit: str) -> Iterator[Grouping]:
     right, count = texts["E19/right"], texts["E19/words"]
     sizes = {"one word": count == 1, "two words": count == 2, "three or more": count >= 3}
     yield _grouped("How many words decide?", right, sizes)
@@ -456,7 +459,7 @@ def _groupings(texts: pd.DataFrame) -> Iterator[Grouping]:
     lengths = texts["tokens"].map(len)
     half = int(lengths.median())
     yield _grouped(
-        "How long is the text?", right, {f"up to {half} words": lengths <= half, f"more than {half}": lengths > half}
+        f"How long is the {unit}?", right, {f"up to {half} words": lengths <= half, f"more than {half}": lengths > half}
     )
     probabilities = texts.filter(regex="^probability_").select_dtypes("number")  # those of taggers are lists
     sure = probabilities.max(axis=1)

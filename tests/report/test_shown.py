@@ -1,5 +1,7 @@
 """The first screen of a page: which texts it shows and how, its readings, and where the explanation is right."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from attest.experiments.verdict import IN_PART, NO, YES, Share, Verdict
 from attest.report.findings import Findings
 from attest.report.shown import (
+    GROUP,
     Drawn,
     bracketed,
     elided,
@@ -95,7 +98,7 @@ def test_a_reader_is_told_why_words_that_decide_count_as_wrong():
     (shown,) = shown_texts(joined((instance, measured | {"matter": 0 * matter})))
     assert shown.reason == "together they are enough, but none of them makes a difference by itself"
     (shown,) = shown_texts(joined((instance, measured)))
-    assert shown.reason.startswith("they are enough, but the very first makes no difference")
+    assert shown.reason.startswith("they are enough, but the first of them makes no difference by itself")
     (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.6})))
     assert not shown.reason, "they do not decide, as their number says"
     (shown,) = shown_texts(joined((instance, measured | {"with_first": 0.88, "matter": matter})))
@@ -198,8 +201,17 @@ def test_a_word_whose_presence_among_the_deciding_ones_sorts_the_texts_is_found(
     assert [each.question for each in best] == ["How many words decide?", "Does “not” decide?", "Does it mark “is”?"]
     groups = {group.name: (group.right, group.share.texts) for group in best[1].groups}
     assert groups == {"“not” among the words that decide": (0, 20), "others": (15, 15)}
+    screen = {"groupings": best, "tried": tried, "unit": "text", "fewest": GROUP}
+    page = re.sub(r"<[^>]*>|\s+", " ", str(ENVIRONMENT.get_template("first.html").module.where(screen, "attention")))
+    for said in ("“not” among the words that decide 20 texts", "others 15 texts", "fewer than 10 texts is left out"):
+        assert said in re.sub(" +", " ", page), "no group without its number of texts"
     few, tried = groupings_of(joined(*negated[:12], *plain[:9]))
     assert not few, "nine texts are no group"
+
+
+def test_a_sentence_of_a_tagger_is_not_called_a_text():
+    rows = joined(*(text(k, f"the plot is w{k} ." if k % 2 else f"w{k}", "", f"w{k}", k % 2 == 1) for k in range(40)))
+    assert "How long is the sentence?" in {each.question for each in groupings_of(rows, "sentence")[0]}
 
 
 def test_tables_of_an_older_version_show_no_texts():
