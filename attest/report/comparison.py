@@ -303,7 +303,7 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
             x, y = zip(*points, strict=True) if points else ((), ())
             colour, mark = CLASS_COLOURS[place % len(CLASS_COLOURS)], MARKS[place % len(MARKS)]
             axes.plot(x, y, mark, markersize=5, alpha=0.8, label=setting.name, color=colour, mec="black", mew=0.4)
-        axes.set_yticks(range(len(drawn)), [label_of(key) for key in drawn], fontsize=8)
+        axes.set_yticks(range(len(drawn)), [label_of(key) for key in drawn], fontsize=9)
         axes.set(xlim=scale, ylim=(len(drawn) - 0.5, -0.5))
         axes.grid(axis="y", linewidth=0.3)
     figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper left", ncols=min(4, len(settings)), frameon=False)

@@ -426,7 +426,7 @@ def _reason(carried: float, first: int, matter: int) -> str:
         return "together they are enough, but none of them makes a difference by itself"
     if matter < MOST * first:
         unneeded = f"{first - matter} of these {first} words {'is' if first - matter == 1 else 'are'} not needed"
-        return f"together they are enough, but {unneeded}; at most a quarter may be"
+        return f"together they are enough, but {unneeded}, which is more than the allowed quarter"
     return "they are enough, but the first of them makes no difference by itself, or words against the decision weigh as much"
 
 

@@ -16,6 +16,11 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 FIREFOX = shutil.which("firefox") or shutil.which("firefox-esr")
 AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"))
 WIDTHS = (390, 1400)
+LETTERS = (
+    "each => each.map(one => [one.getScreenCTM(), parseFloat(getComputedStyle(one).fontSize)])"
+    ".map(([matrix, size]) => size * Math.hypot(matrix.b, matrix.d))"
+)
+"""How tall the letters of a text in an SVG are on the screen, in pixels; the matrix may turn them."""
 
 in_a_browser = [
     pytest.mark.skipif(find_spec("playwright") is None, reason="playwright is not installed: pip install -e .[browser]"),

@@ -14,7 +14,7 @@ import pytest
 
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
-from tests.report.browsers import AXE, WIDTHS, in_a_browser, resize, tell_media, with_axe
+from tests.report.browsers import AXE, LETTERS, WIDTHS, in_a_browser, resize, tell_media, with_axe
 from tests.report.made import made_run
 from tests.report.test_sentences import ROWS
 
@@ -108,13 +108,6 @@ def test_on_a_phone_the_answer_and_a_text_come_first_and_the_rest_waits_to_be_op
     page.locator('a[href="#questions"]').click()
     assert page.locator("ul.asked").is_visible()
     page.close()
-
-
-LETTERS = (
-    "each => each.map(one => [one.getScreenCTM(), parseFloat(getComputedStyle(one).fontSize)])"
-    ".map(([matrix, size]) => size * Math.hypot(matrix.b, matrix.d))"
-)
-"""How tall the letters of a text in an SVG are on the screen, in pixels; the matrix may turn them."""
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -12,7 +12,7 @@ import yaml
 from attest.report.comparison import write_comparison
 from attest.report.related_pages import write_controls, write_sweep
 from attest.runs.folder import RunFolder
-from tests.report.browsers import AXE, WIDTHS, in_a_browser, resize, tell_media, with_axe
+from tests.report.browsers import AXE, LETTERS, WIDTHS, in_a_browser, resize, tell_media, with_axe
 from tests.report.made import made_run
 from tests.report.test_controls_page import BASE, LABELS, OTHER, UNIFORM, run
 from tests.report.test_sweep import adversary
@@ -102,6 +102,13 @@ def test_nothing_is_wider_than_the_screen_folded_or_not(page, width):
     for is_open in ("false", "true"):
         page.evaluate(f"document.querySelectorAll('details').forEach((each) => {{ each.open = {is_open}; }})")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_letters_of_a_figure_can_be_read(page, width):
+    resize(page, width)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert min(page.locator("figure svg text").evaluate_all(LETTERS)) >= 9
 
 
 def test_the_first_screen_answers_and_shows_the_numbers_below(page):
