@@ -64,10 +64,11 @@ class Baseline:
         """Return what the accuracy counts: ``1,000 test texts``."""
         return f"the tokens of {self.instances:,} test sentences" if self.tagging else f"{self.instances:,} test texts"
 
-    def accuracy(self, digits: int | None = None) -> str:
-        """Write the accuracy with its interval: ``80 % [78 %, 82 %]``; ``digits`` as in ``percent``."""
-        said = percent(self.majority.accuracy, digits)
-        return said if self.bounds is None else f"{said} [{', '.join(percent(each, digits) for each in self.bounds)}]"
+    @property
+    def accuracy(self) -> str:
+        """Return the accuracy with its interval, in words: ``80.0 % [78.1 %, 81.9 %]``."""
+        said = percent(self.majority.accuracy, 1)
+        return said if self.bounds is None else f"{said} [{', '.join(percent(each, 1) for each in self.bounds)}]"
 
     @property
     def learned(self) -> bool:
@@ -189,7 +190,7 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
         )
     majority, units = held.majority, "tokens" if held.tagging else "test texts"
     said = (
-        f"The model decides {held.accuracy(1)} of {held.of} rightly; always answering “{held.answer}”, the most "
+        f"The model decides {held.accuracy} of {held.of} rightly; always answering “{held.answer}”, the most "
         f"frequent label of these {units}, would be right on {percent(majority.share, 1)} ({held.test})."
     )
     if (chunks := summary.get("test/chunk_f1")) is not None:

@@ -179,7 +179,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 
 
 def _accuracy(held: Baseline) -> str:
-    return f"{held.accuracy()} on {held.of} (always answering “{held.answer}”: {percent(held.majority.share)})"
+    return f"{held.accuracy} on {held.of} (always answering “{held.answer}”: {percent(held.majority.share)})"
 
 
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:

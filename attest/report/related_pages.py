@@ -282,8 +282,8 @@ def _decided_rightly(held: Sequence[Baseline | None]) -> str:
     base, *adversaries = known
     worst, best = (choose(adversaries, key=lambda each: each.majority.accuracy) for choose in (min, max))
     return (
-        f" The adversaries decide between {worst.accuracy(1)} and {best.accuracy(1)} of {base.of} rightly, and the base run "
-        f"decides {base.accuracy(1)}."
+        f" The adversaries decide between {worst.accuracy} and {best.accuracy} of {base.of} rightly, and the base run "
+        f"decides {base.accuracy}."
     )
 
 
