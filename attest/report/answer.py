@@ -99,7 +99,7 @@ def instead(found: Verdict, called: str) -> str | None:
     if found.answer not in (NO, IN_PART) or not found.compared:
         return None
     if found.instead is None:
-        return f"No other reading that was measured is surely better than {called.rstrip(',')}."
+        return "No other reading that was measured surely points at them more often."
     name, share = found.instead
     if name == WITHOUT_SINK:
         return f"{called[0].upper()}{called[1:]} without its sink does in {of_texts(share)}: leave the sink out."
@@ -113,7 +113,7 @@ def advised(found: Verdict, called: str) -> str | None:
     if found.answer not in (NO, IN_PART):
         return None
     if found.instead is None:
-        return f"Do not show {called} alone. Show beside it what decides."
+        return f"Show {called} only together with the words that decide."
     name, _ = found.instead
     return (
         f"Show {called} without its sink."

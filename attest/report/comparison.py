@@ -208,7 +208,7 @@ def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
     over = "the texts of one seed, and say nothing about another seed"
     if several:
         over = "seeds" if several == len(settings) else f"seeds, or where a setting has one, over {over}"
-    how = f"Intervals are over {over}. They are so wide that equal settings lie apart in about one of 20 numbers."
+    how = f"Intervals are over {over}. Even if all settings were equal, about one number in 20 would lie apart by chance."
     found = apart(settings, keys)
     if not found:
         which = f"all {known} numbers" if known > 1 else "the settings"

@@ -188,9 +188,8 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
         f"E7/{sweep}",
         "E7  What a different attention costs",
         "Each point is an adversary: the distance of its attention and of its predictions from the base run (Wiegreffe & "
-        "Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Points are labelled with λ if there is room. The line is the most that any "
-        "λ reached at this cost or a smaller one. Compare with runs that have other seeds (E5). Ringed: the knee, the point "
-        "farthest below the chord from the smallest to the largest distance of attention.",
+        "Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Points are labelled with λ if there is room. The line is the farthest that "
+        f"attention moved at this distance of predictions or a smaller one.{_also_drawn(rows, shown)}",
         partial(divergence_against_distance, rows, shown, cost, gained),
     )
     found = [RunFolder(folder / name) for name in rows["run"]]
@@ -205,12 +204,20 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     _publish(page, folder / f"{sweep}.html", "Sweep")
 
 
+def _also_drawn(rows: pd.DataFrame, shown: pd.DataFrame) -> str:
+    """Return sentences about the runs with other seeds and about the knee, where there are any."""
+    seeds = "experiment" in shown and (shown["experiment"] == "E5").any()
+    others = " Compare with the runs that have other seeds (E5)." if seeds else ""
+    ringed = " Ringed: the knee, the point farthest below the chord from the smallest to the largest distance of attention."
+    return others + (ringed if rows["knee"].any() else "")
+
+
 def _baselines(base: RunFolder) -> pd.DataFrame:
     rows = []
     known, controls = read_json(base.summary), base.path / "controls" / "summary.json"
     if "E3/jsd_exact/mean" in known:
         means = {name: known[f"E3/{name}_exact/mean"] for name in ("tvd", "jsd")}
-        rows.append({"experiment": "E3", "name": "each text its own adversary"} | means)
+        rows.append({"experiment": "E3", "name": "attention alone changed, in each text"} | means)
     if controls.is_file():
         rows += [row for row in read_json(controls)["rows"] if row["experiment"] in ("E4", "E5")]
     found = pd.DataFrame(rows)
@@ -282,8 +289,7 @@ def _decided_rightly(held: Sequence[Baseline | None]) -> str:
     base, *adversaries = known
     worst, best = (choose(adversaries, key=lambda each: each.majority.accuracy) for choose in (min, max))
     return (
-        f" The adversaries decide between {worst.accuracy} and {best.accuracy} of {base.of} rightly, and the base run "
-        f"decides {base.accuracy}."
+        f" Of {base.of} the adversaries decide {worst.accuracy} to {best.accuracy} rightly, and the base run {base.accuracy}."
     )
 
 

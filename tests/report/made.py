@@ -58,7 +58,7 @@ VERDICT = {
         "read": 100,
         "random": {"value": 0.06, "low": 0.02, "high": 0.13, "texts": 80},
         "instead": None,
-        "advice": "No other reading that was measured is surely better than attention.",
+        "advice": "No other reading that was measured surely points at them more often.",
         "guess": None,
         "more": None,
     }

@@ -48,12 +48,6 @@ def test_what_to_read_instead(snapshot: SnapshotAssertion) -> None:
     assert [instead(found(answer), "attention") for answer in (YES, CANNOT_TELL, NOT_LEARNED)] == [None] * 3
 
 
-def test_a_sentence_does_not_end_with_a_comma() -> None:
-    said = instead(found(NO), "attention, followed through all layers,")
-    assert said is not None
-    assert said.endswith("surely better than attention, followed through all layers.")
-
-
 def test_nothing_is_said_of_other_readings_where_none_was_asked() -> None:
     assert instead(found(NO, compared=False), "attention") is None
 

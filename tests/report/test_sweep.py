@@ -48,10 +48,11 @@ def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, cap
     page = html.unescape((base.path / "adversarial" / "unfrozen-kl.html").read_text(encoding="utf-8"))
     assert re.findall("<strong>(.*?)</strong>", page) == snapshot
     accuracies = (
-        "decide between 60.0 % [45.2 %, 73.6 %] and 90.0 % [78.2 %, 96.7 %] of 50 test texts rightly, and the base run "
-        "decides 90.0 % [78.2 %, 96.7 %]."
+        "Of 50 test texts the adversaries decide 60.0 % [45.2 %, 73.6 %] to 90.0 % [78.2 %, 96.7 %] rightly, and the base "
+        "run 90.0 % [78.2 %, 96.7 %]."
     )
     assert accuracies in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "other seeds (E5)" not in page, "there are no such runs"
     assert '<a href="unfrozen-kl-1e-05/report.html">0.00001</a>' in page
     compared = page.partition("Compared with</h2>")[2]
     heads = [
@@ -62,6 +63,7 @@ def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, cap
     ]
     assert re.findall('<th scope="col">(.*?)</th>', compared) == heads
     stored = read_json(base.path / "adversarial" / "unfrozen-kl.json")
+    assert ("Ringed: the knee" in page) == any(row["knee"] for row in stored["adversaries"])
     assert [row["run"] for row in stored["adversaries"]] == ["unfrozen-kl-1e-05", "unfrozen-kl-0.1", "unfrozen-kl-1"]
     console = capsys.readouterr().out.splitlines()
     assert console[0] == snapshot

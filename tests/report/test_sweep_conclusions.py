@@ -65,8 +65,8 @@ def test_the_price_is_told_with_the_accuracy(tmp_path, last, expected):
     paid = sweep((0.1, 0.1, 0.1), (0.1, 0.1, last), held=[base, *adversaries])[1]
     assert paid.said == f"The predictions of the adversaries {expected} those of the base run."
     assert paid.figures.endswith(
-        ". The adversaries decide between 75.0 % [50.9 %, 91.3 %] and 90.0 % [68.3 %, 98.8 %] of 20 test texts rightly, and "
-        "the base run decides 85.0 % [62.1 %, 96.8 %].".replace(" %", "\N{NO-BREAK SPACE}%")
+        ". Of 20 test texts the adversaries decide 75.0 % [50.9 %, 91.3 %] to 90.0 % [68.3 %, 98.8 %] rightly, and the base "
+        "run 85.0 % [62.1 %, 96.8 %].".replace(" %", "\N{NO-BREAK SPACE}%")
     )
     unknown = sweep((0.1, 0.1, 0.1), (0.1, 0.1, last), held=[base, None, *adversaries])[1]
     assert "rightly" not in unknown.figures
