@@ -12,7 +12,7 @@ chosen   = $(strip $(foreach name,$(sort $(filter-out $(OURS),$(.VARIABLES))),$(
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo train adversarial controls keys roar judges dashboard docs test test-whole test-all mutants moved reproduce bench crash check format lock clean
+.PHONY: help setup demo train adversarial controls keys roar judges dashboard docs test test-whole test-all lowest mutants moved reproduce bench crash check format lock clean
 
 help:  ## list the targets, one on each line
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ test-whole: $(READY)  ## run the tests that make test leaves out; those on real 
 
 test-all: $(READY)  ## run all tests, those of make test and of make test-whole
 	@$(TEST) $(ARGS)
+
+lowest: $(READY)  ## install the oldest accepted packages together in a folder of its own, gigabytes, and try Attest with them; needs Python 3.11
+	@ATTEST_LOWEST=1 $(BIN)/python -m pytest tests/test_lower_bounds.py $(ARGS)
 
 mutants: $(READY)  ## break a copy of the code on purpose, and see whether tests notice: ONLY=<word> chooses errors, SEARCH=1 looks for others
 	@$(BIN)/python -m benchmarks.mutants $(if $(ONLY),--only '$(ONLY)')

@@ -153,20 +153,24 @@ def _said_at_the_top(file: Path) -> str:
 
 
 def versions_reference() -> str:
-    """Return the table of Python and of each package: what ``pyproject.toml`` accepts, and the version tried last."""
+    """Return the table of Python and of each package: what is accepted, what was tried lowest, and what last."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pins = re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    tried = {name.lower(): version for name, version in pins}
+    lowest, last = pinned("constraints-lowest.txt"), pinned("constraints.txt")
     needs = {"": project["dependencies"]} | {extra: project["optional-dependencies"][extra] for extra in EXTRAS}
     rows = [
-        (f"`{each.name}`", _in_order(each), tried.get(each.name.lower(), "–"), f"`{extra}`" if extra else "")
+        (f"`{each.name}`", _in_order(each), *(of.get(each.name, "–") for of in (lowest, last)), f"`{extra}`" if extra else "")
         for extra, listed in needs.items()
         for each in map(Requirement, listed)
         if each.name != project["name"]
     ]
-    return markdown_table(
-        [("package", "accepted", "tried last", "extra"), ("Python", project["requires-python"], "", ""), *rows]
-    )
+    head = ("package", "accepted", "tried lowest", "tried last", "extra")
+    return markdown_table([head, ("Python", project["requires-python"], "", "", ""), *rows])
+
+
+def pinned(name: str) -> dict[str, str]:
+    """Return the version of each package in a file of constraints, by its name in small letters."""
+    pins = re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {package.lower(): version for package, version in pins}
 
 
 EXTRAS = ("transformers", "tensorboard", "dashboard", "reproduce")
