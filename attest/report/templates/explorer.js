@@ -53,9 +53,10 @@
 
   function draw() {
     const pages = Math.max(1, Math.ceil(shown.length / SIZE));
-    const part = data.rows.length < data.total ? ` (an even part of ${data.total})` : "";
-    at("count").textContent = `${shown.length} of ${data.rows.length} ${data.tagging ? "sentences" : "texts"}${part}, sorted by ${columns[sorting.column].name}.`;
-    at("page").textContent = `page ${page + 1} of ${pages}`;
+    const [found, of, total] = [shown.length, data.rows.length, data.total].map((count) => count.toLocaleString("en"));
+    const part = data.rows.length < data.total ? ` (an even part of ${total})` : "";
+    at("count").textContent = `${found} of ${of} ${data.tagging ? "sentences" : "texts"}${part}, sorted by ${columns[sorting.column].name}.`;
+    at("page").textContent = `page ${(page + 1).toLocaleString("en")} of ${pages.toLocaleString("en")}`;
     at("before").disabled = page === 0;
     at("after").disabled = page >= pages - 1;
     document.querySelector(".instances tbody").replaceChildren(...shown.slice(page * SIZE, (page + 1) * SIZE).map(drawRow));
