@@ -59,7 +59,7 @@ docs: $(READY)  ## write the generated parts of the documentation, and build its
 
 TEST := OMP_NUM_THREADS=$(or $(OMP_NUM_THREADS),1) $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-test: $(READY)  ## run the quick tests, all but whole runs: 12 minutes on two cores
+test: $(READY)  ## run the quick tests, all but whole runs: 6 minutes on two cores
 	@$(TEST) -m "not whole" $(ARGS)
 
 test-whole: $(READY)  ## run the tests that make test leaves out; those on real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
