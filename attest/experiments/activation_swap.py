@@ -6,7 +6,7 @@ from torch import Tensor
 
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
-from attest.core.measures.numbers import number, percent
+from attest.core.measures.numbers import number
 from attest.experiments.sink import SPARED, and_for_decoders, and_spared, spared
 from attest.experiments.spec import MOVES, Column, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, rightly
@@ -56,15 +56,15 @@ def _answer(mean: Means) -> str | None:
     if moves:
         found = ", ".join(f"{number(value)} under {label}" for label, value in moves.items())
         return f"Another projection moves the prediction of the average text by, in{mean.unit}: {found}."
-    trained = mean("E8/correct")
+    trained = mean.share("E8/correct")
     column = "kept" if trained is None else "correct"
-    known = {label: value for name, label in NAMES.items() if (value := mean(f"E8/{column}_{name}")) is not None}
+    known = {label: share for name, label in NAMES.items() if (share := mean.share(f"E8/{column}_{name}")) is not None}
     if not known:
         return None
-    shares = ", ".join(f"{percent(value)} under {label}" for label, value in known.items())
+    shares = ", ".join(f"{share} under {label}" for label, share in known.items())
     if trained is None:
         return f"Share of decisions that stay with another projection: {shares}."
-    return f"The accuracy of the model is {percent(trained)} with the projection that it was trained with, {shares}."
+    return f"The accuracy of the model is {trained} with the projection that it was trained with, {shares}."
 
 
 def _swapped(name: str, label: str) -> TokenWeights:

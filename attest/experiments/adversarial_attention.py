@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attest.core.measures import probabilities, total_variation
-from attest.core.measures.numbers import number, percent
+from attest.core.measures.numbers import number
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
 from attest.experiments.spec import LN2, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
@@ -59,14 +59,14 @@ def _solved(observation: Observation, epsilon: float, filter_epsilon: float) -> 
 
 
 def _answer(mean: Means) -> str | None:
-    exact = mean("E3/jsd_exact")
-    found = mean("E3/jsd_search") if exact is None else exact
+    exact = mean.share("E3/jsd_exact", of=LN2)
+    found = mean.share("E3/jsd_search", of=LN2) if exact is None else exact
     if found is None:
         return None
     how = "There are" if exact is not None else "A search finds"
     return (
         f"{how} other attention weights that move the prediction by at most 0.01{mean.unit}. In the average text, their "
-        f"distance (JSD) from the model's attention is {percent(found / LN2)} of the largest possible distance."
+        f"distance (JSD) from the model's attention is {found} of the largest possible distance."
     )
 
 

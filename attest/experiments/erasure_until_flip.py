@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from attest.core.measures import probabilities
-from attest.core.measures.numbers import percent
 from attest.core.randomness import random_order
 from attest.experiments.erasure.outcomes import left_after_each
 from attest.experiments.spec import Column, Drawing, Means, Measure, Spec
@@ -128,8 +127,8 @@ def _needed(mean: Means) -> str:
     flips = any(mean(f"E12/fraction_{order}") is not None for order in ORDERS.values())
     if not flips or "E12/fraction_common_attention" not in mean:
         return ""
-    shares = {how: mean(f"E12/fraction_common_{order}") for how, order in (ORDERS | LEAST).items()}
-    said = [f"{percent(share)} {how}" for how, share in shares.items() if share is not None]
+    shares = {how: mean.share(f"E12/fraction_common_{order}") for how, order in (ORDERS | LEAST).items()}
+    said = [f"{share} {how}" for how, share in shares.items() if share is not None]
     if not said:
         return "The orders of erasing cannot be compared, because no decision flips in all of them."
     count = mean.defined("E12/fraction_common_attention")

@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from attest.core.measures import jensen_shannon, probabilities
-from attest.core.measures.numbers import percent
 from attest.core.randomness import random_order
 from attest.experiments.spec import LN2, Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation
@@ -66,12 +65,12 @@ def _without(attention: Tensor, index: Tensor) -> Tensor:
 
 
 def _answer(mean: Means) -> str | None:
-    top, other = mean("E11/only_top"), mean("E11/only_random")
+    top, other = mean.share("E11/only_top"), mean.share("E11/only_random")
     if top is None or other is None:
         return None
     return (
-        f"{percent(top)} of decisions change if the most attended token is erased, but not if a random other token is "
-        f"erased. {percent(other)} change only if the random token is erased."
+        f"{top} of decisions change if the most attended token is erased, but not if a random other token is "
+        f"erased. {other} change only if the random token is erased."
     )
 
 

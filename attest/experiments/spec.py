@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from attest.core.measures.numbers import percent
+
 
 class Means:
     """The means of a run's table columns over the test texts, by key such as ``E1/tau_gradient_inputs``.
@@ -33,6 +35,19 @@ class Means:
         """Return the mean of a column by its key, such as ``E1/tau_gradient_inputs``; None if unknown or undefined."""
         value = self.summary.get(f"{key}/mean")
         return None if value is None or math.isnan(value) else float(value)
+
+    def share(self, key: str, of: float = 1.0) -> str | None:
+        """Return the mean of a column as a percentage with its 95 % interval, ``41 % [31 %, 51 %]``; None if undefined.
+
+        Args:
+            of: what counts as 100 %.
+        """
+        value = self(key)
+        if value is None:
+            return None
+        low, high = (self.summary.get(f"{key}/ci_{end}") for end in ("low", "high"))
+        bounds = "" if low is None or high is None else f" [{percent(low / of)}, {percent(high / of)}]"
+        return f"{percent(value / of)}{bounds}"
 
     def __contains__(self, key: str) -> bool:
         """Return whether a column was measured, even if its mean is undefined."""

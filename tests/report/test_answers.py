@@ -39,6 +39,14 @@ def test_every_answer_is_asked_for_here():
     assert [*ANSWERED] == ["E1", "E2", "E3", "E8", "E10", "E11", "E12", "E14", "E15", "E16", "E17", "E19"]
 
 
+def test_a_share_stands_with_its_interval():
+    within = {"E2/tvd_median/mean": 0.1, "E2/flipped/mean": 0.2, "E2/flipped/ci_low": 0.1, "E2/flipped/ci_high": 0.3}
+    said = plain(EXPERIMENTS["E2"].answer(Means(within, 100)))
+    assert said.endswith("changes 20 % [10 %, 30 %] of decisions.")
+    halved = Means({"E3/jsd/mean": 0.4, "E3/jsd/ci_low": 0.2, "E3/jsd/ci_high": 0.6}, 100).share("E3/jsd", of=2)
+    assert plain(halved) == "20 % [10 %, 30 %]"
+
+
 def test_what_was_not_measured_is_not_spoken_of():
     assert [said({}, experiment) for experiment in ("test", *ANSWERED)] == [None] * 13
 

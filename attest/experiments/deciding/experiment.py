@@ -213,24 +213,15 @@ def _others(part: Observation, seed: int, names: Sequence[str]) -> Columns:
 
 def _answer(mean: Means) -> str | None:
     """Return a sentence with the share of texts in which the explanation is right; None where no text needs words."""
-    share, needing = _within(mean, "right"), _within(mean, "needs_words")
+    share, needing = mean.share("E19/right"), mean.share("E19/needs_words")
     if share is None or needing is None:
         return None
-    random = _within(mean, f"right_{RANDOM}")
+    random = mean.share(f"E19/right_{RANDOM}")
     chance = "" if random is None else f"; a random order does in {random}"
     return (
         f"The explanation points at the words that decide in {share} of the texts that need words{chance}. Of all texts that "
         f"were read, {needing} need words: in the others the model says the same of neutral words."
     )
-
-
-def _within(mean: Means, column: str) -> str | None:
-    """Return a share with its 95 % interval; None if it is undefined."""
-    share = mean(f"E19/{column}")
-    low, high = (mean.summary.get(f"E19/{column}/{end}") for end in ("ci_low", "ci_high"))
-    if share is None:
-        return None
-    return percent(share) + ("" if low is None or high is None else f" [{percent(low)}, {percent(high)}]")
 
 
 def _shown(row: Row) -> str:

@@ -10,7 +10,6 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from attest.core.measures.numbers import percent
 from attest.core.memory import longest_quadratic
 from attest.core.rounding import compared, rounding
 from attest.experiments.erasure.limits import beam_limits, exact_limits, has_exact_limits
@@ -177,7 +176,7 @@ def _answer(mean: Means) -> str | None:
     known = {name: value for name, value in found.items() if value is not None}
     if not known:
         return None
-    shares = ", ".join(f"{percent(value)} (method “{name}”)" for name, value in known.items())
+    shares = ", ".join(f"{mean.share(f'E14/win_comprehensiveness_{name}')} (method “{name}”)" for name in known)
     agree = len({value > 0.5 for value in known.values()}) == 1
     agreed = "The ways of erasing agree." if agree else "The ways of erasing disagree, so do not trust one of them alone."
     only = "Only one way of erasing was used."

@@ -18,7 +18,7 @@ from torch import Tensor
 from attest.core.attention.interventions import unwrapped
 from attest.core.errors import AttestError
 from attest.core.measures import tau_b
-from attest.core.measures.numbers import number, percent
+from attest.core.measures.numbers import number
 from attest.core.randomness import random_order, stream
 from attest.core.rounding import in_steps, rounding
 from attest.experiments.layers.mattering import what_matters
@@ -124,7 +124,7 @@ def _required(
 
 def _answer(mean: Means) -> str | None:
     chosen = _answer_of_chosen(mean)
-    flips = (mean(f"E17/flipped_{name}") for name in ("look", "random_look", "write", "random_write"))
+    flips = (mean.share(f"E17/flipped_{name}") for name in ("look", "random_look", "write", "random_write"))
     look, random_look, write, random_write = flips
     tau_look, tau_write = mean("E17/tau_look"), mean("E17/tau_write")
     if write is None or random_write is None:
@@ -142,23 +142,23 @@ def _answer(mean: Means) -> str | None:
     return " ".join(said)
 
 
-def _changed(what: str, share: float, random: float) -> str:
+def _changed(what: str, share: str, random: str) -> str:
     return (
-        f"Without the heads that {what}, {percent(share)} of decisions change; without random heads of the same layers, "
-        f"{percent(random)} change."
+        f"Without the heads that {what}, {share} of decisions change; without random heads of the same layers, "
+        f"{random} change."
     )
 
 
 def _answer_of_chosen(mean: Means) -> str | None:
-    drop, random, flipped = (mean(f"E17/{name}_chosen") for name in ("drop", "drop_random", "flipped"))
+    drop, random, flipped = mean("E17/drop_chosen"), mean("E17/drop_random_chosen"), mean.share("E17/flipped_chosen")
     won, low, high = mean("E17/won_chosen"), *(mean.summary.get(f"E17/won_chosen/ci_{end}") for end in ("low", "high"))
     if drop is None or random is None or flipped is None or won is None or low is None or high is None:
         return None
     matter = "matter more" if low > 0.5 else "matter less" if high < 0.5 else "are not shown to matter more"
     return (
-        f"Without the chosen heads, the logit difference falls by {number(drop)} and {percent(flipped)} of decisions change. "
+        f"Without the chosen heads, the logit difference falls by {number(drop)} and {flipped} of decisions change. "
         f"Without random heads of the same layers, it falls by {number(random)}. The chosen heads {matter} than random heads: "
-        f"{percent(won)} of random sets of heads have a smaller effect (95 % interval: {percent(low)} to {percent(high)})."
+        f"{mean.share('E17/won_chosen')} of random sets of heads have a smaller effect."
     )
 
 

@@ -14,7 +14,7 @@ from torch.nn.functional import one_hot
 from attest.core.attention.interventions import Intervention
 from attest.core.errors import AttestError
 from attest.core.measures import movement
-from attest.core.measures.numbers import number, percent
+from attest.core.measures.numbers import number
 from attest.core.randomness import random_order
 from attest.experiments.layers.tampering import DecidingRow, beside_random, highest, named, row_among
 from attest.experiments.sink import parks_attention
@@ -142,20 +142,20 @@ def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) 
 
 
 def _answer(mean: Means) -> str | None:
-    flipped, random, won, sink = (mean(f"E16/{name}") for name in ("flipped", "flipped_random", "won", "sink"))
+    flipped, random, won, sink = (mean.share(f"E16/{name}") for name in ("flipped", "flipped_random", "won", "sink"))
     if won is not None and sink is not None and (moves := mean("E16/moved")) is not None:
         return (
             "If the token at which the decoder decides cannot attend to the tokens that it attends to most, the prediction "
-            f"moves by {number(moves)}{mean.unit} in the average text. In {percent(won)} of comparisons, this is further than "
-            f"without attention to random tokens. The token gives {percent(sink)} of its attention to the first token of the "
+            f"moves by {number(moves)}{mean.unit} in the average text. In {won} of comparisons, this is further than "
+            f"without attention to random tokens. The token gives {sink} of its attention to the first token of the "
             "text."
         )
     if flipped is None or random is None or won is None or sink is None:
         return None
     return (
-        f"If the token at which the decoder decides cannot attend to the tokens that it attends to most, {percent(flipped)} "
-        f"of decisions change. If it cannot attend to random tokens, {percent(random)} change. In {percent(won)} of "
-        f"comparisons, the logit difference falls further in the first case. The token gives {percent(sink)} of its "
+        f"If the token at which the decoder decides cannot attend to the tokens that it attends to most, {flipped} "
+        f"of decisions change. If it cannot attend to random tokens, {random} change. In {won} of "
+        f"comparisons, the logit difference falls further in the first case. The token gives {sink} of its "
         "attention to the first token of the text."
     )
 
