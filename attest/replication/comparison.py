@@ -105,32 +105,42 @@ def judge_number(ours: OverSeeds, published: float, column: PublishedColumn) -> 
     return _within(ours, published, margin(published, column), (NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT))
 
 
-def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float) -> str:
+FAMILIES = (
+    f"Claims of one *family* are judged together: m claims on a corpus each at {LEVEL} / m, over seeds and over texts "
+    "(Bonferroni; fixed on 2026-11-28, before any family was run). So an interval that shows equality is wider than 90 %: it "
+    f"is one of 1 − {2 * LEVEL:g} / m."
+)
+"""The rule for claims of a family, which is printed below the tables that have one."""
+
+
+def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float, together: int = 1) -> str:
     """Judge a claim by ``RULES["claims"]``, from differences over seeds and p-values over texts; return the verdict.
 
     Args:
         p_values: the one-sided p over texts of each seed with evidence; empty if texts cannot be paired.
+        together: how many claims are judged together, as ``FAMILIES`` says.
     """
+    level = LEVEL / together
     if expect == "equal":
-        return _within(difference, 0.0, allowed, (HOLDS, PERHAPS, PERHAPS_NOT, CONTRADICTED))
+        return _within(difference, 0.0, allowed, (HOLDS, PERHAPS, PERHAPS_NOT, CONTRADICTED), level)
     if difference.seeds < ENOUGH_SEEDS:
         return TOO_FEW[difference.seeds - 1]
     claimed = -difference if expect == "less" else difference
-    if p_above(claimed, 0) < LEVEL:
-        if any(p >= LEVEL for p in p_values):
+    if p_above(claimed, 0) < level:
+        if any(p >= level for p in p_values):
             return MEAN_ALONE
-        return HOLDS if len(p_values) == difference.seeds and all(p < LEVEL for p in p_values) else UNTESTED
-    if p_above(-claimed, 0) < LEVEL:
+        return HOLDS if len(p_values) == difference.seeds and all(p < level for p in p_values) else UNTESTED
+    if p_above(-claimed, 0) < level:
         return CONTRADICTED
     return PERHAPS if claimed.mean > 0 else PERHAPS_NOT
 
 
-def _within(ours: OverSeeds, value: float, allowed: float, verdicts: tuple[str, str, str, str]) -> str:
+def _within(ours: OverSeeds, value: float, allowed: float, verdicts: tuple[str, str, str, str], level: float = LEVEL) -> str:
     if ours.seeds < ENOUGH_SEEDS:
         return TOO_FEW[ours.seeds - 1]
     above, below = p_above(ours, value - allowed), p_above(-ours, -value - allowed)
-    if above < LEVEL and below < LEVEL:
+    if above < level and below < level:
         return verdicts[0]
-    if p_above(-ours, allowed - value) < LEVEL or p_above(ours, value + allowed) < LEVEL:
+    if p_above(-ours, allowed - value) < level or p_above(ours, value + allowed) < level:
         return verdicts[3]
     return verdicts[1] if abs(ours.mean - value) <= allowed else verdicts[2]

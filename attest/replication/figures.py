@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from attest.core.measures.summary import knee
-from attest.replication.table import SEEDS, Folders, evidence_rows
+from attest.replication.table import SEEDS, Folders, evidence_rows, over_seeds
 from attest.report.evidence_figures import largest_jsd_violins
 from attest.report.figures import CLASS_COLOURS
 from attest.report.page import illustrations
@@ -134,10 +135,47 @@ def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: 
         axes.plot(*place, "o", markersize=12, mfc="none", mec=CLASS_COLOURS[4], label=label)
 
 
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def each_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """Yield a figure of one quantity against another for each corpus, with a point for each run.
+
+    The options ``x`` and ``y`` name columns. ``colour`` and ``marker`` name choices of the rows, such as ``PROJECTION`` and
+    ``MODEL``: runs with the same value have the same colour or marker.
+    """
+    x, y = (table.columns[options[axis]] for axis in ("x", "y"))
+    colours, markers = (
+        dict(zip(dict.fromkeys(row.run[options[key]] for row in table.rows.values()), looks, strict=False))
+        for key, looks in (("colour", CLASS_COLOURS), ("marker", MARKERS))
+    )
+    for data in dict.fromkeys(data for _, data, _ in folders):
+        figure = Figure(figsize=(6.5, 4), layout="constrained")
+        axes = figure.subplots()
+        for (row, where, _), runs in folders.items():
+            across, up = over_seeds(runs, x), over_seeds(runs, y)
+            seeds = [seed for seed in runs if seed in across and seed in up] if where == data else []
+            choices = table.rows[row].run
+            colour, marker = colours[choices[options["colour"]]], markers[choices[options["marker"]]]
+            points = [across[seed] for seed in seeds], [up[seed] for seed in seeds]
+            axes.plot(*points, color=colour, marker=marker, linestyle="none", alpha=0.8)
+        of_colours = [
+            Line2D([], [], color=colour, marker="o", linestyle="none", label=name) for name, colour in colours.items()
+        ]
+        of_markers = [
+            Line2D([], [], color="grey", marker=mark, linestyle="none", label=name) for name, mark in markers.items()
+        ]
+        axes.set(xlabel=x.name, ylabel=y.name)
+        axes.set_title(str(data), fontsize=10)
+        figure.legend(handles=of_colours + of_markers, loc="outside right upper", frameon=False, fontsize=8)
+        yield f"{data}-each-run", figure
+
+
 DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
     "of_one_run": _of_one_run,
     "against_sweep": against_sweep,
     "one_against_another": one_against_another,
     "between_seeds": _between_seeds,
+    "each_run": each_run,
 }
 """The functions that ``draw`` can name in the file of a table."""

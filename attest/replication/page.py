@@ -15,7 +15,7 @@ import pandas as pd
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.stopping import ALL, READ
-from attest.replication.comparison import CLAIM_VERDICTS, LEVEL, NUMBER_VERDICTS, RULES, SHARE, UNDEFINED
+from attest.replication.comparison import CLAIM_VERDICTS, FAMILIES, LEVEL, NUMBER_VERDICTS, RULES, SHARE, UNDEFINED
 from attest.replication.table import Folders, summary_of
 from attest.report.run_tables import markdown_table
 from attest.runs.folder import RunFolder, read_json
@@ -24,7 +24,7 @@ from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publicatio
 
 def stamp(table: PublishedTable) -> str:
     """Return an HTML comment with a hash of the rules and the published table, which decide the verdicts."""
-    decides = [RULES, LEVEL, SHARE, asdict(table)]
+    decides = [RULES, FAMILIES, LEVEL, SHARE, asdict(table)]
     digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
     return f"<!-- rules {RULES['fixed']} {digest[:12]} -->"
 
@@ -173,6 +173,7 @@ def _small_print(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFr
         *(["## Sources", "\n".join(cited)] if cited else []),
         *([KEPT_ALONE] if any_gone else []),
         f"## Rules\n\nFixed on {RULES['fixed']}, knowing {RULES['known']}.\n\n{RULES['numbers']}\n\n{RULES['claims']}",
+        *([FAMILIES] if any(claim.family for claim in table.claims) else []),
         "\n".join(map(_column_rule, table.columns.values())),
         f"## Provenance\n\n```\n{origin['command']}\n```",
         f"{hours}; commit {', '.join(origin['commits']) or 'unknown'}; {versions}.",

@@ -314,7 +314,7 @@ def _judged(table: PublishedTable, folders: Folders, kept: KeptNumbers, claim: P
     found, tests = _compared(table, folders, kept, claim, data)
     difference, entry = found.ours, found.keep or {}
     claimed = -difference if claim.expect == "less" else difference
-    allowed = table.columns[claim.left[1]].margin
+    allowed, p_values = table.columns[claim.left[1]].margin, [test["p"] for test in tests]
     return {
         "data": data,
         "claim": claim.that,
@@ -330,7 +330,8 @@ def _judged(table: PublishedTable, folders: Folders, kept: KeptNumbers, claim: P
         "tests": tests,
         "two_sided": entry.get("two_sided", []),
         "published": published_difference(table, claim, data),
-        "verdict": found.absent or judge_claim(claim.expect, difference, [test["p"] for test in tests], allowed),
+        "verdict": found.absent
+        or judge_claim(claim.expect, difference, p_values, allowed, together=table.judged_together(claim)),
         "about": (data, claim.that),
         "keep": found.keep,
     }

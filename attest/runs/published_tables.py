@@ -162,6 +162,7 @@ class PublishedClaim:
     Args:
         expect: ``less``, ``greater`` or ``equal``: the left number is less than the right one, and so on. Equal numbers differ
             by less than the margin of the left number's column.
+        family: the name that this claim shares with those that are judged together with it; empty if it is judged alone.
     """
 
     that: str
@@ -170,6 +171,7 @@ class PublishedClaim:
     right: tuple[str, str]
     data: tuple[str, ...]
     paired: bool = True
+    family: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,10 @@ class PublishedTable:
     claims: tuple[PublishedClaim, ...]
     drawings: tuple[TableFigure, ...]
     notes: tuple[str, ...]
+
+    def judged_together(self, claim: PublishedClaim) -> int:
+        """Return how many claims are judged together with a claim on each corpus, itself included."""
+        return sum(other.family == claim.family for other in self.claims) if claim.family else 1
 
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
@@ -242,7 +248,9 @@ def parse_published(name: str, given: Mapping[str, Any], file: Path) -> Publishe
         columns = {key: _parse_column(key, of) for key, of in given["columns"].items()}
         corpora, notes = tuple(given["data"]), tuple(given.get("notes", ()))
         rows = {row["name"]: _parse_row(row, corpora, sources, columns) for row in given["rows"]}
-        claims = tuple(_parse_claim(claim, corpora, rows, columns) for claim in given.get("claims", ()))
+        stated = [(claim, "") for claim in given.get("claims", ())]
+        stated += [(claim, of["name"]) for of in given.get("families", ()) for claim in _claims_of_family(of)]
+        claims = tuple(_parse_claim(claim, corpora, rows, columns, family) for claim, family in stated)
         drawings = tuple(TableFigure(of.pop("draw"), of) for of in map(dict, given.get("figures", ())))
         return PublishedTable(name, given["title"], given["paper"], sources, columns, rows, claims, drawings, notes)
     except (TypeError, KeyError, ValueError, AttributeError, AttestError) as error:
@@ -289,8 +297,20 @@ def _parse_row(
     return PublishedRow(name, run, data, then, swept, options, published)
 
 
+def _claims_of_family(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the claims of a family as if each were written out: one for each of its pairs of rows."""
+    shared = {key: value for key, value in given.items() if key not in ("name", "rows")}
+    for left, right in given["rows"]:
+        that = given["that"].replace("{left}", left).replace("{right}", right)
+        yield shared | {"that": that, "rows": [left, right]}
+
+
 def _parse_claim(
-    given: Mapping[str, Any], corpora: tuple[str, ...], rows: Mapping[str, PublishedRow], columns: Mapping
+    given: Mapping[str, Any],
+    corpora: tuple[str, ...],
+    rows: Mapping[str, PublishedRow],
+    columns: Mapping[str, PublishedColumn],
+    family: str,
 ) -> PublishedClaim:
     rest = dict(given)
     that, expect = rest.pop("that"), rest.pop("expect")
@@ -304,7 +324,7 @@ def _parse_claim(
     paired = TRUTHS[rest.pop("paired", "true")]
     _require_nothing_left(f"claim {that!r}", rest)
     left, right = zip(sides_rows, sides_columns, strict=True)
-    return PublishedClaim(that, expect, left, right, data, paired)
+    return PublishedClaim(that, expect, left, right, data, paired, family)
 
 
 def _require_known(what: str, given: Any, known: Any) -> None:

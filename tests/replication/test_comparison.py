@@ -115,6 +115,24 @@ def test_a_claim_by_the_rule(expect, differences, p_values, verdict):
     assert judge_claim(expect, OverSeeds.of(differences), p_values, allowed=0.1) == verdict
 
 
+@pytest.mark.parametrize(
+    ("expect", "differences", "p_values", "together", "verdict"),
+    [
+        ("greater", [1.0, 1.1, 0.9], [0.004] * 3, 11, "holds"),
+        ("greater", [1.0, 1.1, 0.9], [0.004, 0.02, 0.004], 11, "holds for the mean, not in the texts of every seed"),
+        ("greater", [0.10, 0.12, 0.17], [0.004] * 3, 1, "holds"),  # p = 0.013
+        ("greater", [0.10, 0.12, 0.17], [0.004] * 3, 11, "perhaps"),
+        ("greater", [-0.10, -0.12, -0.17], [0.9] * 3, 11, "perhaps not"),
+        ("equal", [0.01, -0.04, 0.04], [], 1, "holds"),
+        ("equal", [0.01, -0.04, 0.04], [], 11, "perhaps"),
+        ("equal", [0.19, 0.21, 0.25], [], 1, "contradicted"),
+        ("equal", [0.19, 0.21, 0.25], [], 11, "perhaps not"),
+    ],
+)
+def test_claims_that_are_judged_together_must_be_clearer(expect, differences, p_values, together, verdict):
+    assert judge_claim(expect, OverSeeds.of(differences), p_values, allowed=0.1, together=together) == verdict
+
+
 def test_a_claim_that_cannot_be_paired_is_tested_over_seeds():
     """-0.033 ± 0.027 over three seeds, all on one side, was replicated."""
     difference = OverSeeds(-0.033, 0.027, 3)

@@ -137,6 +137,24 @@ def _p_of(claim):
     return [test["p"] for test in claim["tests"]]
 
 
+def test_a_family_is_its_claims_judged_together(tmp_path):
+    better = '  - {that: "{left} ranks better than {right}", column: τ, expect: greater, '
+    alone = parse(TABLE + better + "rows: [dense, sparse]}")
+    both = parse(TABLE + "families:\n" + better + "name: ranks, rows: [[dense, sparse], [sparse, dense]]}")
+    assert [claim.that for claim in both.claims[2:]] == ["dense ranks better than sparse", "sparse ranks better than dense"]
+    assert [both.judged_together(claim) for claim in both.claims] == [1, 1, 2, 2]
+    tau = {"dense": (0.16, 0.24, 0.29), "sparse": (0.1, 0.1, 0.1)}
+    folders = {
+        (row, "sst", None): {seed: finished_run(tmp_path / f"{row}{seed}", tau=[each] * 20) for seed, each in enumerate(of)}
+        for row, of in tau.items()
+    }
+    judged = [table_claims(table, folders).iloc[2] for table in (alone, both)]
+    assert all(0.025 < each["p_seeds"] < 0.05 for each in judged)
+    assert [each["verdict"] for each in judged] == ["holds", "perhaps"]
+    page = table_page(both, table_numbers(both, folders), table_claims(both, folders), provenance(folders, "attest reproduce"))
+    assert "Claims of one *family* are judged together" in page
+
+
 def test_a_claim_is_about_the_instances_of_which_both_numbers_are_defined(tmp_path):
     """The means over all say the contrary of what holds wherever the two can be compared."""
     ranks_better = "claims:\n  - {that: dense ranks better, column: τ, rows: [dense, sparse], expect: greater}"

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.replication.figures import against_sweep, one_against_another, ours_and_published
+from attest.replication.figures import against_sweep, each_run, one_against_another, ours_and_published
 from attest.replication.table import table_numbers
-from tests.replication.conftest import finished_run
+from tests.replication.conftest import TABLE, finished_run, parse
 
 
 @pytest.fixture
@@ -54,3 +54,25 @@ def test_the_knee_of_a_sweep_is_circled_and_named(gained):
     (axes,) = drawn(one_against_another, None, numbers, x="x", y="y", gained=gained)
     circled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))["knee, 3"]
     np.testing.assert_allclose(circled.get_xydata(), [[columns["x"][2], columns["y"][2]]])
+
+
+def test_each_run_is_a_point_in_the_colour_and_with_the_marker_of_its_choices(tmp_path):
+    table = parse(TABLE[: TABLE.index("  - name: swept")])
+    folders = {
+        (row, "sst", None): {
+            seed: finished_run(tmp_path / f"{row}{seed}", at + seed / 100, tau=[seed / 10]) for seed in (0, 1)
+        }
+        for row, at in (("dense", 0.8), ("sparse", 0.7))
+    }
+    ((name, figure),) = each_run(
+        table, pd.DataFrame(), folders, {"x": "accuracy", "y": "τ", "colour": "PROJECTION", "marker": "MODEL"}
+    )
+    (axes,) = figure.axes
+    dense, sparse = axes.lines
+    assert name == "sst-each-run"
+    np.testing.assert_allclose(dense.get_xydata(), [[0.8, 0.0], [0.81, 0.1]])
+    np.testing.assert_allclose(sparse.get_xydata(), [[0.7, 0.0], [0.71, 0.1]])
+    assert dense.get_color() != sparse.get_color()
+    assert dense.get_marker() == sparse.get_marker(), "both are BiLSTMs"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["softmax", "sparsemax", "bilstm"]
