@@ -151,6 +151,7 @@ def _trained(rows: pd.DataFrame) -> list[str]:
         f"rule. In {len(judged)} of these at least {stated['fewest']} texts need words in truth; they are counted, and are "
         f"of {judged.mechanism.nunique()} mechanisms: rule, architecture, projection and guide. The truth "
         "is found by trying all subsets of the rule's words with the generator's own fillers.",
+        _crossed(judged),
         f"**False yes** (answered yes, true share below {percents[0]}): {said['false yes']}. **False no** (answered no, true "
         f"share of {percents[1]} or more): {said['false no']}. **Answered**: {said['answered']}. **Agreement** text by text: "
         f"{said['agreement']}. In brackets stand 95 % intervals: of errors by Clopper and Pearson over mechanisms, of which "
@@ -159,7 +160,6 @@ def _trained(rows: pd.DataFrame) -> list[str]:
         f"{_counted_strictly(judged)} This was added after the run.",
         _missed(missed, stated),
         _sides(judged),
-        _crossed(judged),
         markdown_table(table),
     ]
 
@@ -184,8 +184,8 @@ def _on_other_texts(texts: str, rows: pd.DataFrame) -> list[str]:
         f"{every.said['false yes']}. **False no**: {every.said['false no']}. **Answered**: {every.said['answered']}. "
         f"**Agreement** text by text: {every.said['agreement']}. The median of passes for a text and one explanation is "
         f"{every.said['passes']}. {'**Missed**: ' + '; '.join(every.missed) + '.' if every.missed else ''}".rstrip(),
-        _counted_strictly(judged),
         crossed,
+        _counted_strictly(judged),
     ]
 
 
@@ -278,7 +278,7 @@ def _counted_strictly(judged: pd.DataFrame) -> str:
         said.append(f"{wrong} of {len(others)} networks whose truth is not {answer} are answered {answer} ({share})")
     return (
         "These endpoints leave out the answers that are wrong by one step, such as a yes where the truth is in part. Counted "
-        f"with them, {' and '.join(said)}; the table below has all of them."
+        f"with them, {' and '.join(said)}; the table above has all of them."
     )
 
 
