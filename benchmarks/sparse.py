@@ -1,0 +1,227 @@
+"""Is sparse attention a better explanation? The page of the table ``sparse``.
+
+    make reproduce TABLE=sparse DATA=sst SEEDS=5 RUN=0 ARGS="--results=docs/results"
+    python -m benchmarks.sparse --data sst --root runs   # keeps what each text says, and writes the page
+    python -m benchmarks.sparse                          # writes the page from what is kept
+
+What is compared, and how it is judged, was stated in ``configs/tables/sparse.yaml`` before the first run.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from attest.core.measures import OverSeeds, standard_errors
+from attest.core.measures.comparison import LEVEL
+from attest.core.measures.numbers import percent
+from attest.replication.plan import make_plan
+from attest.report.run_tables import markdown_table
+from attest.runs.asked import folder_of_words
+from attest.runs.folder import RunFolder, read_json, write_table, write_text
+from attest.runs.published_tables import PublishedTable, read_published, table_file
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+PAGE = RESULTS / "sparse-attention.md"
+FAMILY = "right"
+PROXIES = {
+    "support": "share of tokens with attention above 0",
+    "H̃ attention": "entropy of attention",
+    "H̃ importance": "entropy of the importance of inputs",
+    "τ gradients, inputs": "τ-b with gradients",
+    "τ leave-one-out, inputs": "τ-b with leave-one-out",
+    "flips under permuted attention": "decisions that flip when attention is permuted",
+}
+"""The proxies of the papers: columns of the table, and what they are."""
+SEEDS_STATED = {"sst": 5}
+"""Of the other corpora three."""
+DRAWS = 10_000
+ABOUT = (
+    "Papers have asked it and answered by proxies. Here it is measured: in which share of the texts that need words does "
+    "attention point at the [words that decide](../deciding.md)? Hypotheses, tests and the order of runs were stated on "
+    "2026-11-28 in `configs/tables/sparse.yaml`, before the first run: each setting is compared with softmax in the same "
+    "architecture, with the same seeds and on the same texts. *More?* and *as many?* are the verdicts of claims that are "
+    "judged together (each at 0.05 / 11); the intervals are of 95 %. All numbers: `make reproduce TABLE=sparse`, then "
+    "`python -m benchmarks.sparse`."
+)
+LIMITS = (
+    "Random embeddings, one recipe for each architecture, and at most 160 texts of each run are searched. Attention is asked "
+    "about words; what is right about states is [not settled](../deciding.md). The test over seeds has few degrees of "
+    "freedom, so that small differences are seldom shown. The plan also names 20 Newsgroups, CoNLL-2000, IMDb and a "
+    "pretrained Transformer; what stands above is what has run."
+)
+
+
+def keep(data: str, root: Path) -> Path:
+    """Keep whether attention and leave-one-out are right in each text, for each finished run of a corpus.
+
+    Returns:
+        The file: a table with the columns ``row`` and ``seed`` of the run, ``id`` of the text, ``right`` and
+        ``right_leave_one_out`` (0 or 1; NaN if the text needs no words).
+    """
+    table = read_published(table_file("sparse"))
+    plan = make_plan([table], SEEDS_STATED.get(data, 3), folder_of_words, (data,), (f"--run.root={root}",))
+    read = [
+        pd.read_parquet(file, columns=["id", "right", "right_leave_one_out"]).assign(row=row, seed=seed)
+        for (row, _, _), by_seed in plan.tables["sparse"].items()
+        for seed, folder in by_seed.items()
+        if (file := RunFolder(folder).evidence("E19")).is_file()
+    ]
+    file = RESULTS / f"sparse-{data}" / "texts.parquet"
+    write_table(file, pd.concat(read, ignore_index=True))
+    return file
+
+
+def over_seeds(differences: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % t-interval of a mean over seeds, from float ``(S,)``; NaN for fewer than three seeds or no spread."""
+    ours = OverSeeds.of(list(differences))
+    if ours.seeds < 3 or ours.std == 0:
+        return np.nan, np.nan
+    return ours.interval(standard_errors(ours.seeds - 1, 0.95))
+
+
+def over_texts(differences: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference over texts drawn again, with all their seeds.
+
+    Args:
+        differences: float ``(S, N)`` for S seeds and N texts; NaN where a text needs no words in one of the two runs.
+    """
+    known = ~np.isnan(differences)
+    counts = np.random.default_rng(0).multinomial(
+        differences.shape[1], np.full(differences.shape[1], 1 / differences.shape[1]), DRAWS
+    )
+    means = (counts @ np.nan_to_num(differences).T) / np.maximum(1, counts @ known.T.astype(int))
+    low, high = np.quantile(means.mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def compared(texts: pd.DataFrame, column: str, left: str, right: str) -> np.ndarray:
+    """Return the differences of two rows text by text, float ``(S, N)``, over the seeds that both have."""
+    wide = texts.pivot_table(index=["row", "seed"], columns="id", values=column, dropna=False)
+    seeds = sorted(set(wide.loc[left].index) & set(wide.loc[right].index))
+    return wide.loc[left].loc[seeds].to_numpy() - wide.loc[right].loc[seeds].to_numpy()
+
+
+def proxies(numbers: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
+    """Return how the differences of each proxy order like those of the share: ``proxy``, ``tau``, ``p``, ``would`` have told.
+
+    Args:
+        numbers: the means over seeds, a row for each row of the table and a column for each of its columns.
+        pairs: the rows that are compared.
+    """
+    apart = pd.DataFrame([numbers.loc[left] - numbers.loc[right] for left, right in pairs])
+    found = [stats.kendalltau(apart["right"], apart[name]) for name in PROXIES]
+    table = pd.DataFrame(
+        {"proxy": list(PROXIES), "tau": [each.statistic for each in found], "p": [each.pvalue for each in found]}
+    )
+    return table.assign(would=table["p"] < LEVEL / len(PROXIES))
+
+
+def within(low: float, high: float) -> str:
+    return "–" if np.isnan(low) else f"[{100 * low:+.0f}, {100 * high:+.0f}]"
+
+
+def _rows(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, texts: pd.DataFrame) -> Iterator[list[str]]:
+    yield [
+        "network",
+        "accuracy",
+        "attention is right",
+        "chance",
+        "apart from softmax, points",
+        "over seeds",
+        "over texts",
+        "more?",
+        "as many?",
+    ]
+    for row in table.rows:
+        mean, seeds = numbers["ours"].unstack().loc[row], int(numbers["seeds"].unstack().loc[row, "right"])
+        line = [
+            f"{row} ({seeds} seeds)",
+            percent(mean["accuracy"], 1),
+            percent(mean["right"]),
+            percent(mean["right, random order"]),
+        ]
+        mine = claims[claims["left"] == f"{row} · right"].set_index("expect")
+        if mine.empty:
+            yield [*line, "", "", "", "", ""]
+            continue
+        softmax = f"{row.partition(',')[0]}, softmax"
+        apart = compared(texts, "right", row, softmax)
+        by_seed = np.nanmean(apart, axis=1)
+        yield [
+            *line,
+            f"{100 * by_seed.mean():+.0f}",
+            within(*over_seeds(by_seed)),
+            within(*over_texts(apart)),
+            mine["verdict"]["greater"],
+            mine["verdict"]["equal"],
+        ]
+
+
+def _answer(claims: pd.DataFrame, data: str) -> str:
+    """Return the answer on one corpus in three sentences, counted from the verdicts on claims."""
+    counts = {
+        expect: part["verdict"].value_counts()
+        for expect, part in claims[claims["right"].str.endswith("· right")].groupby("expect")
+    }
+    more, alike = counts["greater"], counts["equal"]
+    total = int(more.sum())
+    accurate = claims[claims["left"].str.endswith("· accuracy")]["verdict"].value_counts()
+    return (
+        f"Of {total} sparse settings on {data}, attention is shown to point at the words that decide in more texts than under "
+        f"softmax in {more.get('holds', 0)}, and in fewer in {more.get('contradicted', 0)}. In {alike.get('holds', 0)} it is "
+        f"shown to do so in as many, within 10 points; the others are not settled. The accuracy is shown to be the same "
+        f"within 3 points in {accurate.get('holds', 0)}."
+    )
+
+
+def _of_corpus(data: str) -> list[str]:
+    folder, table = RESULTS / f"sparse-{data}", read_published(table_file("sparse"))
+    written, texts = read_json(folder / "table.json"), pd.read_parquet(folder / "texts.parquet")
+    rows, claims = pd.DataFrame(written["numbers"]), pd.DataFrame(written["claims"])
+    numbers = rows[rows["data"] == data].set_index(["row", "column"])
+    pairs = [(claim.left[0], claim.right[0]) for claim in table.claims if claim.family == FAMILY]
+    told = proxies(numbers["ours"].unstack(), pairs)
+    seeds, stated = int(numbers["seeds"].max()), SEEDS_STATED.get(data, 3)
+    looked = [] if seeds >= stated else [f"**A look on the way**: {seeds} of {stated} seeds have run."]
+    would = [f"{PROXIES[each.proxy]} ({each.proxy})" for each in told.itertuples() if each.would]
+    return [
+        f"## {data}",
+        *looked,
+        _answer(claims, data),
+        f"![Share of texts in which attention is right, against accuracy, a point a run](sparse-{data}/{data}-each-run.png)",
+        markdown_table(list(_rows(table, numbers, claims, texts))),
+        f"Would a proxy have told? {len(pairs)} differences from softmax of each proxy, ordered beside those of the share "
+        f"(Kendall's τ-b; {len(PROXIES)} proxies, each at {LEVEL} / {len(PROXIES)}): {'; '.join(would) or 'none would'}.",
+        markdown_table([
+            ["proxy", "what it is", "τ-b", "p"],
+            *([each.proxy, PROXIES[each.proxy], f"{each.tau:+.2f}", f"{each.p:.2g}"] for each in told.itertuples()),
+        ]),
+    ]  # fmt: skip
+
+
+def write() -> None:
+    """Write the page from what is kept of the corpora that have run."""
+    corpora = [file.parent.name.removeprefix("sparse-") for file in sorted(RESULTS.glob("sparse-*/texts.parquet"))]
+    measured = [part for data in corpora for part in _of_corpus(data)]
+    parts = ["# Is sparse attention a better explanation?", ABOUT, *measured, "## Limits", LIMITS]
+    write_text(PAGE, "\n\n".join(parts) + "\n")
+
+
+def main() -> None:
+    """Keep what each text says, if a folder of runs is given, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data")
+    parser.add_argument("--root", type=Path, help="the folder of all runs")
+    typed = parser.parse_args()
+    if typed.root:
+        print(keep(typed.data, typed.root))
+    write()
+    print(PAGE)
+
+
+if __name__ == "__main__":
+    main()
