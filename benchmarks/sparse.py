@@ -21,7 +21,7 @@ from attest.core.measures.numbers import percent
 from attest.replication.plan import make_plan
 from attest.report.run_tables import markdown_table
 from attest.runs.asked import folder_of_words
-from attest.runs.folder import RunFolder, read_json, write_table, write_text
+from attest.runs.folder import INSTANCES, RunFolder, read_json, write_table, write_text
 from attest.runs.published_tables import PublishedTable, read_published, table_file
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -39,13 +39,16 @@ PROXIES = {
 SEEDS_STATED = {"sst": 5}
 """Of the other corpora three."""
 DRAWS = 10_000
+READ = ("right", "right_random", "right_leave_one_out")
+"""What is kept of each text: whether the first words of attention, of a random order and of leave-one-out decide."""
 ABOUT = (
     "Papers have asked it and answered by proxies. Here it is measured: in which share of the texts that need words does "
     "attention point at the [words that decide](../deciding.md)? Hypotheses, tests and the order of runs were stated on "
     "2026-11-28 in `configs/tables/sparse.yaml`, before the first run: each setting is compared with softmax in the same "
     "architecture, with the same seeds and on the same texts. *More?* and *as many?* are the verdicts of claims that are "
-    "judged together (each at 0.05 / 11); the intervals are of 95 %. All numbers: `make reproduce TABLE=sparse`, then "
-    "`python -m benchmarks.sparse`."
+    "judged together (each at 0.05 / 11); intervals without another word are of 95 %, over texts drawn again. *Too few "
+    "words*: attention is above 0 on fewer words than decide, so that it cannot point at them all. All numbers: "
+    "`make reproduce TABLE=sparse`, then `python -m benchmarks.sparse`."
 )
 LIMITS = (
     "Random embeddings, one recipe for each architecture, and at most 160 texts of each run are searched. Attention is asked "
@@ -59,20 +62,27 @@ def keep(data: str, root: Path) -> Path:
     """Keep whether attention and leave-one-out are right in each text, for each finished run of a corpus.
 
     Returns:
-        The file: a table with the columns ``row`` and ``seed`` of the run, ``id`` of the text, ``right`` and
-        ``right_leave_one_out`` (0 or 1; NaN if the text needs no words).
+        The file: a table with the columns ``row`` and ``seed`` of the run, ``id`` of each text that needs words,
+        ``READ`` (0 or 1), ``words`` (of the smallest deciding set) and ``support`` (words with attention above 0).
     """
     table = read_published(table_file("sparse"))
     plan = make_plan([table], SEEDS_STATED.get(data, 3), folder_of_words, (data,), (f"--run.root={root}",))
     read = [
-        pd.read_parquet(file, columns=["id", "right", "right_leave_one_out"]).assign(row=row, seed=seed)
+        _texts_of(RunFolder(folder)).assign(row=row, seed=seed)
         for (row, _, _), by_seed in plan.tables["sparse"].items()
         for seed, folder in by_seed.items()
-        if (file := RunFolder(folder).evidence("E19")).is_file()
+        if RunFolder(folder).evidence("E19").is_file()
     ]
     file = RESULTS / f"sparse-{data}" / "texts.parquet"
     write_table(file, pd.concat(read, ignore_index=True))
     return file
+
+
+def _texts_of(run: RunFolder) -> pd.DataFrame:
+    decided = pd.read_parquet(run.evidence("E19"), columns=["id", "words", *READ])
+    decided = decided.dropna(subset="right")
+    attention = pd.read_parquet(run.evidence(INSTANCES), columns=["id", "attention"]).set_index("id")["attention"]
+    return decided.assign(support=[int((np.asarray(attention[each]) > 0).sum()) for each in decided["id"]])
 
 
 def over_seeds(differences: np.ndarray) -> tuple[float, float]:
@@ -98,11 +108,10 @@ def over_texts(differences: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def compared(texts: pd.DataFrame, column: str, left: str, right: str) -> np.ndarray:
-    """Return the differences of two rows text by text, float ``(S, N)``, over the seeds that both have."""
+def by_seed_and_text(texts: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
+    """Return a column for each row of the table: a data frame with a row for each seed and a column for each text."""
     wide = texts.pivot_table(index=["row", "seed"], columns="id", values=column, dropna=False)
-    seeds = sorted(set(wide.loc[left].index) & set(wide.loc[right].index))
-    return wide.loc[left].loc[seeds].to_numpy() - wide.loc[right].loc[seeds].to_numpy()
+    return {row: wide.loc[row] for row in wide.index.unique("row")}
 
 
 def proxies(numbers: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
@@ -120,45 +129,57 @@ def proxies(numbers: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame
     return table.assign(would=table["p"] < LEVEL / len(PROXIES))
 
 
-def within(low: float, high: float) -> str:
+def _points(low: float, high: float) -> str:
     return "–" if np.isnan(low) else f"[{100 * low:+.0f}, {100 * high:+.0f}]"
 
 
-def _rows(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, texts: pd.DataFrame) -> Iterator[list[str]]:
-    yield [
+def _share(values: np.ndarray) -> str:
+    """Return a mean over seeds and texts, float ``(S, N)`` with NaN, as text with its interval over texts."""
+    low, high = over_texts(values)
+    return f"{percent(float(np.nanmean(values, axis=1).mean()))} [{percent(low)}, {percent(high)}]"
+
+
+HEAD = (
+    *(
         "network",
-        "accuracy",
+        "seeds, texts",
+        "accuracy (90 % over seeds)",
         "attention is right",
-        "chance",
-        "apart from softmax, points",
-        "over seeds",
-        "over texts",
-        "more?",
-        "as many?",
-    ]
+        "random order",
+        "leave-one-out",
+        "too few words",
+    ),
+    *("points above softmax", "… over seeds", "… over texts", "more?", "as many?"),
+)
+
+
+def _rows(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, texts: pd.DataFrame) -> Iterator[list[str]]:
+    yield list(HEAD)
+    read = {column: by_seed_and_text(texts, column) for column in READ}
+    short = by_seed_and_text(texts.assign(short=(texts["support"] < texts["words"]).astype(float)), "short")
     for row in table.rows:
-        mean, seeds = numbers["ours"].unstack().loc[row], int(numbers["seeds"].unstack().loc[row, "right"])
-        line = [
-            f"{row} ({seeds} seeds)",
-            percent(mean["accuracy"], 1),
-            percent(mean["right"]),
-            percent(mean["right, random order"]),
-        ]
-        mine = claims[claims["left"] == f"{row} · right"].set_index("expect")
-        if mine.empty:
-            yield [*line, "", "", "", "", ""]
+        if row not in read["right"]:
+            yield [row, "not run", *[""] * (len(HEAD) - 2)]
             continue
-        softmax = f"{row.partition(',')[0]}, softmax"
-        apart = compared(texts, "right", row, softmax)
-        by_seed = np.nanmean(apart, axis=1)
-        yield [
-            *line,
-            f"{100 * by_seed.mean():+.0f}",
-            within(*over_seeds(by_seed)),
-            within(*over_texts(apart)),
-            mine["verdict"]["greater"],
-            mine["verdict"]["equal"],
+        accuracy, right = numbers.loc[row, "accuracy"], read["right"][row]
+        spread = "" if np.isnan(accuracy["low"]) else f" [{percent(accuracy['low'], 1)}, {percent(accuracy['high'], 1)}]"
+        line = [
+            row,
+            f"{len(right)}, {right.count(axis=1).mean():.0f}",
+            f"{percent(accuracy['ours'], 1)}{spread}",
+            *(_share(read[column][row].to_numpy()) for column in READ),
+            _share(short[row].to_numpy()),
         ]
+        mine = claims[claims["left"] == f"{row} · right"].set_index("expect")["verdict"]
+        softmax = read["right"].get(f"{row.partition(',')[0]}, softmax")
+        seeds = [] if softmax is None else sorted({*right.index} & {*softmax.index})
+        if mine.empty or not seeds:
+            yield [*line, *[""] * 5]
+            continue
+        apart = right.loc[seeds].to_numpy() - softmax.loc[seeds].to_numpy()
+        by_seed = np.nanmean(apart, axis=1)
+        told = f"{100 * by_seed.mean():+.0f}", _points(*over_seeds(by_seed)), _points(*over_texts(apart))
+        yield [*line, *told, mine["greater"], mine["equal"]]
 
 
 def _answer(claims: pd.DataFrame, data: str) -> str:
