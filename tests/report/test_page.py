@@ -295,6 +295,16 @@ def test_it_is_written_without_evidence_that_did_not_run(run):
     assert Outline(run.report.read_text()).tags.count("svg") == 1
 
 
+@pytest.mark.parametrize(("best", "epochs", "said"), [(0, 3, True), (1, 3, False), (0, 1, False)])
+def test_it_says_when_the_first_epoch_was_the_best(run, best, epochs, said):
+    write_json(run.summary, read_json(run.summary) | {"best/epoch": best})
+    write_json(run.curves, [read_json(run.curves)[0] | {"epoch": epoch} for epoch in range(epochs)])
+    write_report(run)
+    page = html.unescape(run.report.read_text())
+    assert f"The model is that of epoch {best + 1} of {epochs}, the best by validation." in page
+    assert ("No later epoch was better, so the rest of the training did not help." in page) == said
+
+
 @pytest.mark.parametrize("corpus", ["conll2000", "sst"])
 def test_it_is_written_of_the_runs_that_are_kept_without_curves_and_tables(corpus, tmp_path):
     """Those behind the published tables: configuration, summary and timing are all there is."""
