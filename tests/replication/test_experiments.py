@@ -108,7 +108,7 @@ def test_a_published_number_is_judged_under_one_recipe():
         for row in experiment.rows.values():
             rest = {name: value for name, value in row.run.items() if name != "RECIPE"}
             read = [option for typed in row.options.values() for option in typed if option.startswith("--data.")]
-            model = (tuple(rest.items()), tuple(row.then.items()), row.sweep, *read)
+            model = (tuple(rest.items()), tuple(row.then.items()), row.sweep, row.data, *read)
             of.setdefault(model, []).append(row)
         assert all(sum(bool(row.published) for row in rows) <= 1 for rows in of.values()), experiment.name
 
