@@ -1,0 +1,42 @@
+"""The page of sparse attention: its intervals, and what a proxy would have told."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from benchmarks.sparse import PROXIES, by_seed_and_text, over_seeds, over_texts, proxies
+
+
+def test_the_interval_over_seeds_is_students():
+    values = np.array([0.1, 0.2, 0.25])
+    theirs = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert over_seeds(values) == pytest.approx((theirs.low, theirs.high))
+    assert np.isnan(over_seeds(values[:2])).all()
+
+
+def test_the_interval_over_texts_draws_a_text_with_all_its_seeds():
+    """Of 100 texts 30 differ by 1, in each of three seeds alike: the seeds are no new texts."""
+    one = np.where(np.arange(100) < 30, 1.0, 0.0)
+    low, high = over_texts(np.stack([one] * 3))
+    assert (low, high) == pytest.approx((0.21, 0.39), abs=0.02)
+    with_gaps = np.concatenate([np.stack([one] * 3), np.full((3, 50), np.nan)], axis=1)
+    assert over_texts(with_gaps) == pytest.approx((low, high), abs=0.02)
+
+
+def test_texts_that_need_no_words_are_gaps():
+    texts = pd.DataFrame({"row": ["a", "a", "b"], "seed": [0, 0, 0], "id": [1, 2, 2], "right": [1.0, 0.0, 1.0]})
+    wide = by_seed_and_text(texts, "right")
+    np.testing.assert_array_equal(wide["a"].to_numpy(), [[1.0, 0.0]])
+    np.testing.assert_array_equal(wide["b"].to_numpy(), [[np.nan, 1.0]])
+
+
+def test_a_proxy_tells_if_its_differences_order_like_those_of_the_share():
+    rows = ["softmax", *"abcdefg"]
+    right = np.array([0.5, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
+    numbers = pd.DataFrame({name: np.zeros(8) for name in PROXIES} | {"right": right}, index=rows)
+    numbers["support"], numbers["H̃ attention"] = right, -right
+    numbers["H̃ importance"] = [0, 1, -1, 2, -2, 3, -3, 0.5]
+    told = proxies(numbers, [(row, "softmax") for row in rows[1:]]).set_index("proxy")
+    assert told.loc[["support", "H̃ attention"], "tau"].tolist() == pytest.approx([1, -1])
+    assert told["would"].tolist() == [True, True, False, False, False, False]
