@@ -34,7 +34,7 @@ demo: $(READY)  ## put a small model on trial that comes with Attest: half a min
 train: $(READY)  ## train a model and put it on trial: DATA=planted|sst|… MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
 	@ATTEST_BY_MAKE=1 $(BIN)/attest fit $(chosen) $(ARGS)
 
-adversarial: $(READY)  ## train adversaries of a run (E7): the choices of train, LAMBDA=1e-4,1e-3 VARIANT=unfrozen|frozen DIVERGENCE=kl|jsd|smoothed-kl
+adversarial: $(READY)  ## train adversaries of a run (E7): the choices of train, LAMBDA=1e-4,1e-3 VARIANT=unfrozen|frozen DIVERGENCE=kl|jsd|smoothed-kl CONVENTION=instances|yang|wiegreffe-pinter
 	@ATTEST_BY_MAKE=1 $(BIN)/attest adversarial $(chosen) $(ARGS)
 
 controls: $(READY)  ## compare a run with uniform attention, other seeds and guides (E4, E5, E6): the choices of train, SEEDS=3 LAMBDA=1e-3

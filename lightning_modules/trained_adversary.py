@@ -36,7 +36,9 @@ class Adversarial(DependentModule):
         divergence: name of the divergence of attention, from the adversary to the base.
         variant: ``unfrozen`` trains a new network, which starts as the base did if seeds are equal; ``frozen`` trains only the
             attention of a copy of the base's network, from a new initialisation.
-        convention: ``instances`` takes means over instances, ``wiegreffe-pinter`` sums over a batch and halves the distance.
+        convention: the scale of the two terms. ``instances``: means over instances, where a divergence is a sum over a row
+            of attention; ``yang``: as ``instances``, but a divergence is the mean over the entries of a row;
+            ``wiegreffe-pinter`` sums over a batch and halves the distance.
         options: as in ``Classifier`` or ``Tagger``.
     """
 
@@ -84,17 +86,17 @@ class Adversarial(DependentModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         losses = self.objective(batch, self.base.reference(batch)).losses(self.lam, self.convention)
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
-        return losses.mean() if self.convention == "instances" else losses.sum()
+        return losses.sum() if self.convention == "wiegreffe-pinter" else losses.mean()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         super().validation_step(batch, batch_idx)
         found = self.objective(batch, self.base.reference(batch))
-        self.objectives.update(batch["id"], found.distance, found.divergence)
+        self.objectives.update(batch["id"], found.distance, found.divergence, found.entries)
 
     def on_validation_epoch_end(self) -> None:
         super().on_validation_epoch_end()
         rows = self.objectives.compute()
-        found = Objective(rows[:, 1], rows[:, 2])
+        found = Objective(*rows[:, 1:].unbind(dim=-1))
         means = {
             "objective": found.losses(self.lam, self.convention),
             "distance": found.distance,

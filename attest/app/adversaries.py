@@ -77,7 +77,7 @@ def _predicts(base: Settings) -> str:
 
 def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependent:
     """Return the description of a run that trains an adversary of the base run with these choices and this λ."""
-    terms = {"lam": lam, "divergence": choices.divergence, "variant": choices.variant}
+    terms = {"lam": lam, "divergence": choices.divergence, "variant": choices.variant, "convention": choices.convention}
     settings = overlay(OVERLAYS[_predicts(base)], {"model": {"init_args": terms}})
     return Dependent(ADVERSARIAL, choices.name(lam), settings, {"E7": partial(write_pair, "E7")})
 

@@ -6,9 +6,17 @@ In classification d is the total variation distance (Wiegreffe & Pinter 2019, §
 of the tags that the base predicts (Yang 2020, §4.2), a mean over tokens; D is then a mean over tokens and heads. The
 divergence is from the adversary to the base, as in both papers and in the code of the first.
 
-The scale of λ: Wiegreffe & Pinter's code takes half of the total variation distance of two classes, so our λ is twice theirs:
-their 5e-4 is our 1e-3. Their code also sums over a batch of 32, but this scales both terms alike.
-``convention="wiegreffe-pinter"`` computes their loss.
+Two conventions other than ours change the scale of λ:
+
+* ``convention="wiegreffe-pinter"``: their code takes half of the total variation distance of two classes, so our λ is twice
+  theirs: their 5e-4 is our 1e-3. Their code also sums over a batch of 32, but this scales both terms alike.
+* ``convention="yang"``: D is the mean over the entries of a row of attention, not the sum over the row. For a sentence of T
+  tokens, λ in this convention weighs as much as λ / T in ours. Yang 2020 does not say which of the two the paper takes, nor
+  over which axis, and the axis decides what a λ weighs. The mean is what torch's ``kl_div`` computes by default. Figure 1
+  there has its knee at a KL of 0.33; ours lies near 4.75 as a sum and near 0.2 as a mean. ``kl_div`` takes the mean over all
+  entries of a batch: there a sentence counts by the square of its length, and entries of padding, which add 0, make the mean
+  smaller. We take the mean over the tokens to which a row may attend, and then over rows, heads and sentences. So the loss of
+  a sentence depends neither on padding nor on the other sentences of its batch.
 """
 
 from collections.abc import Callable
@@ -24,7 +32,7 @@ from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.divergences import kullback_leibler, smoothed_kullback_leibler
 
 DivergenceName = Literal["kl", "jsd", "smoothed-kl"]
-Convention = Literal["instances", "wiegreffe-pinter"]
+Convention = Literal["instances", "wiegreffe-pinter", "yang"]
 
 
 @dataclass(frozen=True)
@@ -34,12 +42,15 @@ class Objective:
     distance: Tensor
     """``(B,)``: of predictions, what is to stay small."""
     divergence: Tensor
-    """``(B,)``: of attention, what is to grow."""
+    """``(B,)``: of attention, what is to grow; a sum over the tokens of a row."""
+    entries: Tensor
+    """``(B,)``: the number of tokens to which a row of attention may attend."""
 
     def losses(self, lam: float, convention: Convention = "instances") -> Tensor:
         """Return each instance's loss ``(B,)``: distance of predictions minus ``lam`` times divergence of attention."""
         scale = 0.5 if convention == "wiegreffe-pinter" else 1.0
-        return scale * self.distance - lam * self.divergence
+        divergence = self.divergence / self.entries if convention == "yang" else self.divergence
+        return scale * self.distance - lam * divergence
 
 
 def classification_objective(
@@ -51,7 +62,7 @@ def classification_objective(
         ours, theirs: probabilities ``(B, K)`` and attention ``(B, T)`` of adversary and base.
         mask: bool ``(B, T)``, True at real tokens.
     """
-    return Objective(total_variation(ours[0], theirs[0]), DIVERGENCES[divergence](ours[1], theirs[1], mask))
+    return Objective(total_variation(ours[0], theirs[0]), DIVERGENCES[divergence](ours[1], theirs[1], mask), mask.sum(dim=-1))
 
 
 def tagging_objective(
@@ -69,7 +80,7 @@ def tagging_objective(
     losses = functional.cross_entropy(ours[0].transpose(1, 2), tags, ignore_index=UNLABELLED, reduction="none")
     rows = DIVERGENCES[divergence](ours[1], theirs[1], mask[:, None, None, :])
     diverging = rows.masked_fill(~mask[:, None, :], 0).mean(dim=1).sum(dim=-1)
-    return Objective(losses.sum(dim=-1) / lengths, diverging / lengths)
+    return Objective(losses.sum(dim=-1) / lengths, diverging / lengths, lengths)
 
 
 DIVERGENCES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {

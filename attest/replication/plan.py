@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from attest.core.errors import AttestError
-from attest.runs.dependent_names import AdversaryChoices, parse_adversary
+from attest.runs.dependent_names import CONVENTIONS, AdversaryChoices, parse_adversary
 from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS
 from attest.runs.published_tables import Place, PublishedRow, PublishedTable
@@ -20,7 +20,7 @@ def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
     """Return the folder of a dependent run, described by ``then``, inside the folder of its base run."""
     match then["command"]:
         case "adversarial":
-            choices = AdversaryChoices(None, then["VARIANT"], then["DIVERGENCE"])
+            choices = AdversaryChoices(None, then["VARIANT"], then["DIVERGENCE"], then.get("CONVENTION", CONVENTIONS[0]))
             return base / ADVERSARIAL / choices.name(float(then["LAMBDA"]))
         case "controls":
             return base / GUIDES / then["GUIDE"]
@@ -150,6 +150,7 @@ def _jobs_of(
     if then["command"] == "controls" and then["GUIDE"] != "base":  # guided by an adversary, which is trained first
         choices, lam = parse_adversary(then["GUIDE"])
         known = {"VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}
+        known |= {} if choices.convention == CONVENTIONS[0] else {"CONVENTION": choices.convention}
         needed = [{"command": "adversarial", **known}, then]
     chain = [base]
     for each in needed:

@@ -1,6 +1,7 @@
 """The words that choose adversaries and controls of a base, and the names of these dependent runs.
 
-An adversary (E7) and its folder are named ``unfrozen-kl-0.001``; a control (E4 to E6) has the name that a table shows.
+An adversary (E7) and its folder are named ``unfrozen-kl-0.001``, or ``unfrozen-kl-yang-0.001`` if its loss follows another
+convention than ours; a control (E4 to E6) has the name that a table shows.
 """
 
 import re
@@ -13,8 +14,9 @@ from attest.runs.choices import take_words
 
 VARIANTS = ("unfrozen", "frozen")
 DIVERGENCES = ("kl", "jsd", "smoothed-kl")
+CONVENTIONS = ("instances", "wiegreffe-pinter", "yang")
 """The names in ``attest.experiments.adversarial_loss``, which takes seconds to import."""
-ADVERSARY_WORDS = ("LAMBDA", "VARIANT", "DIVERGENCE")
+ADVERSARY_WORDS = ("LAMBDA", "VARIANT", "DIVERGENCE", "CONVENTION")
 UNIFORM = "uniform attention"
 GUIDE = "guide: "
 BY_UNIFORM, BY_LEARNED, BY_BASE = (f"{GUIDE}{whose}" for whose in (UNIFORM, "attention learned with it", "base's attention"))
@@ -26,16 +28,20 @@ SEEDS = 3
 
 @dataclass(frozen=True)
 class AdversaryChoices:
-    """The user's choices for adversaries: values of λ (a weight in the loss), a variant and a divergence."""
+    """The user's choices for adversaries: values of λ (a weight in the loss), a variant, a divergence and a convention."""
 
     lambdas: tuple[float, ...] | None = None
     variant: str = "unfrozen"
     divergence: str = "kl"
+    convention: str = "instances"
 
     @property
     def sweep(self) -> str:
-        """Return the common part of the adversaries' names, without λ, such as ``unfrozen-kl``."""
-        return f"{self.variant}-{self.divergence}"
+        """Return the common part of the adversaries' names, without λ: ``unfrozen-kl``, or with another convention than
+        ours ``unfrozen-kl-yang``.
+        """
+        named = [] if self.convention == CONVENTIONS[0] else [self.convention]
+        return "-".join([self.variant, self.divergence, *named])
 
     def name(self, lam: float) -> str:
         """Return the name of the adversary with a given λ, such as ``unfrozen-kl-0.001``."""
@@ -43,13 +49,15 @@ class AdversaryChoices:
 
 
 def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[str]]:
-    """Parse the words LAMBDA, VARIANT and DIVERGENCE; return their values and all other arguments."""
+    """Parse the words LAMBDA, VARIANT, DIVERGENCE and CONVENTION; return their values and all other arguments."""
     words, rest = take_words(arguments, ADVERSARY_WORDS)
-    for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES)):
+    chosen = []
+    for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES), ("CONVENTION", CONVENTIONS)):
         if (typed := words.text(name, known[0])) not in known:
             raise unknown_choice(name, typed, known, spelled("adversarial", f"LAMBDA=1e-3 {name}={{}}"))
+        chosen.append(typed)
     lambdas = tuple(map(_parse_lambda, words.listed("LAMBDA"))) or None
-    return AdversaryChoices(lambdas, words.text("VARIANT", VARIANTS[0]), words.text("DIVERGENCE", DIVERGENCES[0])), rest
+    return AdversaryChoices(lambdas, *chosen), rest
 
 
 def _parse_lambda(text: str) -> float:
@@ -62,13 +70,14 @@ def _parse_lambda(text: str) -> float:
 
 
 def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
-    """Return the variant, the divergence and the λ in the name of an adversary, such as ``unfrozen-kl-0.001``."""
-    match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
+    """Return the choices and the λ in the name of an adversary, such as ``unfrozen-kl-0.001`` or ``unfrozen-kl-yang-0.2``."""
+    match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})(?:-({'|'.join(CONVENTIONS[1:])}))?-(.+)", name)
     if match is None:
         raise AttestError(
-            f"{name!r} is not the name of an adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001"
+            f"{name!r} is not the name of an adversary; expected <variant>-<divergence>-<λ> or "
+            "<variant>-<divergence>-<convention>-<λ>, for example unfrozen-kl-0.001"
         )
-    return AdversaryChoices(None, match[1], match[2]), _parse_lambda(match[3])
+    return AdversaryChoices(None, match[1], match[2], match[3] or CONVENTIONS[0]), _parse_lambda(match[4])
 
 
 def take_controls(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:

@@ -1,12 +1,16 @@
 """The losses of adversaries against loops over instances, and against trimming."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import torch
 from scipy.special import log_softmax, rel_entr
+from torch.nn import functional
 
 from attest.core.attention import Softmax
-from attest.experiments.adversarial_loss import classification_objective, tagging_objective
+from attest.experiments.adversarial_loss import Convention, DivergenceName, classification_objective, tagging_objective
+from attest.runs.dependent_names import CONVENTIONS, DIVERGENCES
 
 LENGTHS = (5, 3, 1)
 MASK = torch.arange(5) < torch.tensor(LENGTHS).unsqueeze(-1)
@@ -32,6 +36,26 @@ def test_their_lambda_is_worth_half_of_ours():
     torch.testing.assert_close(2 * found.losses(5e-4, "wiegreffe-pinter"), found.losses(1e-3))
 
 
+def test_yangs_divergence_is_kl_divs_mean_over_all_entries_of_a_sentence():
+    """As ``kl_div`` computes it by default on the sentence without padding: its λ is T times ours."""
+    ours, theirs = [(torch.randn(3, 5, 4, dtype=torch.float64), attention(3, 2, 5, 5)) for _ in range(2)]
+    found = tagging_objective("kl", ours, theirs, MASK)
+    for row, length in enumerate(LENGTHS):
+        p, q = (weights[row, :, :length, :length] for _, weights in (ours, theirs))
+        mean = functional.kl_div(q.log(), p, reduction="none").mean()
+        expected = found.distance[row] - 0.2 * mean
+        torch.testing.assert_close(found.losses(0.2, "yang")[row], expected)
+        torch.testing.assert_close(found.losses(0.2 / length)[row], expected)
+
+
+def test_yangs_divergence_of_a_classifier_is_the_mean_over_the_tokens_of_each_text():
+    ours, theirs = [(torch.rand(3, 2, dtype=torch.float64).softmax(-1), attention(3, 5)) for _ in range(2)]
+    found = classification_objective("kl", ours, theirs, MASK)
+    for row, length in enumerate(LENGTHS):
+        kl = rel_entr(ours[1][row, :length], theirs[1][row, :length]).mean()
+        assert found.losses(0.3, "yang")[row].item() == pytest.approx((found.distance[row] - 0.3 * kl).item())
+
+
 def test_tagging_is_the_mean_over_tokens_and_heads_of_each_sentence():
     ours, theirs = [(torch.randn(3, 5, 4, dtype=torch.float64), attention(3, 2, 5, 5)) for _ in range(2)]
     found = tagging_objective("kl", ours, theirs, MASK)
@@ -50,7 +74,13 @@ def test_a_padded_sentence_is_a_trimmed_one(divergence):
     for row, length in enumerate(LENGTHS):
         alone = [(logits[row, None, :length], weights[row, None, :, :length, :length]) for logits, weights in (ours, theirs)]
         trimmed = tagging_objective(divergence, *alone, MASK[row, None, :length])
-        torch.testing.assert_close(trimmed.losses(0.2)[0], found.losses(0.2)[row])
+        for convention in get_args(Convention):
+            torch.testing.assert_close(trimmed.losses(0.2, convention)[0], found.losses(0.2, convention)[row])
+
+
+def test_the_words_are_the_conventions_and_divergences_of_the_loss():
+    assert get_args(Convention) == CONVENTIONS
+    assert get_args(DivergenceName) == DIVERGENCES
 
 
 def test_gradients_of_both_terms():

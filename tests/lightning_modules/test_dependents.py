@@ -101,6 +101,22 @@ def test_a_base_that_was_not_loaded_is_not_looked_at(refusal):
         module.on_test_batch_start(batch(), 0)
 
 
+def test_a_tagger_is_trained_and_chosen_on_yangs_scale():
+    state, of = tagger(WORDS, 3).state_dict(), batch()
+    ours, yangs = (against(tagger, state, lam=0.5, convention=each).eval() for each in ("instances", "yang"))
+    yangs.network.load_state_dict(ours.network.state_dict())
+    found = yangs.objective(of, yangs.base.reference(of))
+    expected = (found.distance - 0.5 * found.divergence / LENGTHS).mean()
+    assert yangs.training_step(of, 0).item() == pytest.approx(expected.item())
+    assert yangs.training_step(of, 0).item() != pytest.approx(ours.training_step(of, 0).item())
+    logged: dict[str, Tensor] = {}
+    yangs.log_dict = lambda values, **options: logged.update(values)
+    yangs.validation_step(of, 0)
+    yangs.on_validation_epoch_end()
+    assert logged["validation/objective"].item() == pytest.approx(expected.item(), rel=1e-5)
+    assert logged["validation/divergence"].item() == pytest.approx(found.divergence.mean().item(), rel=1e-5)
+
+
 def test_dropout_never_reaches_what_is_seen_of_the_base():
     module = against(transformer, transformer(WORDS, 1).state_dict())
     module.train()

@@ -53,6 +53,20 @@ def test_a_guide_comes_after_the_adversary_that_guides():
     assert not any(word.startswith("GUIDE") for word in plan.jobs[adversary].command)
 
 
+def test_a_convention_names_the_folder_of_an_adversary_and_reaches_its_command():
+    guided = "then: {command: controls, GUIDE: unfrozen-kl-yang-0.2}"
+    text = TABLE.replace("RECIPE: jw}\n    paper: {sst: {accuracy: 0.790}}", "RECIPE: jw}\n    " + guided)
+    plan = make_plan([parse(text)], 1, locate, ["imdb"])
+    base = Path("runs/imdb/jw-bilstm-additive-sparsemax/seed0")
+    then = "then: {command: adversarial, VARIANT: unfrozen, DIVERGENCE: kl, CONVENTION: yang, LAMBDA: 0.2}"
+    alone = make_plan([parse(text.replace(guided, then))], 1, locate, ["imdb"])
+    folder = base / "adversarial/unfrozen-kl-yang-0.2"
+    for each in (plan, alone):
+        assert "CONVENTION=yang" in each.jobs[folder].command
+    assert plan.jobs[base / "guides/unfrozen-kl-yang-0.2"].after == (base, folder)
+    assert "CONVENTION" not in "".join(plan.jobs[base / "guides/unfrozen-kl-yang-0.2"].command)
+
+
 def test_a_run_is_located_once_for_all_its_seeds(invented):
     asked = []
     make_plan([invented], 3, lambda typed: asked.append(typed) or locate(typed))

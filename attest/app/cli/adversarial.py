@@ -6,6 +6,8 @@
 LAMBDA      weight of the divergence; separate several with commas  (1e-3 for classifiers, 0.2 for taggers)
 VARIANT     unfrozen: trains a new network; frozen: keeps the network of the base and trains only its attention again
 DIVERGENCE  kl | jsd | smoothed-kl: the divergence from the attention of the adversary to that of the base
+CONVENTION  the scale of LAMBDA. instances: a divergence is a sum over a row of attention; yang: it is the mean over
+            the entries of a row; wiegreffe-pinter: the distance of predictions is halved
 
 All other words are words of attest fit. They name the base, and the command trains the base if it is missing. Options after
 a lone -- go only to the adversaries. FORCE=1 trains finished adversaries again and keeps the base. A sweep also gets a table

@@ -8,9 +8,9 @@ E5  trains the same model with SEEDS other seeds (3 if not typed): how far apart
 E6  trains a model without context (for taggers, the tagger itself) with a given attention: uniform, learned, from the base,
     or from adversaries with LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers)
 
-VARIANT and DIVERGENCE choose the adversaries, as in attest adversarial. GUIDE=base or GUIDE=unfrozen-kl-0.001 trains only
-one model of E6, with this attention, and compares nothing. All other words are words of attest fit, and name the base.
-Options after a lone -- go only to adversaries and models of E6. The command does not train finished runs again.
+VARIANT, DIVERGENCE and CONVENTION choose the adversaries, as in attest adversarial. GUIDE=base or GUIDE=unfrozen-kl-0.001
+trains only one model of E6, with this attention, and compares nothing. All other words are words of attest fit, and name the
+base. Options after a lone -- go only to adversaries and models of E6. The command does not train finished runs again.
 """
 
 from attest.runs.asked import AskedRun

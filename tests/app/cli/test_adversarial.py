@@ -9,12 +9,12 @@ import pytest
 import torch
 import yaml
 
-from attest.app.adversaries import require_adversary
+from attest.app.adversaries import adversary, require_adversary
 from attest.app.cli.adversarial import say_who_stayed
 from attest.app.cli.main import STOPPED_BY_SIGINT, main
 from attest.core.errors import AttestError
 from attest.lightning_modules import TrainedAdversary
-from attest.runs.dependent_names import AdversaryChoices, parse_adversary, take_adversaries
+from attest.runs.dependent_names import CONVENTIONS, AdversaryChoices, parse_adversary, take_adversaries
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.library import ONE_EPOCH, SMALL_RUN, copy_of
 
@@ -114,6 +114,21 @@ def test_its_choices_are_parted_from_the_bases():
     assert rest == ["DATA=sst", "--a=1"]
 
 
+def test_another_convention_has_another_folder_and_ours_keeps_its_name():
+    names = []
+    for convention in CONVENTIONS:
+        choices, _ = take_adversaries([f"CONVENTION={convention}"])
+        names.append(choices.name(0.2))
+        assert parse_adversary(choices.name(0.2)) == (choices, 0.2)
+    assert names == ["unfrozen-kl-0.2", "unfrozen-kl-wiegreffe-pinter-0.2", "unfrozen-kl-yang-0.2"]
+    assert take_adversaries(["LAMBDA=0.2"])[0].name(0.2) == "unfrozen-kl-0.2"
+
+
+def test_a_convention_reaches_the_adversary():
+    settings = adversary(AdversaryChoices(convention="yang"), 0.2, base()).overlay["model"]["init_args"]
+    assert (settings["convention"], settings["lam"]) == ("yang", 0.2)
+
+
 @pytest.mark.parametrize(
     "mistake",
     [
@@ -121,6 +136,7 @@ def test_its_choices_are_parted_from_the_bases():
         "LAMBDA=nan",
         "VARIANT=frosen",
         "DIVERGENCE=kld",
+        "CONVENTION=yangs",
     ],
 )
 def test_mistakes_are_named(mistake, refusal):
