@@ -111,6 +111,18 @@ ADVERSARIES = Spec(
             "KL divergence of this run's attention from the base run's; undefined if the base run gives a token no attention",
             unit="nats",
         ),
+        Column.at_least_0(
+            "kl_mean",
+            "the same KL divergence as a mean over the entries of a row of attention, which is `kl` divided by the number of "
+            "tokens that a row may attend to: the scale of CONVENTION=yang; undefined where `kl` is",
+            unit="nats per token",
+        ),
+        Column.correlation(
+            "tau",
+            "Kendall's τ-b between the attention of this run and of its base run: whether both rank the tokens alike; for "
+            "taggers the mean over the rows of all heads. Rows in which one of them gives all tokens the same weight are left "
+            "out",
+        ),
         Column.share("max_attention", "the largest weight of the base run's attention"),
         Column.nats("jsd_matched", "taggers only: JSD of attention, each head with its best match in the base run"),
         Column.at_least_0("nll", "taggers only: negative log-likelihood of the tags that the base run predicts", unit="nats"),
@@ -136,6 +148,21 @@ ADVERSARIES = Spec(
             "KL divergence from the base run's attention",
             "The Kullback-Leibler divergence of the adversary's attention from the base run's attention.",
             "The KL divergence has no upper bound: one token with almost no attention in the base run may dominate it.",
+        ),
+        Measure.high(
+            "kl_mean",
+            "KL divergence from the base run's attention, mean over entries",
+            "The KL divergence of a row of attention, divided by the number of tokens that the row may attend to: the scale "
+            "of CONVENTION=yang.",
+            "The same change of attention has a smaller mean in a longer text: compare means over entries only on the same "
+            "texts.",
+        ),
+        Measure.low(
+            "tau",
+            "τ between the rankings of this run's and of the base run's attention",
+            "Kendall's τ-b of the two attentions: 1 if they rank the tokens alike, 0 if the rankings are unrelated.",
+            "Attention can move far without another ranking, and small weights can change places although little attention "
+            "moves: compare with the JSD.",
         ),
         Measure(
             "tvd",

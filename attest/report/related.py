@@ -21,7 +21,7 @@ from attest.report.templating import render
 from attest.runs.folder import RunFolder, read_json, write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
-DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
+DISTANCES = ("jsd", "jsd_matched", "kl", "kl_mean", "tau", "tvd", "nll", "same")
 """The columns of E7, which each run has that was compared with a base."""
 
 

@@ -3,10 +3,12 @@
 The table has one row for each instance: ``id`` and ``length``; ``label`` and ``predicted`` of the second run (not for
 taggers); ``tvd`` of the predictions, in [0, 1]; ``same``, whether both runs decide alike; ``jsd`` of attention, in [0, ln 2]
 nats; ``kl`` of attention, in nats, from the second run to the base, undefined if the base gives 0 to a token to which the
-second run attends; and ``max_attention`` of the base. For taggers, the numbers are means over tokens (``same`` is a share),
-those of attention also over heads. Taggers have two more columns: ``nll`` is the second run's negative log-likelihood of the
-tags that the base predicts, and ``jsd_matched`` is the JSD between each head and its match in the base. Heads are matched
-because they have no order: a tagger with two heads exchanged has the same attention, but differs from the base head by head.
+second run attends; ``kl_mean``, the same as a mean over the entries of a row and not their sum; ``tau``, Kendall's tau-b
+between the two attentions, undefined where a run gives all tokens the same weight; and ``max_attention`` of the base. For
+taggers, the numbers are means over tokens (``same`` is a share), those of attention also over heads. Taggers have two more
+columns: ``nll`` is the second run's negative log-likelihood of the tags that the base predicts, and ``jsd_matched`` is the JSD
+between each head and its match in the base. Heads are matched because they have no order: a tagger with two heads exchanged
+has the same attention, but differs from the base head by head.
 """
 
 from typing import Any
@@ -20,6 +22,7 @@ from torch import Tensor
 from attest.core.errors import AttestError
 from attest.core.measures import total_variation
 from attest.core.measures.divergences import jensen_shannon_terms, kullback_leibler_terms
+from attest.core.measures.rank_correlation import kendall_tau_b
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_table
 from attest.runs.identity import table_of, texts_of
 
@@ -61,7 +64,7 @@ def _labelled(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     columns = {
         "tvd": total_variation(*probabilities).numpy(),
         "same": theirs["predicted"] == ours["predicted"],
-        **_attention(theirs["attention"], ours["attention"], np.ones(len(ours))),
+        **_attention(theirs["attention"], ours["attention"], np.ones(len(ours), dtype=np.int64)),
         "max_attention": theirs["max_attention"],
     }
     return ours[["id", "label", "predicted", "length"]].assign(**columns)
@@ -81,7 +84,7 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     tagged = np.concatenate(ours["tags"].to_numpy()) >= 0
     tokens = np.add.reduceat(tagged.astype(np.int64), sentences)
     means = {name: np.add.reduceat(values * tagged, sentences) / tokens for name, values in per_token.items()}
-    attention = _attention(theirs["attention"], ours["attention"], sum(heads) * lengths)
+    attention = _attention(theirs["attention"], ours["attention"], sum(heads) * lengths, sum(heads))
     by_layer = (_weights(rows["attention"]).view(-1, sum(heads)).split(heads, dim=1) for rows in (ours, theirs))
     matched = np.concatenate([_matched_in_layer(p, q, lengths) for p, q in zip(*by_layer, strict=True)], axis=1)
     jsd = matched.mean(axis=1).clip(min=0)
@@ -95,12 +98,30 @@ def _tag_probabilities(rows: pd.DataFrame) -> np.ndarray:
     return np.stack([np.concatenate(column.to_numpy()).astype(np.float64) for _, column in columns], axis=1)
 
 
-def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str, np.ndarray]:
+def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray, heads: int = 1) -> dict[str, np.ndarray]:
+    """Compare two attentions of each text; ``rows`` is the number of rows of a text, those of all heads together."""
     p, q = _weights(ours), _weights(theirs)
     terms = {"jsd": jensen_shannon_terms(p, q), "kl": kullback_leibler_terms(p, q)}
-    starts = _starts(ours.str.len().to_numpy())
-    sums = {name: np.add.reduceat(each.numpy(), starts) / rows for name, each in terms.items()}
-    return {name: np.where(np.isfinite(each), each.clip(min=0), np.nan) for name, each in sums.items()}
+    entries = ours.str.len().to_numpy()
+    sums = {name: np.add.reduceat(each.numpy(), _starts(entries)) for name, each in terms.items()}
+    means = {name: each / rows for name, each in sums.items()} | {"kl_mean": sums["kl"] / entries}
+    distances = {name: np.where(np.isfinite(each), each.clip(min=0), np.nan) for name, each in means.items()}
+    return distances | {"tau": _rankings(p, q, entries, entries // rows, heads)}
+
+
+def _rankings(p: Tensor, q: Tensor, entries: np.ndarray, lengths: np.ndarray, heads: int) -> np.ndarray:
+    """Return Kendall's tau-b between the rows of two attentions, mean over the rows of each text, ``(texts,)``.
+
+    Texts of one length are compared together, so that no row is padded.
+    """
+    tau, starts = np.full(len(entries), np.nan), _starts(entries)
+    for length in np.unique(lengths):
+        chosen = np.flatnonzero(lengths == length)
+        place = torch.from_numpy(starts[chosen, None] + np.arange(entries[chosen[0]]))
+        first, second = (each[place].view(len(chosen), -1, length, heads).mT.reshape(-1, length) for each in (p, q))
+        of_rows = kendall_tau_b(first, second, torch.ones_like(first, dtype=torch.bool)).tau
+        tau[chosen] = of_rows.view(len(chosen), -1).nanmean(dim=-1)
+    return tau
 
 
 def _matched_in_layer(p: Tensor, q: Tensor, lengths: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import jensenshannon
 from scipy.special import rel_entr
+from scipy.stats import kendalltau
 
 from attest.core.errors import AttestError
 from attest.runs.comparison import compare_runs
@@ -56,6 +57,8 @@ def test_classifiers(folders):
         p, q = (rows["attention"][row].astype(float) for rows in (other, base))
         assert found["jsd"][row] == pytest.approx(np.nan_to_num(jensenshannon(p, q) ** 2), abs=1e-7)
         assert found["kl"][row] == pytest.approx(rel_entr(p, q).sum(), abs=1e-6)
+        assert found["kl_mean"][row] == pytest.approx(rel_entr(p, q).mean(), abs=1e-6)
+        assert found["tau"][row] == pytest.approx(kendalltau(p, q).statistic, nan_ok=True)
         assert found["tvd"][row] == pytest.approx(abs(other["probability_b"][row] - base["probability_b"][row]), abs=1e-7)
         assert found["same"][row] == (other["predicted"][row] == base["predicted"][row])
     assert found["max_attention"].equals(base["max_attention"])
@@ -72,6 +75,9 @@ def test_taggers(folders):
             np.mean([np.nan_to_num(jensenshannon(*pair) ** 2) for pair in pairs]), abs=1e-6
         )
         assert found["kl"][row] == pytest.approx(np.mean([rel_entr(*pair).sum() for pair in pairs]), abs=1e-6)
+        assert found["kl_mean"][row] == pytest.approx(np.mean([rel_entr(*pair) for pair in pairs]), abs=1e-6)
+        ranked = [kendalltau(*pair).statistic for pair in pairs] if length > 1 else np.nan
+        assert found["tau"][row] == pytest.approx(np.mean(ranked), nan_ok=True)
         assert found["nll"][row] == pytest.approx(np.mean([-np.log(p[t, q[t].argmax()]) for t in range(length)]), abs=1e-5)
         assert found["same"][row] == pytest.approx(np.mean(p.argmax(1) == q.argmax(1)))
         assert found["tvd"][row] == pytest.approx(np.mean(0.5 * np.abs(p - q).sum(1)), abs=1e-6)
@@ -123,13 +129,23 @@ def test_a_head_never_stands_for_one_of_another_layer(folders, heads):
     assert compare_runs(*folders)["jsd_matched"].item() == pytest.approx(expected)
 
 
+def test_rows_without_a_ranking_are_left_out_of_its_mean(folders):
+    attention = simplex(np.random.default_rng(0), 2, 4, 4)
+    written(folders[0], attention, [2])
+    attention[0, 1] = 0.25
+    written(folders[1], attention, [2])
+    assert compare_runs(*folders)["tau"].item() == pytest.approx(1)
+    written(folders[1], np.full_like(attention, 0.25), [2])
+    assert compare_runs(*folders)["tau"].isna().all()
+
+
 def test_kl_is_undefined_where_a_sparse_base_gives_nothing(folders):
     rows = classified(folders[0], 0)
     rows.at[0, "attention"] = np.array([1.0, 0, 0, 0], np.float32)
     write_table(folders[0].evidence("instances"), rows)
     classified(folders[1], 1)
     found = compare_runs(*folders)
-    assert found["kl"].isna().tolist() == [True, False, False]
+    assert found["kl"].isna().tolist() == found["kl_mean"].isna().tolist() == [True, False, False]
     assert found["jsd"].notna().all()
 
 
