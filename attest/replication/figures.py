@@ -103,10 +103,14 @@ def one_against_another(table: PublishedTable, numbers: pd.DataFrame, folders: F
     """Yield a figure of one quantity against another, with one panel for each corpus.
 
     The option ``gained`` names the quantity that is gained; the other is its cost. If ``gained`` is given, the knee of each
-    sweep's curve (the point farthest below the chord) is circled.
+    sweep's curve (the point farthest below the chord) is circled. Rows that lack one of the quantities are not drawn.
     """
     x, y = options["x"], options["y"]
-    corpora = list(numbers[numbers["column"].isin([x, y])].groupby("data", sort=False))
+    either = numbers[numbers["column"].isin([x, y])]
+    both = either[either.groupby(["data", "row"])["column"].transform("nunique") == len({x, y})]
+    corpora = list(both.groupby("data", sort=False))
+    if not corpora:
+        return
     figure = Figure(figsize=(max(5.5, 4.5 * len(corpora)), 3.4), layout="constrained")
     for axes, (data, mine) in zip(np.ravel(figure.subplots(1, len(corpora), squeeze=False)), corpora, strict=True):
         for colour, (row, of_row) in zip(CLASS_COLOURS, mine.groupby("row", sort=False), strict=False):

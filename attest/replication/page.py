@@ -186,6 +186,7 @@ def _column_rule(column: Any) -> str:
     what = f"`{column.key}`" if column.key else f"{column.statistic} of `{column.value}` in {column.table}"
     where = f" where `{column.where}`" if column.where else ""
     along = f", its {column.along} correlation with the values of the sweep" if column.along else ""
+    along = f", at the knee of its curve against {column.cost}, by seed" if column.cost else along
     judged = [f"margin {column.margin:g} at most"] if column.margin else []
     judged += [f"no effect at {column.neutral:g}"] if column.neutral else []
     judged += [] if column.judged else ["not judged"]

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from attest.core.measures import OverSeeds, mcnemar, signed_rank
+from attest.core.measures.summary import knee
 from attest.replication.comparison import NOT_RUN, RULES, UNDEFINED, interval_90, judge_claim, judge_number, margin, p_above
 from attest.runs.comparison import compare_runs
 from attest.runs.expression import evaluated, rows_where
@@ -210,7 +211,8 @@ def _numbers(table: PublishedTable, folders: Folders, kept: KeptNumbers, row: st
     here = {at: runs for (*place, at), runs in folders.items() if place == [row, data]}
     for column in table.columns.values():
         if column.along:
-            values = list(along_sweep(here, column).values())
+            found_along = at_knee(here, column, table.columns[column.cost]) if column.cost else along_sweep(here, column)
+            values = list(found_along.values())
             found = NumberOverSeeds(OverSeeds.of(values), why_absent(values, list(here.values())))
             yield from _lines(table, row, data, None, column, found)
             continue
@@ -255,12 +257,26 @@ def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Publish
     """Return for each seed the correlation of a quantity with the values of a sweep."""
     from scipy.stats import kendalltau, pearsonr  # slow, and only sweeps need it
 
-    by_value = {at: over_seeds(by_seed, column) for at, by_seed in runs.items()}
     correlate = {"pearson": pearsonr, "kendall": kendalltau}[column.along]
-    along = {
-        seed: [values[seed] for values in by_value.values()] for seed in sorted(set.intersection(*map(set, by_value.values())))
-    }
+    along = _by_seed(runs, column)
     return {seed: float(correlate(list(runs), values).statistic) for seed, values in along.items() if len(set(values)) > 1}
+
+
+def at_knee(
+    runs: Mapping[float | None, Mapping[int, Path]], column: PublishedColumn, cost: PublishedColumn
+) -> dict[int, float]:
+    """Return for each seed the value of a quantity at the knee of its curve against its cost, one point for each value of a
+    sweep. Seeds whose curve has no knee are left out.
+    """
+    gained, paid = _by_seed(runs, column), _by_seed(runs, cost)
+    bends = {seed: knee(np.array(gained[seed]), np.array(paid[seed])) for seed in gained if seed in paid}
+    return {seed: gained[seed][bend] for seed, bend in bends.items() if bend is not None}
+
+
+def _by_seed(runs: Mapping[float | None, Mapping[int, Path]], column: PublishedColumn) -> dict[int, list[float]]:
+    """Return the values of a column at each value of a sweep, for each seed that has all of them."""
+    by_value = [over_seeds(by_seed, column) for by_seed in runs.values()]
+    return {seed: [values[seed] for values in by_value] for seed in sorted(set.intersection(*map(set, by_value)))}
 
 
 def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> str:

@@ -49,6 +49,8 @@ class Quoted:
         return cls(float(match[1]), None if match[2] is None else float(match[2]), text)
 
 
+CORRELATIONS, KNEE = ("pearson", "kendall"), "knee against "
+"""What a column may say of the values of a sweep; the name of another column follows ``KNEE``."""
 SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
 """How similar a published setting is to that of a run: near if only the pretrained word vectors differ."""
 
@@ -105,7 +107,9 @@ class PublishedColumn:
         where: an expression that is true for the instances to use; empty for all instances.
         margin: the largest distance that counts as near a published number; see ``attest.replication.comparison.margin``.
         neutral: the value that means no effect: 0 for a correlation or a distance, chance for an accuracy.
-        along: ``pearson`` or ``kendall`` to correlate the quantity with the values of the row's sweep; empty for the quantity.
+        along: ``pearson`` or ``kendall`` to correlate the quantity with the values of the row's sweep, or
+            ``knee against <column>`` for the quantity at the knee of its curve, where the other column is the cost; empty for
+            the quantity itself.
     """
 
     name: str
@@ -117,7 +121,12 @@ class PublishedColumn:
     margin: float = 0.0
     neutral: float = 0.0
     judged: bool = True
-    along: Literal["", "pearson", "kendall"] = ""
+    along: str = ""
+
+    @property
+    def cost(self) -> str:
+        """Return the name of the column against which the knee of this column's curve is found; empty if no knee is."""
+        return self.along.removeprefix(KNEE) if self.along.startswith(KNEE) else ""
 
 
 @dataclass(frozen=True)
@@ -246,6 +255,7 @@ def parse_published(name: str, given: Mapping[str, Any], file: Path) -> Publishe
     try:
         sources = {key: Publication(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
         columns = {key: _parse_column(key, of) for key, of in given["columns"].items()}
+        _require_known("column", [column.cost for column in columns.values() if column.cost], columns)
         corpora, notes = tuple(given["data"]), tuple(given.get("notes", ()))
         rows = {row["name"]: _parse_row(row, corpora, sources, columns) for row in given["rows"]}
         stated = [(claim, "") for claim in given.get("claims", ())]
@@ -265,6 +275,9 @@ def _parse_column(name: str, given: Mapping[str, str]) -> PublishedColumn:
     for expression in filter(None, (given.get("value"), given.get("where"))):
         parsed(expression)
     _require_harmless("the table of evidence", VALUE, [given.get("table") or "none"])
+    along = given.get("along", CORRELATIONS[0])
+    if along not in CORRELATIONS and not along.startswith(KNEE):
+        raise AttestError(f"the key `along` has the value {along!r}, not one of {', '.join(CORRELATIONS)}, {KNEE}<column>")
     return PublishedColumn(name, **_with_truths(given, "judged") | numbers)
 
 

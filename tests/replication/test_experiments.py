@@ -200,6 +200,8 @@ def test_the_numbers_that_are_known_from_memory_say_so():
 @pytest.mark.parametrize(
     ("found", "mistyped"),
     [
+        ("along: kendall", "along: kendal"),
+        ("along: kendall", "along: knee against acuracy"),
         ("τ: 0.35", "tau: 0.35"),
         ("rows: [dense, sparse], expect: greater", "rows: [dense, thin], expect: greater"),
         ("expect: equal", "expect: same"),

@@ -52,6 +52,25 @@ def number(numbers, row, column, source="", at=np.nan):
     return chosen[chosen["at"].isna() if np.isnan(at) else chosen["at"] == at].iloc[0]
 
 
+def test_the_knee_is_found_in_the_curve_of_each_seed_and_judged(tmp_path):
+    """Seed 0 bends at 0.2 and seed 1 at 0.3; the third curve is a straight line and has no knee."""
+    table = parse(
+        TABLE.replace("along: kendall", "along: knee against τ").replace(
+            "-10, 0, 0.5]}", "1, 2, 3, 4]}\n    paper: {sst: {trend: 0.25}}"
+        )
+    )
+    gained, costs = [0.1, 0.2, 0.3, 0.4], ([0.0, 0.1, 0.7, 1.0], [0.0, 0.1, 0.2, 1.0], [0.0, 0.1, 0.2, 0.3])
+    folders = {("swept", "sst", float(at)): {} for at in (1, 2, 3, 4)}
+    for (place, runs), accuracy, *paid in zip(folders.items(), gained, *costs, strict=True):
+        for seed, cost in enumerate(paid):
+            runs[seed] = tmp_path / f"{place[2]}/seed{seed}"
+            write_json(RunFolder(runs[seed]).summary, {"test/accuracy": accuracy, "E1/tau/mean": cost})
+    found = number(table_numbers(table, folders), "swept", "trend")
+    assert (found["ours"], found["seeds"], found["published"]) == (pytest.approx(0.25), 2, "0.25")
+    page = table_page(table, table_numbers(table, folders), table_claims(table, folders), provenance(folders, "typed"))
+    assert "* trend: `test/accuracy`, at the knee of its curve against τ, by seed; margin 0.5 at most" in page
+
+
 def test_numbers_are_means_over_seeds_beside_each_source(invented, folders):
     numbers = table_numbers(invented, {place: of for place, of in folders.items() if place[1] == "sst"})
     paper = number(numbers, "dense", "accuracy", "Nobody")

@@ -43,6 +43,17 @@ def test_one_quantity_against_another_joins_the_points_of_a_sweep(numbers):
     assert [text.get_text() for text in axes.texts] == ["0", "0.5"]
 
 
+def test_a_row_that_lacks_a_quantity_is_not_drawn():
+    def values(row: str, column: str) -> pd.DataFrame:
+        return pd.DataFrame({"row": row, "data": "sst", "at": [1.0, 2], "column": column, "ours": [0.1, 0.2], "std": np.nan})
+
+    numbers = pd.concat([values("both", "x"), values("both", "y"), values("one", "y")])
+    (axes,) = drawn(one_against_another, None, numbers, x="x", y="y")
+    assert axes.get_legend_handles_labels()[1] == ["both"]
+    alone = numbers[numbers["row"] == "one"]
+    assert list(one_against_another(None, alone, {}, {"x": "x", "y": "y"})) == []
+
+
 @pytest.mark.parametrize("gained", ["x", "y"])
 def test_the_knee_of_a_sweep_is_circled_and_named(gained):
     cheap, dear = [0.1, 0.2, 0.3, 0.9], [0.0, 0.1, 0.8, 1.0]
