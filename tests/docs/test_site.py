@@ -44,6 +44,7 @@ OTHER_WORDS = {
         "PROFILE",
         "LAMBDA",
         "VARIANT",
+        "CONVENTION",
     ),
     *("DIVERGENCE", "GUIDE", "ATTACK", "READING", "STEPS", "TRAINED", "LOGGER", "PROTOCOL", "ONLY", "SWEEP", "BASE"),
 }
