@@ -23,6 +23,7 @@ from attest.models.networks import (
     Embedded,
     Hierarchical,
     PoolingClassifier,
+    Windows,
     recurrent_without_each,
 )
 from tests.experiments.networks import VOCABULARY, DeepDecoder, FourSteps, observation_of, pooling_classifier, ragged_batch
@@ -59,6 +60,7 @@ ENCODERS = {
     "average": lambda size: Average(size, 12, 8),
     "embedded": lambda size: Embedded(size, 12),
     "sentences": lambda size: Hierarchical(size, 12, 8),
+    "sentences, convolutions": lambda size: Hierarchical(size, 12, encoder=lambda width: Windows(width, (5, 3), 6)),
 }
 
 

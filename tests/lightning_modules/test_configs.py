@@ -76,7 +76,7 @@ def thirty_two_texts(model: str) -> dict:
     real = torch.arange(8) < torch.randint(3, 9, (32, 1), generator=generator)
     tokens = (2 + torch.randperm(256, generator=generator).view(32, 8)) * real
     batch = {"token_ids": tokens, "mask": real, "label": torch.randint(0, 2, (32,), generator=generator)}
-    if model == "han":
+    if model.startswith("han"):
         sentences = torch.arange(3) < torch.randint(2, 4, (32, 1), generator=generator)
         mask = real.unsqueeze(1) & sentences.unsqueeze(-1)
         return batch | {"token_ids": tokens.unsqueeze(1) * mask, "mask": mask, "sentence_mask": sentences}
@@ -177,6 +177,7 @@ def test_a_model_names_a_recipe_that_exists(model):
         ("pretrained-tagger", "pretrained-tagger"),
         ("transformer-dr", "layers"),
         ("han", "weights"),
+        ("han-cnn", "weights"),
         ("cnn", "pooled"),
     ],
 )

@@ -6,7 +6,7 @@ of any encoder by attention; ``conditioned.py`` does so with a question beside t
 inside its layers.
 """
 
-from attest.models.networks.cnn import Cnn
+from attest.models.networks.cnn import Cnn, Windows
 from attest.models.networks.conditioned import ConditionedClassifier
 from attest.models.networks.hierarchical import Hierarchical
 from attest.models.networks.pooling import PoolingClassifier
@@ -26,4 +26,5 @@ __all__ = [
     "TransformerClassifier",
     "TransformerEncoder",
     "TransformerTagger",
+    "Windows",
 ]

@@ -1,4 +1,4 @@
-"""The convolutional encoder of Jain & Wallace 2019."""
+"""The convolutional encoder of Jain & Wallace 2019, and its convolutions over sequences of vectors."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,33 @@ from torch.nn import functional
 from attest.core.attention.interventions import Readout, without_context
 from attest.core.errors import AttestError
 from attest.models.networks.tokens import between_boundaries, boundaries, embedding
+
+
+class Windows(nn.Module):
+    """Convolutions of several widths over padded sequences of vectors, each followed by a relu.
+
+    Args:
+        input_size: E, the size of the vectors.
+        kernel_sizes: widths of the windows, odd, so that a window has a middle.
+        channels: features of each width; hidden states have ``len(kernel_sizes) * channels``.
+    Raises:
+        AttestError: a width is even.
+    """
+
+    def __init__(self, input_size: int, kernel_sizes: Sequence[int] = (3, 5), channels: int = 50) -> None:
+        super().__init__()
+        self.convolutions = _convolutions(input_size, kernel_sizes, channels)
+        self.output_size = len(kernel_sizes) * channels
+        self.reach = max(kernel_sizes) // 2
+
+    def forward(self, sequences: Tensor, mask: Tensor) -> Tensor:
+        """Map vectors ``(B, T, E)`` to hidden states ``(B, T, output_size)``, which are arbitrary at padding."""
+        return _convolved(self.convolutions, sequences * mask.unsqueeze(-1))
+
+    def read_without_each(self, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
+        """Remove each vector of each sequence in turn; return ``readout`` of the new hidden states, ``(B, T, T, F)``."""
+        read = without_context(readout(self(sequences, mask))).contiguous()
+        return _without_each(self.convolutions, sequences * mask.unsqueeze(-1), read, readout, self.reach, before=0)
 
 
 class Cnn(nn.Module):
@@ -37,24 +64,17 @@ class Cnn(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if any(size % 2 == 0 for size in kernel_sizes):
-            raise AttestError(
-                f"kernel_sizes={list(kernel_sizes)} contain an even width, which has no middle token; expected odd widths, "
-                "such as 3."
-            )
         self.embedding = embedding(vocab_size, embedding_size)
         self.boundaries = boundaries(embedding_size) if wrapped else None
         self.dropout = nn.Dropout(dropout)
-        self.convolutions = nn.ModuleList(
-            nn.Conv1d(embedding_size, channels, size, padding=size // 2) for size in kernel_sizes
-        )
+        self.convolutions = _convolutions(embedding_size, kernel_sizes, channels)
         self.output_size = len(kernel_sizes) * channels
         self.reach = max(kernel_sizes) // 2
         """The number of neighbours on each side in the widest window."""
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, output_size)``, which are arbitrary at padding."""
-        convolved_BSH = self._convolved(self._wrapped(tokens, mask))
+        convolved_BSH = _convolved(self.convolutions, self._wrapped(tokens, mask))
         return convolved_BSH if self.boundaries is None else convolved_BSH[:, 1:-1]
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
@@ -63,21 +83,9 @@ class Cnn(nn.Module):
         Only the hidden states near the removed token change. The entry ``[b, v, t]`` is the readout at token t of text b
         without its token v; it is arbitrary at t = v and at padding.
         """
-        reach, size = self.reach, tokens.shape[1]
         read = without_context(readout(self(tokens, mask))).contiguous()
-        if reach == 0:
-            return read
-        sides = torch.arange(1, 2 * reach + 1, device=tokens.device)
-        around = torch.cat([-sides.flip(0), sides])  # what a gap brings together: the windows of its neighbours see no more
-        place_V1 = torch.arange(size, device=tokens.device).unsqueeze(-1)
-        padded = functional.pad(self._wrapped(tokens, mask), (0, 0, 2 * reach, 2 * reach))
-        closed = padded[:, place_V1 + around + 2 * reach + (self.boundaries is not None)]
-        anew = readout(self._convolved(closed.flatten(0, 1))[:, reach:-reach]).unflatten(0, (-1, size))  # (B, T, 2 reach, F)
-        neighbours_VN = place_V1 + around[reach:-reach]
-        inside = (neighbours_VN >= 0) & (neighbours_VN < size)
-        variant_VN = place_V1.expand_as(neighbours_VN)
-        read[:, variant_VN[inside], neighbours_VN[inside]] = anew[:, inside]
-        return read
+        before = 0 if self.boundaries is None else 1
+        return _without_each(self.convolutions, self._wrapped(tokens, mask), read, readout, self.reach, before)
 
     def _wrapped(self, tokens: Tensor, mask: Tensor) -> Tensor:
         embedded_BTE = self.dropout(self.embedding(tokens)) * mask.unsqueeze(-1)
@@ -85,6 +93,43 @@ class Cnn(nn.Module):
             return embedded_BTE
         return between_boundaries(embedded_BTE, self.boundaries, mask.sum(dim=-1))
 
-    def _convolved(self, embedded_BTE: Tensor) -> Tensor:
-        features = [convolution(embedded_BTE.mT) for convolution in self.convolutions]
-        return functional.relu(torch.cat(features, dim=1)).mT
+
+def _convolutions(input_size: int, kernel_sizes: Sequence[int], channels: int) -> nn.ModuleList:
+    if any(size % 2 == 0 for size in kernel_sizes):
+        raise AttestError(
+            f"kernel_sizes={list(kernel_sizes)} contain an even width, which has no middle token; expected odd widths, "
+            "such as 3."
+        )
+    return nn.ModuleList(nn.Conv1d(input_size, channels, size, padding=size // 2) for size in kernel_sizes)
+
+
+def _convolved(convolutions: nn.ModuleList, sequences_BSE: Tensor) -> Tensor:
+    features = [convolution(sequences_BSE.mT) for convolution in convolutions]
+    return functional.relu(torch.cat(features, dim=1)).mT
+
+
+def _without_each(
+    convolutions: nn.ModuleList, sequences: Tensor, read: Tensor, readout: Readout, reach: int, before: int
+) -> Tensor:
+    """Return ``readout`` of the hidden states of each sequence without each of its vectors, ``(B, T, T, F)``.
+
+    Args:
+        sequences: ``(B, S, E)``, zero at padding: what the convolutions read, boundaries included.
+        read: ``(B, T, T, F)``, ``readout`` of the whole sequences; changed in place near each vector that is removed.
+        before: the number of boundaries before the first vector.
+    """
+    if reach == 0:
+        return read
+    size = read.shape[1]
+    sides = torch.arange(1, 2 * reach + 1, device=sequences.device)
+    around = torch.cat([-sides.flip(0), sides])  # what a gap brings together: the windows of its neighbours see no more
+    place_V1 = torch.arange(size, device=sequences.device).unsqueeze(-1)
+    padded = functional.pad(sequences, (0, 0, 2 * reach, 2 * reach))
+    closed = padded[:, place_V1 + around + 2 * reach + before]
+    convolved = _convolved(convolutions, closed.flatten(0, 1))[:, reach:-reach]
+    anew = readout(convolved).unflatten(0, (-1, size))  # (B, T, 2 reach, F)
+    neighbours_VN = place_V1 + around[reach:-reach]
+    inside = (neighbours_VN >= 0) & (neighbours_VN < size)
+    variant_VN = place_V1.expand_as(neighbours_VN)
+    read[:, variant_VN[inside], neighbours_VN[inside]] = anew[:, inside]
+    return read

@@ -4,6 +4,8 @@ Legend: B batch, S sentences of a text, T words of a sentence, N real sentences 
 """
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -26,6 +28,8 @@ class Hierarchical(nn.Module):
         projection: φ over words.
         word_dropout: of the embedded words, in training.
         sentence_dropout: of the pooled sentences, in training.
+        encoder: makes the encoder of each level from the size of the vectors that it reads, such as ``Windows``; a
+            bidirectional GRU with ``hidden_size`` if not given.
     """
 
     def __init__(
@@ -37,13 +41,15 @@ class Hierarchical(nn.Module):
         projection: Projection | None = None,
         word_dropout: float = 0.0,
         sentence_dropout: float = 0.0,
+        encoder: Callable[[int], nn.Module] | None = None,
     ) -> None:
         super().__init__()
         self.embedding = embedding(vocab_size, embedding_size)
         self.word_dropout, self.sentence_dropout = nn.Dropout(word_dropout), nn.Dropout(sentence_dropout)
-        self.word_gru = BidirectionalGru(embedding_size, hidden_size)
+        make: Callable[[int], Any] = encoder or partial(BidirectionalGru, hidden_size=hidden_size)
+        self.word_gru = make(embedding_size)  # checkpoints know both encoders by these names
         self.word_attention = PooledAttention(self.word_gru.output_size, scoring, projection)
-        self.sentence_gru = BidirectionalGru(self.word_gru.output_size, hidden_size)
+        self.sentence_gru = make(self.word_gru.output_size)
         self.output_size = self.sentence_gru.output_size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:

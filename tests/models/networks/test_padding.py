@@ -17,6 +17,7 @@ from attest.models.networks import (
     TransformerClassifier,
     TransformerEncoder,
     TransformerTagger,
+    Windows,
 )
 
 VOCABULARY = 40
@@ -72,8 +73,10 @@ def test_logits_are_the_same_alone_and_in_a_padded_batch(make, projection, dtype
 
 @every_projection
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-5)], ids=["float64", "float32"])
-def test_a_document_decides_for_itself_in_a_batch_of_sentences(projection, dtype, tolerance):
-    network = PoolingClassifier(VOCABULARY, 3, Hierarchical, AdditiveScoring, projection).to(dtype).eval()
+@pytest.mark.parametrize("encoder", [None, Windows], ids=["recurrent", "convolutions"])
+def test_a_document_decides_for_itself_in_a_batch_of_sentences(projection, dtype, tolerance, encoder):
+    made = partial(Hierarchical, encoder=encoder)
+    network = PoolingClassifier(VOCABULARY, 3, made, AdditiveScoring, projection).to(dtype).eval()
     words = torch.tensor([[5, 1, 3, 0], [2, 0, 0, 0], [7, 7, 1, 4]])
     token_mask = torch.arange(9) < words.unsqueeze(-1)
     tokens, mask = torch.randint(1, VOCABULARY, token_mask.shape) * token_mask, words > 0
