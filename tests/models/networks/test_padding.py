@@ -111,3 +111,13 @@ def test_a_text_of_nothing_but_padding_is_refused(make):
         expected = r"rows \[\[2\]\] of the mask \(5, 11\) are all padding"
     with pytest.raises(ValueError, match=expected):
         make(Softmax())(tokens, mask)
+
+
+def test_windows_do_not_see_padding():
+    windows = Windows(6, (3, 5), 4)
+    mask = torch.arange(7) < torch.tensor([[7], [4]])
+    sequences = torch.randn(2, 7, 6)
+    other = sequences.masked_fill(~mask.unsqueeze(-1), 9.0)
+    torch.testing.assert_close(windows(sequences, mask)[mask], windows(other, mask)[mask])
+    without, without_other = (windows.read_without_each(each, mask, lambda states: states) for each in (sequences, other))
+    torch.testing.assert_close(without[1, :4, :4], without_other[1, :4, :4])
