@@ -4,6 +4,7 @@ import os
 import signal
 from typing import Any
 
+import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 from torch.nn.utils import get_total_norm
@@ -11,24 +12,54 @@ from torch.optim import Optimizer
 
 from attest.lightning_modules.text_module import require_finite
 
+NUMBERS_AT_ONCE = 100
+"""Losses and gradient norms of a GPU that are read together: those of 50 steps."""
+
 
 class FiniteLoss(Callback):
     """A callback that stops a run if the training loss or a gradient is NaN or infinite, and names the ids of the batch.
 
-    The run stops before the step, so that weights and checkpoints stay as they were.
+    On a CPU, the run stops before the step, so that weights stay as they were. On a GPU, which would have to finish all its
+    work before each answer, losses and norms are read together: every 50 steps, before each validation and before each
+    checkpoint. In both cases no checkpoint has seen such a number.
     """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Tensor, Tensor, str]] = []
+        """Numbers ``()`` that nobody has read, each with the ids of its texts and what it is, the oldest first."""
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         self._ids = batch["id"]
 
     def on_before_backward(self, trainer: Trainer, pl_module: LightningModule, loss: Tensor) -> None:
-        require_finite(loss.detach(), self._ids, "training")
+        self._keep(loss.detach(), "training")
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
         if getattr(trainer.precision_plugin, "scaler", None) is not None:
             return  # with scaled losses an infinite gradient is usual, and its step is left out
         gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        require_finite(get_total_norm(gradients), self._ids, "gradient of the training")
+        self._keep(get_total_norm(gradients), "gradient of the training")
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._read()
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._read()
+
+    def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+        self._read()
+
+    def _keep(self, number: Tensor, what: str) -> None:
+        self._waiting.append((number, self._ids, what))
+        if number.device.type == "cpu" or len(self._waiting) >= NUMBERS_AT_ONCE:
+            self._read()
+
+    def _read(self) -> None:
+        """Read all numbers that wait, in one copy from the device, and refuse the first that is not finite."""
+        waiting, self._waiting = self._waiting, []
+        numbers = torch.stack([number for number, _, _ in waiting]).cpu() if waiting else ()
+        for number, (_, ids, what) in zip(numbers, waiting, strict=True):
+            require_finite(number, ids, what)
 
 
 class StepSize(Callback):

@@ -3,7 +3,8 @@
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -67,8 +68,19 @@ def epochs_counted(trainer: Trainer) -> str:
     return f"Epoch {trainer.current_epoch + 1}" + (f"/{most}" if most is not None and most > 0 else "")
 
 
+HALF_A_SECOND = 0.5
+LOSS = "train/loss"
+"""The bar asks for it. With ``prog_bar``, Lightning would read it in each step, whether it is shown or not."""
+
+
 class EvidenceProgress(RichProgressBar):
-    """A progress bar of Lightning that counts epochs from 1 and names the running experiment."""
+    """A progress bar of Lightning that counts epochs from 1 and names the running experiment.
+
+    Values beside the bar are read twice a second at most, because a GPU must finish its work before each of them is known.
+    """
+
+    _shown: Mapping[str, Any] = MappingProxyType({})
+    _read_at = -math.inf
 
     @property
     def refresh_rate(self) -> float:
@@ -79,7 +91,12 @@ class EvidenceProgress(RichProgressBar):
         return epochs_counted(self.trainer).ljust(len(self.validation_description))
 
     def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> Any:
-        return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
+        now = time.monotonic()
+        if now - self._read_at >= HALF_A_SECOND or trainer.is_last_batch:
+            loss = {name: float(value) for name, value in trainer.callback_metrics.items() if name == LOSS}
+            known = loss | super().get_metrics(trainer, pl_module)
+            self._shown, self._read_at = {name: value for name, value in known.items() if name != "v_num"}, now
+        return self._shown
 
     def name_experiment(self, identity: str, place: int, of: int) -> None:
         """Show the running experiment in the progress bar, with its number among all experiments."""

@@ -81,7 +81,7 @@ class Classifier(TextModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         logits = self(self.training_tokens(batch), attended(batch))
         losses = self.instance_losses(logits, batch["label"])
-        self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
+        self.log("train/loss", losses.detach().mean(), batch_size=len(losses))
         return losses.sum() if self.loss_reduction == "sum" else losses.mean()
 
     def collect(self, stage: str, batch: Batch) -> dict[str, Observation]:

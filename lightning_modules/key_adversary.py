@@ -123,7 +123,7 @@ class KeyAdversary(Classifier):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         losses = self.attacked(batch).losses
-        self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
+        self.log("train/loss", losses.detach().mean(), batch_size=len(losses))
         return losses.mean()
 
     def collect(self, stage: str, batch: Batch) -> dict[str, Any]:

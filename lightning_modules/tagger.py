@@ -50,7 +50,7 @@ class Tagger(TextModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         logits = self(self.training_tokens(batch), batch["mask"])
         loss = functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=UNLABELLED)
-        self.log("train/loss", loss.detach(), prog_bar=True, batch_size=len(batch["mask"]))
+        self.log("train/loss", loss.detach(), batch_size=len(batch["mask"]))
         return loss
 
     def collect(self, stage: str, batch: Batch) -> dict[str, Any]:

@@ -90,10 +90,11 @@ def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tens
     Returns:
         The masked tokens, int64, in the shape of ``tokens``.
     """
-    rates = random_uniforms(stream(seed, "rates of masking"), ids, torch.tensor(epoch, device=ids.device))
+    epochs = torch.full_like(ids[:1], epoch)
+    rates = random_uniforms(stream(seed, "rates of masking"), ids, epochs)
     places = torch.meshgrid(*(torch.arange(size, device=tokens.device) for size in tokens.shape[1:]), indexing="ij")
     masked = stream(seed, "places of masks")
-    each = random_uniforms(masked, beside(ids, tokens), torch.tensor(epoch, device=ids.device), *places)
+    each = random_uniforms(masked, beside(ids, tokens), epochs, *places)
     return tokens.masked_fill((each < beside(rates, tokens)) & (tokens != PADDING), UNKNOWN)
 
 

@@ -85,7 +85,7 @@ class Adversarial(DependentModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         losses = self.objective(batch, self.base.reference(batch)).losses(self.lam, self.convention)
-        self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
+        self.log("train/loss", losses.detach().mean(), batch_size=len(losses))
         return losses.sum() if self.convention == "wiegreffe-pinter" else losses.mean()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:

@@ -36,7 +36,7 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
     Returns:
         int64 of the broadcast shape, uniform over all 64-bit patterns.
     """
-    state = _mix_(torch.tensor(seed, device=counters[0].device) + _INCREMENT)
+    state = _mix_(torch.full((), seed, dtype=torch.int64, device=counters[0].device) + _INCREMENT)  # tensor() would copy
     for counter in counters:
         state = _mix_((state ^ counter).add_(_INCREMENT))
     return state

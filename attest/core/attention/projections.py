@@ -56,9 +56,11 @@ class Projection(nn.Module):
         Returns:
             Attention, shape and dtype of ``scores``, in [0, 1]; sums to 1 in each row, padding is exactly 0.
         Raises:
-            ValueError: a text has no real token.
+            ValueError: a text has no real token. A mask on a GPU is not looked at, because the CPU would wait for it at each
+                projection; the attention of such a text is NaN there. Corpora and ``observe`` refuse it beforehand.
         """
-        require_real_tokens(mask)
+        if mask.device.type == "cpu":
+            require_real_tokens(mask)
         masked = scores.masked_fill(~mask, -torch.inf)
         if scores.dtype in (torch.float16, torch.bfloat16):
             return self.onto_simplex(masked.float()).to(scores.dtype)

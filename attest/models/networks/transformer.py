@@ -62,15 +62,27 @@ class TransformerEncoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(TransformerLayer(size, heads, feedforward_size, dropout, each) for each in projections)
         self.output_size = size
+        self._kept: Tensor | None = None
+        """Encodings of positions, no buffer: DDP would make ranks exchange tables of different lengths."""
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, H)``, which are arbitrary at padding."""
         embedded_BTH = self.embedding(tokens)
         embedded_BTH = self.output_size**0.5 * embedded_BTH if self.into_size is None else self.into_size(embedded_BTH)
-        hidden_BTH = self.dropout(embedded_BTH + sinusoids(tokens.shape[1], self.output_size).to(embedded_BTH))
+        hidden_BTH = self.dropout(embedded_BTH + self._positions(tokens.shape[1], embedded_BTH))
         for layer in self.layers:
             hidden_BTH = layer(hidden_BTH, mask)
         return hidden_BTH
+
+    def _positions(self, length: int, like: Tensor) -> Tensor:
+        """Return the encodings of the first positions, ``(T, H)``, which on a GPU are kept from pass to pass."""
+        if like.device.type == "cpu":
+            return sinusoids(length, self.output_size).to(like)
+        kept = self._kept
+        if kept is None or len(kept) < length or kept.device != like.device or kept.dtype != like.dtype:
+            with torch.inference_mode(False):
+                kept = self._kept = sinusoids(length, self.output_size).to(like)
+        return kept[:length]
 
 
 class TransformerLayer(nn.Module):
