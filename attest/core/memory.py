@@ -23,7 +23,8 @@ _BYTES_PER_PAIR = 96
 CACHE = 1 << 22
 """Bytes that a core has near: work on large integers is faster in pieces of this size."""
 PIECE = 1 << 26
-"""Most bytes that a step over several rows takes. A larger step is no faster, and several processes fit one budget."""
+"""Most bytes that a step over several rows takes on a CPU. A larger step is no faster, and several processes fit one
+budget."""
 NEAR = 1 << 25
 """Bytes of activations at a time: few enough to stay near a core, many enough rows for its matrix products."""
 _budget = _GIBIBYTE
@@ -80,6 +81,18 @@ def budget_kept() -> Iterator[None]:
         _budget, _longest = before
 
 
+def bytes_at_once(device: torch.device, on_cpu: int = PIECE) -> int:
+    """Return how many bytes a step over several rows takes at a time on a device.
+
+    A CPU is fast where a step stays near its cores. An accelerator has to be asked for each step, which takes as long as
+    computing many rows, so it gets all that the memory budget allows.
+
+    Args:
+        on_cpu: the number for a CPU, such as ``CACHE``, ``NEAR`` or ``PIECE``.
+    """
+    return min(_budget, on_cpu) if device.type == "cpu" else _budget
+
+
 def rows_at_once(bytes_per_row: int, budget: int = PIECE) -> int:
     """Return how many rows of a tensor fit into the given memory budget; at least 1."""
     return max(1, min(_budget, budget) // max(1, bytes_per_row))
@@ -91,8 +104,9 @@ def by_rows(function: Callable[..., Tensor], bytes_per_row: int, *rows: Tensor, 
     Args:
         function: takes the tensors cut to some of their rows, returns one tensor with as many rows.
         bytes_per_row: what the function needs for one row at its peak.
+        budget: how many bytes are computed at a time on a CPU; on other devices as many as ``bytes_at_once`` says.
     """
-    chunk = rows_at_once(bytes_per_row, budget)
+    chunk = rows_at_once(bytes_per_row, bytes_at_once(rows[0].device, budget))
     with _turn if bytes_per_row > PIECE else nullcontext():
         if len(rows[0]) <= chunk:
             return function(*rows)

@@ -26,8 +26,9 @@ ACTIVATIONS = 8
 """The number of tensors as large as the hidden states, or the features read from them, that exist at once."""
 PADDING = 0.05
 """The largest share of a pass that is padding, or that is read again although it was shared."""
-LEAST_TOKENS = 256
-"""A pass with fewer tokens gets further variants, since small matrix products are slow."""
+LEAST_TOKENS, LEAST_OF_ACCELERATOR = 256, 1 << 16
+"""A pass with fewer tokens gets further variants, since small matrix products are slow; on an accelerator, small
+passes are."""
 
 
 PASSES: ContextVar[Callable[[int], object] | None] = ContextVar("passes", default=None)
@@ -156,6 +157,7 @@ class _Variants:
 
 def _pieces(lengths: Tensor, begins: Tensor) -> Iterator[slice]:
     """Yield slices that split variants of texts, which are sorted by length, into groups of similar length."""
+    least = LEAST_TOKENS if lengths.device.type == "cpu" else LEAST_OF_ACCELERATOR
     kinds, counts = torch.stack([lengths, begins]).unique_consecutive(dim=1, return_counts=True)
     start = stop = new = width = longest = first = 0
     for length, begin, count in zip(*kinds.tolist(), counts.tolist(), strict=True):
@@ -163,7 +165,7 @@ def _pieces(lengths: Tensor, begins: Tensor) -> Iterator[slice]:
             longest = first = length
         first = min(first, begin)
         columns, read = (stop + count - start) * (longest - first), new + count * (length - begin)
-        if width >= LEAST_TOKENS and read < (1 - PADDING) * columns:
+        if width >= least and read < (1 - PADDING) * columns:
             yield slice(start, stop)
             start, longest, first = stop, length, begin
             columns = read = count * (length - begin)

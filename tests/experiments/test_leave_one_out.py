@@ -27,6 +27,7 @@ from attest.models.networks import (
     recurrent_without_each,
 )
 from tests.experiments.networks import VOCABULARY, DeepDecoder, FourSteps, observation_of, pooling_classifier, ragged_batch
+from tests.fake_device import DEVICE, fake_device
 
 LENGTHS = [9, 1, 5, 2, 9]
 
@@ -94,6 +95,19 @@ def test_readers_that_do_not_fit_side_by_side_are_read_in_blocks(monkeypatch):
     whole = predictions_without_each(observation)
     monkeypatch.setattr(recurrent_without_each, "ROWS", 2 * len(LENGTHS))
     torch.testing.assert_close(predictions_without_each(observation), whole, atol=1e-14, rtol=0)
+
+
+def test_on_an_accelerator_all_readers_take_a_step_together(monkeypatch):
+    def launches(rows):
+        monkeypatch.setattr(recurrent_without_each, "ROWS", rows)
+        with fake_device() as device:
+            network, (_, tokens, mask) = pooling_classifier().to(DEVICE), ragged_batch(LENGTHS)
+            tokens, mask = tokens.to(DEVICE), mask.to(DEVICE)
+            device.forget()
+            network.read_without_each(tokens, mask)
+            return device.launches
+
+    assert launches(1) == launches(512)
 
 
 @pytest.mark.parametrize("place", ["keys", "scores"])

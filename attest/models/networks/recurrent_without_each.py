@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.attention.interventions import Readout
+from attest.core.memory import bytes_at_once, rows_at_once
 from attest.models.networks.tokens import reversal, reverse
 
 State = tuple[Tensor, ...]
@@ -106,7 +107,9 @@ def product_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 ROWS = 512
-"""The number of variants that take a step together, so that their gates stay in the cache of a CPU core."""
+"""The number of variants that take a step together on a CPU, so that their gates stay in the cache of a core."""
+GATES = 4
+"""Numbers that are alive for each gate of a variant in a step."""
 
 
 @torch.no_grad()
@@ -161,7 +164,9 @@ class _Path:
         other_TBA, product = other_BTA.transpose(0, 1), product_with(weight)
         size, batch = self.inputs_TBG.shape[:2]
         read = other_BTA.new_zeros(size, size, batch, readout.finish(other_TBA[0].clone()).shape[-1])  # (T, V, B, F)
-        block = max(1, ROWS // batch)
+        on_cpu, gates = other_BTA.device.type == "cpu", self.inputs_TBG[0, 0].nbytes
+        together = ROWS if on_cpu else rows_at_once(GATES * gates, bytes_at_once(other_BTA.device))
+        block = max(1, together // batch)
         for start in range(0, size, block):
             for position, hidden in self._variants(range(start, min(start + block, size))):
                 features = product(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1).add_(other_TBA[position])

@@ -12,6 +12,7 @@ from attest.models import variants
 from attest.models.observation import observe
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.prompted import PromptedNetwork
+from tests.fake_device import DEVICE, fake_device
 from tests.models.pretrained.tiny import DECODERS, batch, tiny
 
 LENGTHS = (9, 5, 1, 12)
@@ -117,6 +118,15 @@ def test_little_of_a_pass_is_padding():
         large = [(mine, all_of_them) for mine, all_of_them in zip(new, columns, strict=True) if all_of_them > 2000]
         assert large
         assert all(mine >= (1 - variants.PADDING) * all_of_them for mine, all_of_them in large)
+
+
+def test_an_accelerator_reads_short_variants_of_all_lengths_in_one_pass():
+    lengths = torch.arange(20, 4, -1)
+    begins = torch.zeros_like(lengths)
+    with fake_device():
+        there = list(variants._pieces(lengths.to(DEVICE).repeat_interleave(20), begins.to(DEVICE).repeat_interleave(20)))
+    assert there == [slice(0, 320)]
+    assert len(list(variants._pieces(lengths.repeat_interleave(20), begins.repeat_interleave(20)))) > 5
 
 
 def test_an_untouched_model_reads_by_its_own_attention_until_something_intervenes():
