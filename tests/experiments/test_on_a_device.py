@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 import pytest
 import torch
 import yaml
 from torch import nn
 
+import attest
 from attest.experiments.erasure import Background
 from attest.experiments.layers import LayerObservation, head_means, observe_layers, read_from_layers
 from attest.experiments.registry import OF_TAGS, ConfiguredExperiment, Context, askable
@@ -99,8 +101,18 @@ THEIRS = {
 }
 KINDS = OURS | THEIRS
 OTHERS = pytest.mark.whole("models of other people, with each experiment")
+MANY = pytest.mark.whole("a text is read in hundreds of variants")
+
+
+def marks(kind: str, name: str) -> Any:
+    """The tagger is the smallest of our networks, and so tries what reads most in the quick tests, too."""
+    if kind in THEIRS:
+        return OTHERS
+    return MANY if name in ("E14", "E19") and kind != "tagger" else ()
+
+
 CASES = [
-    pytest.param(kind, name, id=f"{kind}-{name}", marks=() if kind in OURS else OTHERS)
+    pytest.param(kind, name, id=f"{kind}-{name}", marks=marks(kind, name))
     for kind, of in KINDS.items()
     for name in of.experiments
 ]
@@ -153,6 +165,24 @@ def test_an_experiment_runs_on_a_device_as_on_the_cpu_within_its_budget(kind, na
             found[column], values.detach(), atol=CLOSE, rtol=CLOSE, equal_nan=True, msg=lambda m, c=column: f"{c}: {m}"
         )
     require_within(kind, name, counted, device)
+
+
+@pytest.mark.parametrize("kind", ["pooled", pytest.param("encoder", marks=OTHERS)])
+def test_a_trial_on_a_device_has_the_tables_of_the_cpu(kind):
+    """Through the seam of ``attest.trial``, from batches to tables."""
+    ids, tokens, mask = ragged_batch(LENGTHS)
+    batches = [{"id": ids, "token_ids": tokens, "mask": mask, "label": ids % 2}]
+    asked = {name: SETTINGS[name] for name in ("E2", "E3")}
+
+    def tables(network: nn.Module) -> dict[str, Any]:
+        trial = attest.trial(network, batches, asked, progress=False)
+        return {name: trial.table(name) for name in ("instances", *asked)}
+
+    expected = tables(KINDS[kind].make())
+    with fake_device():
+        found = tables(KINDS[kind].make().to(DEVICE))
+    for name, table in expected.items():
+        pd.testing.assert_frame_equal(found[name], table, rtol=CLOSE, atol=CLOSE)
 
 
 def require_within(kind: str, name: str, counted: dict[str, int], device: FakeDevice) -> None:
