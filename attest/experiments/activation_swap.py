@@ -52,9 +52,9 @@ SAME = 1e-6
 
 
 def _answer(mean: Means) -> str | None:
-    moves = {label: value for name, label in NAMES.items() if (value := mean(f"E8/moved_{name}")) is not None}
+    moves = {label: value for name, label in NAMES.items() if (value := mean.number(f"E8/moved_{name}")) is not None}
     if moves:
-        found = ", ".join(f"{number(value)} under {label}" for label, value in moves.items())
+        found = ", ".join(f"{value} under {label}" for label, value in moves.items())
         return f"Another projection moves the prediction of the average text by, in{mean.unit}: {found}."
     trained = mean.share("E8/correct")
     column = "kept" if trained is None else "correct"

@@ -144,9 +144,11 @@ def _excess(mean: Means) -> str:
     if excess is None:
         return ""
     count = mean.defined("E12/excess_attention")
+    low, high = mean.bounds("E12/excess_attention")
+    within = "" if low is None or high is None else f" [{low:.1f}, {high:.1f}]"
     over = "" if count is None else f" (mean over the {count:,} texts that flip in this order)"
     return (
-        f"In the order of attention, {excess:.1f} more weights are erased than are in the smallest set that flips the "
+        f"In the order of attention, {excess:.1f}{within} more weights are erased than are in the smallest set that flips the "
         f"decision{over}."
     )
 

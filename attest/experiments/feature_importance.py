@@ -125,12 +125,12 @@ def _answer(mean: Means) -> str | None:
     """Return a sentence on the share of token pairs that attention and importance put in the same order."""
     if not any(f"E1/tau_{kind}" in mean for kind in RANKED.values()):
         return None
-    shares = {name: share for name, kind in RANKED.items() if (share := mean(f"E1/concordant_{kind}")) is not None}
+    shares = {name: share for name, kind in RANKED.items() if (share := mean.share(f"E1/concordant_{kind}")) is not None}
     if not shares:
         return _correlated(mean)
-    said = " and ".join(f"with {name} in {percent(share)} of cases" for name, share in shares.items())
-    between = mean("E1/concordant_gradient_and_leave_one_out")
-    both = "" if between is None else f" Gradients and leave-one-out agree with each other in {percent(between)}."
+    said = " and ".join(f"with {name} in {share} of cases" for name, share in shares.items())
+    between = mean.share("E1/concordant_gradient_and_leave_one_out")
+    both = "" if between is None else f" Gradients and leave-one-out agree with each other in {between}."
     return (
         f"Which of two tokens is more important? Attention agrees {said} (mean over texts, without ties; chance: "
         f"{percent(0.5)}).{both}"
@@ -138,14 +138,14 @@ def _answer(mean: Means) -> str | None:
 
 
 def _correlated(mean: Means) -> str:
-    taus = {name: tau for name, kind in RANKED.items() if (tau := mean(f"E1/tau_{kind}")) is not None}
+    taus = {name: tau for name, kind in RANKED.items() if (tau := mean.number(f"E1/tau_{kind}")) is not None}
     if not taus:
         return "Undefined: attention is the same at all tokens, so it ranks no token above another."
-    ceilings = {name: mean(f"E1/ceiling_{RANKED[name]}") for name in taus}
-    at_most = {name: "" if most is None else f" (ties allow at most {number(most)})" for name, most in ceilings.items()}
-    said = " and ".join(f"{number(tau)} with {name}{at_most[name]}" for name, tau in taus.items())
-    between = mean("E1/tau_gradient_and_leave_one_out")
-    both = "" if between is None else f" Gradients and leave-one-out have {number(between)} with one another."
+    ceilings = {name: mean.number(f"E1/ceiling_{RANKED[name]}") for name in taus}
+    at_most = {name: "" if most is None else f" (ties allow at most {most})" for name, most in ceilings.items()}
+    said = " and ".join(f"{tau} with {name}{at_most[name]}" for name, tau in taus.items())
+    between = mean.number("E1/tau_gradient_and_leave_one_out")
+    both = "" if between is None else f" Gradients and leave-one-out have {between} with one another."
     return f"Kendall's τ-b of attention, mean over texts, is {said}; 0 means no relation.{both}"
 
 

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from attest.core.measures import normalised_entropy
-from attest.core.measures.numbers import number
 from attest.core.memory import by_rows
 from attest.core.randomness import random_order
 from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
@@ -85,12 +84,12 @@ def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor,
 
 
 def _answer(mean: Means) -> str | None:
-    influence, attention = mean("E10/entropy_gradient"), mean("E10/entropy_attention")
+    influence, attention = mean.number("E10/entropy_gradient"), mean.number("E10/entropy_attention")
     if influence is None or attention is None:
         return None
     return (
-        f"The influence of the input tokens has a spread of {number(influence)}, and attention has a spread of "
-        f"{number(attention)} (0: all on one token, 1: equal on all tokens)."
+        f"The influence of the input tokens has a spread of {influence}, and attention has a spread of "
+        f"{attention} (0: all on one token, 1: equal on all tokens)."
     )
 
 

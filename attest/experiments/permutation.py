@@ -5,7 +5,6 @@ from dataclasses import replace
 from torch import Tensor
 
 from attest.core.measures import total_variation
-from attest.core.measures.numbers import number
 from attest.core.memory import sort_rows
 from attest.core.randomness import random_permutations
 from attest.experiments.sink import SPARED, and_for_decoders, and_spared
@@ -42,13 +41,13 @@ def median(values: Tensor) -> Tensor:
 
 
 def _answer(mean: Means) -> str | None:
-    moves, flipped, of_number = mean("E2/tvd_median"), mean.share("E2/flipped"), mean("E2/moved_median")
+    moves, flipped, of_number = mean.number("E2/tvd_median"), mean.share("E2/flipped"), mean.number("E2/moved_median")
     shuffling = "Shuffling the attention weights among the tokens moves the prediction by"
     if of_number is not None:
-        return f"{shuffling} {number(of_number)}{mean.unit} in the average text."
+        return f"{shuffling} {of_number}{mean.unit} in the average text."
     if moves is None or flipped is None:
         return None
-    return f"{shuffling} {number(moves)} in the average text and changes {flipped} of decisions."
+    return f"{shuffling} {moves} in the average text and changes {flipped} of decisions."
 
 
 TVD_MEDIAN = Measure.low(

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from attest.core.measures.numbers import percent
+from attest.core.measures.numbers import interval, percent
 
 
 class Means:
@@ -36,6 +36,11 @@ class Means:
         value = self.summary.get(f"{key}/mean")
         return None if value is None or math.isnan(value) else float(value)
 
+    def number(self, key: str) -> str | None:
+        """Return the mean of a column with its 95 % interval, ``0.118 [0.096, 0.139]``; None if undefined."""
+        value = self(key)
+        return None if value is None else interval(value, *self.bounds(key))
+
     def share(self, key: str, of: float = 1.0) -> str | None:
         """Return the mean of a column as a percentage with its 95 % interval, ``41 % [31 %, 51 %]``; None if undefined.
 
@@ -45,9 +50,14 @@ class Means:
         value = self(key)
         if value is None:
             return None
-        low, high = (self.summary.get(f"{key}/ci_{end}") for end in ("low", "high"))
+        low, high = self.bounds(key)
         bounds = "" if low is None or high is None else f" [{percent(low / of)}, {percent(high / of)}]"
         return f"{percent(value / of)}{bounds}"
+
+    def bounds(self, key: str) -> tuple[float | None, float | None]:
+        """Return the ends of a mean's 95 % interval; None, twice, where there is no interval."""
+        low, high = (self.summary.get(f"{key}/ci_{end}") for end in ("low", "high"))
+        return (None, None) if low is None or high is None or math.isnan(low) else (low, high)
 
     def __contains__(self, key: str) -> bool:
         """Return whether a column was measured, even if its mean is undefined."""

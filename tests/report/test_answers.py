@@ -47,6 +47,41 @@ def test_a_share_stands_with_its_interval():
     assert plain(halved) == "20 % [10 %, 30 %]"
 
 
+FLIPPED = dict.fromkeys(("flipped_look", "flipped_random_look", "flipped_write", "flipped_random_write"), 0.3)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "means", "intervals"),
+    [
+        ("E1", {"concordant_gradient_inputs": 0.7, "tau_gradient_inputs": 0.4}, 1),
+        ("E1", {"tau_gradient_inputs": 0.4, "ceiling_gradient_inputs": 0.8, "tau_gradient_and_leave_one_out": 0.6}, 3),
+        ("E2", {"tvd_median": 0.4, "flipped": 0.3}, 2),
+        ("E2", {"moved_median": 0.4}, 1),
+        ("E8", {"moved_sparsemax": 0.4}, 1),
+        ("E10", {"entropy_gradient": 0.4, "entropy_attention": 0.6}, 2),
+        ("E12", {"fraction_attention": 0.5, "fraction_common_attention": 0.4, "excess_attention": 3.0}, 2),
+        ("E15", {f"{way}_{name}": share for name, share in (("attention", 0.6), ("norm", 0.8)) for way in SURVIVAL}, 2),
+        ("E16", {"won": 0.7, "sink": 0.3, "moved": 0.4}, 3),
+        ("E17", {"drop_chosen": 0.5, "drop_random_chosen": 0.2, "flipped_chosen": 0.4, "won_chosen": 0.7}, 4),
+        ("E17", {"flipped_write": 0.3, "flipped_random_write": 0.2}, 2),
+        ("E17", FLIPPED | {"tau_look": 0.4, "tau_write": 0.5}, 6),
+    ],
+)
+def test_every_mean_in_an_answer_stands_with_its_interval(experiment, means, intervals, snapshot):
+    summary = {}
+    for name, mean in means.items():
+        key = f"{experiment}/{name}"
+        summary |= {f"{key}/mean": mean, f"{key}/ci_low": mean - 0.1, f"{key}/ci_high": mean + 0.1, f"{key}/nan": 0.0}
+    answer = plain(EXPERIMENTS[experiment].answer(Means(summary, 100)))
+    assert answer == snapshot
+    assert answer.count("[") == intervals
+
+
+def test_the_interval_of_one_text_is_left_out():
+    one = {"E2/moved_median/mean": 0.4, "E2/moved_median/ci_low": math.nan, "E2/moved_median/ci_high": math.nan}
+    assert plain(EXPERIMENTS["E2"].answer(Means(one, 1))).endswith("by 0.400 in the average text.")
+
+
 def test_what_was_not_measured_is_not_spoken_of():
     assert [said({}, experiment) for experiment in ("test", *ANSWERED)] == [None] * 13
 
@@ -211,8 +246,8 @@ def test_readings_are_held_against_attention_by_the_harsher_operator():
     first, second = (f"E15/{column}" for column in SURVIVAL)
     beaten = {f"{first}_attention": 0.6, f"{second}_attention": 0.7, f"{first}_norm": 0.9, f"{second}_norm": 0.8}
     assert said(beaten | {f"{first}_random": 0.99}, "E15") == (
-        f"Of 2 readings, {title_of('norm')} did best: by the stricter of two ways to erase, its first tokens beat 0.800 of "
-        "random sets; attention beats 0.600."
+        f"Of 2 readings, {title_of('norm')} did best: by the stricter of two ways to erase, its first tokens beat 80 % of "
+        "random sets; attention beats 60 %."
     )
 
 

@@ -126,7 +126,7 @@ def _answer(mean: Means) -> str | None:
     chosen = _answer_of_chosen(mean)
     flips = (mean.share(f"E17/flipped_{name}") for name in ("look", "random_look", "write", "random_write"))
     look, random_look, write, random_write = flips
-    tau_look, tau_write = mean("E17/tau_look"), mean("E17/tau_write")
+    tau_look, tau_write = mean.number("E17/tau_look"), mean.number("E17/tau_write")
     if write is None or random_write is None:
         return chosen
     said = [] if chosen is None else [chosen]
@@ -135,8 +135,8 @@ def _answer(mean: Means) -> str | None:
     said.append(_changed("add most to the decision", write, random_write))
     if look is not None and random_look is not None and tau_look is not None and tau_write is not None:
         said.append(
-            f"In the average text, τ-b over heads is {number(tau_look)} between the effect of switching a head off and its "
-            f"attention to the important tokens, and {number(tau_write)} between this effect and what the head adds to the "
+            f"In the average text, τ-b over heads is {tau_look} between the effect of switching a head off and its "
+            f"attention to the important tokens, and {tau_write} between this effect and what the head adds to the "
             "decision."
         )
     return " ".join(said)
@@ -150,14 +150,15 @@ def _changed(what: str, share: str, random: str) -> str:
 
 
 def _answer_of_chosen(mean: Means) -> str | None:
-    drop, random, flipped = mean("E17/drop_chosen"), mean("E17/drop_random_chosen"), mean.share("E17/flipped_chosen")
+    drop, random = mean.number("E17/drop_chosen"), mean.number("E17/drop_random_chosen")
+    flipped = mean.share("E17/flipped_chosen")
     won, low, high = mean("E17/won_chosen"), *(mean.summary.get(f"E17/won_chosen/ci_{end}") for end in ("low", "high"))
     if drop is None or random is None or flipped is None or won is None or low is None or high is None:
         return None
     matter = "matter more" if low > 0.5 else "matter less" if high < 0.5 else "are not shown to matter more"
     return (
-        f"Without the chosen heads, the logit difference falls by {number(drop)} and {flipped} of decisions change. "
-        f"Without random heads of the same layers, it falls by {number(random)}. The chosen heads {matter} than random heads: "
+        f"Without the chosen heads, the logit difference falls by {drop} and {flipped} of decisions change. "
+        f"Without random heads of the same layers, it falls by {random}. The chosen heads {matter} than random heads: "
         f"{mean.share('E17/won_chosen')} of random sets of heads have a smaller effect."
     )
 

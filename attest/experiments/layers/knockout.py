@@ -14,7 +14,6 @@ from torch.nn.functional import one_hot
 from attest.core.attention.interventions import Intervention
 from attest.core.errors import AttestError
 from attest.core.measures import movement
-from attest.core.measures.numbers import number
 from attest.core.randomness import random_order
 from attest.experiments.layers.tampering import DecidingRow, beside_random, highest, named, row_among
 from attest.experiments.sink import parks_attention
@@ -143,10 +142,10 @@ def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) 
 
 def _answer(mean: Means) -> str | None:
     flipped, random, won, sink = (mean.share(f"E16/{name}") for name in ("flipped", "flipped_random", "won", "sink"))
-    if won is not None and sink is not None and (moves := mean("E16/moved")) is not None:
+    if won is not None and sink is not None and (moves := mean.number("E16/moved")) is not None:
         return (
             "If the token at which the decoder decides cannot attend to the tokens that it attends to most, the prediction "
-            f"moves by {number(moves)}{mean.unit} in the average text. In {won} of comparisons, this is further than "
+            f"moves by {moves}{mean.unit} in the average text. In {won} of comparisons, this is further than "
             f"without attention to random tokens. The token gives {sink} of its attention to the first token of the "
             "text."
         )

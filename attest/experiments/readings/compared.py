@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from attest.core.measures import tau_b
-from attest.core.measures.numbers import number, percent
+from attest.core.measures.numbers import percent
 from attest.core.rounding import in_steps
 from attest.experiments.erasure.four_operators import FALL, KINDS, NO_OTHERS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
@@ -209,16 +209,16 @@ def _answer(mean: Means) -> str | None:
     names = [found[1] for key in mean.summary if (found := re.fullmatch(f"E15/{SURVIVAL[0]}_(.+)/mean", key))]
     known = {}
     for name in (name for name in names if name not in (RANDOM, ORACLE)):
-        shares = [share for column in SURVIVAL if (share := mean(f"E15/{column}_{name}")) is not None]
+        shares = {key: share for key in (f"E15/{column}_{name}" for column in SURVIVAL) if (share := mean(key)) is not None}
         if len(shares) == len(SURVIVAL):
-            known[name] = min(shares)
+            known[name] = min(shares, key=lambda key: shares[key])
     if not known:
         return None
-    best = max(known, key=lambda name: known[name])
-    beside = f"; attention beats {number(known['attention'])}" if "attention" in known and best != "attention" else ""
+    best = max(known, key=lambda name: mean(known[name]) or 0.0)
+    beside = f"; attention beats {mean.share(known['attention'])}" if "attention" in known and best != "attention" else ""
     return (
         f"Of {len(known)} readings, {title_of(best)} did best: by the stricter of two ways to erase, its first tokens beat "
-        f"{number(known[best])} of random sets{beside}."
+        f"{mean.share(known[best])} of random sets{beside}."
     )
 
 
