@@ -112,6 +112,7 @@ SWAPPED = (
 
 SPEC = Spec(
     id="E8",
+    name="another projection",
     question="Does the model survive another projection?",
     does="Runs the trained model with softmax, sparsemax and 1.5-entmax; in pooled attention, or in each layer",
     source="Drozdyuk et al.",

@@ -85,6 +85,7 @@ def _caption(rows: Any) -> str:
 
 SPEC = Spec(
     id="E3",
+    name="adversarial attention",
     question="Would a very different attention have given the same prediction?",
     does="Searches for such attention as published, and computes the exact answer for a linear decoder",
     source="Jain & Wallace 2019; exact: ours",

@@ -23,6 +23,7 @@ ONLY_STABLE = "A small JSD shows that training is stable, not that attention exp
 
 UNIFORM = Spec(
     id="E4",
+    name="uniform attention",
     place=0,  # it says whether anything below means something
     question="Does the task need attention at all?",
     does="Trains the same model with uniform attention, and compares both text by text",
@@ -34,6 +35,7 @@ UNIFORM = Spec(
 
 SEEDS = Spec(
     id="E5",
+    name="other seeds",
     question="How far apart is attention when only the seed differs?",
     does="Trains the same model with other seeds",
     source="Wiegreffe & Pinter 2019",
@@ -70,6 +72,7 @@ SEEDS = Spec(
 
 GUIDES = Spec(
     id="E6",
+    name="guided models",
     question="Does another run's attention help a model that must use it?",
     does="Trains a model without context under a given attention",
     source="Wiegreffe & Pinter 2019; Yang",
@@ -92,6 +95,7 @@ GUIDES = Spec(
 
 ADVERSARIES = Spec(
     id="E7",
+    name="trained adversaries",
     question="Can a model be trained that predicts the same and attends elsewhere?",
     does="Trains an adversary to keep the base's predictions and to change its attention",
     source="Wiegreffe & Pinter 2019; Meister et al. 2021; Yang",

@@ -165,6 +165,7 @@ def _caption(rows: Any) -> str:
 
 SPEC = Spec(
     id="E12",
+    name="erasing until the decision flips",
     question="How many weights must go until the decision flips?",
     does="Sets weights to zero one by one, by attention, its gradient, their product or at random; and the exact minimum",
     source="Serrano & Smith 2019; exact: ours",

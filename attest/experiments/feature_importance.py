@@ -192,6 +192,7 @@ AGREEMENT = (
 
 SPEC = Spec(
     id="E1",
+    name="importance of tokens",
     question="Does attention rank tokens as their importance does?",
     does="Correlates attention with gradients and leave-one-out, of inputs and hidden states, by Kendall's τ-b",
     source="Jain & Wallace 2019; Meister et al. 2021",

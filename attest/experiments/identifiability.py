@@ -94,6 +94,7 @@ TAU = Measure.low(
 
 SPEC = Spec(
     id="E13",
+    name="identifiable attention",
     question="Does what the model computes determine its attention?",
     does="Computes the null spaces of the matrices that attention is multiplied with, and effective attention",
     source="Brunner et al. 2020",
@@ -136,8 +137,8 @@ SPEC = Spec(
         Measure(
             "sinks",
             "heads with a sink",
-            "Share of heads that give much attention to a token whose value vector is short, mean over texts. Attention on a "
-            "sink adds little to the output.",
+            "Share of heads that have a sink: a token that gets much attention whatever the text says, and whose value vector "
+            "is short, so that it adds little to the output. Mean over texts.",
             "A value vector counts as short if its norm is at most half of the median norm of the value vectors in the text.",
             beside=("at the first token", "sinks_first"),
         ),

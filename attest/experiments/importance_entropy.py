@@ -109,6 +109,7 @@ ENTROPIES = (
 
 SPEC = Spec(
     id="E10",
+    name="spread of influence",
     question="How concentrated is the influence of the inputs?",
     does="Computes the entropy of gradients and leave-one-out, for inputs and hidden states",
     source="Meister et al. 2021",

@@ -103,6 +103,7 @@ MOVED = tuple(column.moved() for column in (*PERMUTED, *DECIDING) if column.name
 
 SPEC = Spec(
     id="E2",
+    name="permuted attention",
     question="Does the prediction depend on where attention lies?",
     does="Permutes the attention of each text at random, 100 times; inside Transformers in each layer and in all layers",
     source="Jain & Wallace 2019",

@@ -89,6 +89,7 @@ def _columns(suffix: str, where: str) -> tuple[Column, ...]:
 
 SPEC = Spec(
     id="E11",
+    name="one erased token",
     question="Does erasing the most attended token matter more than erasing another?",
     does="Sets the largest weight or a random other weight to zero, and renormalises the rest",
     source="Serrano & Smith 2019",

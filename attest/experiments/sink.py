@@ -113,6 +113,6 @@ def _without(measure: Measure, how: str) -> Measure:
         measure,
         column=f"{measure.column}{WITHOUT}",
         title=f"{measure.title}, without sinks",
-        means=f"As “{measure.title}”, {how} {BEFORE}. Decoders give much attention to sinks, whatever the sinks say.",
+        means=f"As “{measure.title}”, {how} {BEFORE}. A sink is a token that gets much attention whatever the text says.",
         short=None,
     )

@@ -294,6 +294,7 @@ class Spec:
 
     Args:
         id: ``E1``, …: file name, prefix of its numbers, section of the report.
+        name: what stands beside the id where it is first said, such as ``permuted attention``.
         question: the question that the experiment answers, as in the report.
         does: how the experiment answers the question, in a line.
         source: the authors who published the experiment.
@@ -335,6 +336,7 @@ class Spec:
     when_explaining: Mapping[str, Any] = field(default_factory=dict)
     of_tokens: bool = False
     needs: Literal["", "controls", "adversaries", "attacks"] = ""
+    name: str = ""
     of_numbers: OfNumbers | None = None
     about_columns: str = ""
     place: float | None = None

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from attest.core.measures import OverSeeds, in_seed_spreads
 from attest.core.measures.comparison import LEVEL
-from attest.core.measures.numbers import p_value
+from attest.core.measures.numbers import interval, p_value, rounded
 from attest.report.collection import (
     Decided,
     Interval,
@@ -29,15 +29,15 @@ from attest.report.collection import (
     shared_keys,
     value_of,
 )
+from attest.report.controls import baseline
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.measured import scale_of
-from attest.report.related import LONG, Conclusion, link_between
-from attest.report.run_tables import cell
-from attest.report.settings_strip import lines_of
+from attest.report.related import LONG, Conclusion, link_between, spelled_out
+from attest.report.settings_strip import ACCURACY, lines_of, unit_of
 from attest.report.summary import DESCRIBED, QUESTIONS, label_of
 from attest.report.templating import render
 from attest.runs.asked import identity
-from attest.runs.folder import RunFolder, write_text
+from attest.runs.folder import RunFolder, columns_in, read_table, write_text
 from attest.runs.identity import identity_of
 
 
@@ -252,8 +252,9 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
     page = {
         "settings": settings,
         "folders": [each.name for each in folders],
-        "conclusions": conclusions(settings, keys, compared, note is None),
+        "conclusions": spelled_out(conclusions(settings, keys, compared, note is None)),
         "lines": lines_of(settings),
+        "unit": unit_of(settings[0]),
         "other_texts": note,
         "links": {
             each.name: [(seed, link_between(path, run.report)) for seed, run in sorted(each.runs.items())] for each in settings
@@ -278,9 +279,32 @@ def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, 
     return groups
 
 
-def _mean(setting: Setting, key: str) -> str:
-    only = over_texts(next(iter(setting.summaries.values())), key) if len(setting.summaries) == 1 else None
-    return cell(setting.over_seeds(key)) if only is None else str(only)
+def _mean(setting: Setting, key: str) -> tuple[str, str]:
+    """Return a mean with its 95 % interval, and over how many texts or seeds it is; a dash and nothing if it is not known."""
+    over = setting.over_seeds(key)
+    if over is None:
+        return "–", ""
+    if len(setting.summaries) > 1:
+        found = over_seeds(over, key)
+        return rounded(over.mean) if found is None else str(found), f"{over.seeds} seed{'s' if over.seeds > 1 else ''}"
+    (summary,), run = setting.summaries.values(), setting.any_run
+    if key == ACCURACY and (held := baseline(run)) is not None and held.bounds is not None:
+        return interval(over.mean, *held.bounds), f"{held.instances:,} {unit_of(setting)}"
+    only = over_texts(summary, key)
+    return rounded(over.mean) if only is None else str(only), _counted(run, key, unit_of(setting))
+
+
+def _counted(run: RunFolder, key: str, unit: str) -> str:
+    """Return on how many texts of a run's table a number is defined: ``160 texts``; empty if the table is not kept."""
+    experiment, _, column = key.partition("/")
+    table = run.evidence(experiment)
+    known = columns_in(table) if table.is_file() else []
+    if column not in known:
+        return ""
+    several = {"asked", "text"} <= {*known}
+    rows = read_table(table, [column, "text"] if several else [column]).dropna(subset=[column])
+    count = rows["text"].nunique() if several else len(rows)
+    return f"{count:,} {unit}"
 
 
 def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:

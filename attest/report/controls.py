@@ -267,6 +267,11 @@ class Controls:
         return known
 
     @cached_property
+    def held_uniform(self) -> Baseline | None:
+        """Return the accuracy of the run with uniform attention, as ``baseline`` does; None if it is not known."""
+        return None if self.uniform_run is None else baseline(self.uniform_run)
+
+    @cached_property
     def not_run(self) -> dict[str, str]:
         """Return the names of the control runs that are missing, by kind: ``uniform`` attention or other ``seeds``."""
         if self.of_trial:

@@ -30,7 +30,7 @@ CHUNKS = "test/chunk_f1"
 
 
 POOLED, ROLLOUT = "attention", "rollout"
-CALLED = {POOLED: "attention", ROLLOUT: "attention, followed through all layers,", "cross-attention": "cross-attention"}
+CALLED = {POOLED: "attention", ROLLOUT: "attention rollout", "cross-attention": "cross-attention"}
 """The tested explanation in a sentence."""
 SHOWN_AS = {POOLED: "Attention", ROLLOUT: "Attention rollout", "cross-attention": "Cross-attention"}
 
@@ -269,12 +269,12 @@ def answers(
     mean = Means(controls.summary, instances)
     sentences: dict[str, str | None] = {"test": sentence(held, controls.summary)}
     if not controls.of_trial:
-        sentences["E4"] = _uniform(controls, pair)
+        sentences["E4"] = _uniform(controls, held, pair)
     sentences |= {name: spec.answer(mean) for name, spec in EXPERIMENTS.items() if spec.answer}
     return {name: said for name, said in sentences.items() if said}
 
 
-def _uniform(controls: Controls, pair: Pairing | None) -> str:
+def _uniform(controls: Controls, held: Baseline | None, pair: Pairing | None) -> str:
     if controls.is_uniform:
         return "This run is the control run: its attention is uniform, so every token gets the same weight."
     if controls.uniform is None:
@@ -286,7 +286,9 @@ def _uniform(controls: Controls, pair: Pairing | None) -> str:
     if ours is None or theirs is None:
         return "Not known: the accuracy of this run or of the run with uniform attention is missing."
     units = "tokens are tagged" if pair is not None and pair.tagging else "test texts are decided"
-    said = f"With uniform attention {percent(theirs, 1)} of {units} rightly, with learned attention {percent(ours, 1)}."
+    with_uniform = percent(theirs, 1) if controls.held_uniform is None else controls.held_uniform.accuracy
+    with_learned = percent(ours, 1) if held is None else held.accuracy
+    said = f"With uniform attention {with_uniform} of {units} rightly, with learned attention {with_learned}."
     return f"{said} {_paired(pair)}"
 
 

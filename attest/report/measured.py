@@ -177,11 +177,20 @@ def share(key: str, name: str, values: pd.Series, means: str, control: ControlNu
     Args:
         values: the share of each text, in [0, 1], NaN if undefined; at least one is defined.
     """
-    found = summarise(pd.DataFrame({"share": values}))
+    mean, bounds = _mean_of(values)
+    return Line(key, name, share_with_interval(values), mean, means, bounds=bounds, controls=[control])
+
+
+def share_with_interval(values: pd.Series) -> str:
+    """Return the mean of shares in percent with its 95 % interval, ``46.0 % [35.1 %, 57.0 %]``; at least one is defined."""
+    mean, bounds = _mean_of(values)
+    return percent(mean, 1) + ("" if bounds is None else f" [{percent(bounds[0], 1)}, {percent(bounds[1], 1)}]")
+
+
+def _mean_of(shares: pd.Series) -> tuple[float, tuple[float, float] | None]:
+    found = summarise(pd.DataFrame({"share": shares}))
     mean, low, high = (found[f"share/{part}"] for part in PARTS)
-    bounds = None if math.isnan(low) or low == high else (low, high)
-    ours = percent(mean, 1) + ("" if bounds is None else f" [{percent(bounds[0], 1)}, {percent(bounds[1], 1)}]")
-    return Line(key, name, ours, mean, means, bounds=bounds, controls=[control])
+    return mean, None if math.isnan(low) or low == high else (low, high)
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.verdict import share_of
 from attest.report.answer import of_texts
 from attest.report.controls import ControlNumber
-from attest.report.measured import Line, share
+from attest.report.measured import Line, share, share_with_interval
 
 IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
 """The columns of E1 that are drawn beside attention, and their names in the page."""
@@ -79,15 +79,15 @@ def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | N
     if instances is None or not found:
         return None
     (attention, *others), random = found, found[0].controls[0]
-    beside = "".join(f"{percent(line.value or 0.0, 1)} for {line.name}, " for line in others)
+    beside = "".join(f"{line.ours} for {line.name}, " for line in others)
     part = _part(" (over the ", _read_of(instances, importances), instances)
     pairs = zip(instances["attention"], instances["rationale"], strict=True)
-    mass = np.array([np.asarray(weights)[np.asarray(decides, dtype=bool)].sum() for weights, decides in pairs])
-    right, wrong = percent((mass >= RIGHT).mean()), percent((mass <= WRONG).mean())
+    mass = pd.Series([np.asarray(weights)[np.asarray(decides, dtype=bool)].sum() for weights, decides in pairs])
+    average, right, wrong = map(share_with_interval, (mass, mass >= RIGHT, mass <= WRONG))
     return (
         "This corpus marks the words that decide; the verdict never uses these marks. The top token is a deciding word in "
-        f"{percent(attention.value or 0.0, 1)} of texts for attention, {beside}and {random.text} for a random token"
-        f"{part and f'{part} that E1 read)'}. Deciding words get {percent(mass.mean())} of the attention in the average text, "
+        f"{attention.ours} of texts for attention, {beside}and {random.text} for a random token"
+        f"{part and f'{part} that E1 read)'}. Deciding words get {average} of the attention in the average text, "
         f"{percent(RIGHT)} or more in {right} of texts, and {percent(WRONG)} or less in {wrong} of texts."
     )
 
@@ -224,7 +224,7 @@ class FirstTokens:
         found = self.lines(1)
         if not found:
             return None
-        said = " and ".join(f"of {line.name} in {percent(line.value or 0.0, 1)}" for line in found)
+        said = " and ".join(f"of {line.name} in {line.ours}" for line in found)
         chance = f"a random token would be in {found[0].controls[0].text}"
         return f"The token with the most attention is also the first {said} of texts; {chance}."
 

@@ -1,9 +1,10 @@
 """Write pages that compare several related runs, with conclusions, tables and figures, for a browser and for a terminal."""
 
 import os
+import re
 import shutil
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -11,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attest.core.measures.numbers import rounded
+from attest.core.measures.numbers import interval, rounded
 from attest.experiments.registry import EXPERIMENTS
+from attest.report.collection import within
+from attest.report.controls import baseline
 from attest.report.figures import Illustration, embedded
 from attest.report.run_tables import PAGE
 from attest.report.summary import QUESTIONS
@@ -23,6 +26,10 @@ from attest.runs.folder import RunFolder, read_json, write_text
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
 DISTANCES = ("jsd", "jsd_matched", "kl", "kl_mean", "tau", "tvd", "nll", "same")
 """The columns of E7, which each run has that was compared with a base."""
+ENDS = ("ci_low", "ci_high")
+"""Columns such as ``jsd/ci_low`` and ``jsd/ci_high`` hold the interval of the column ``jsd``."""
+COUNTS = ("texts", "sentences")
+"""The column that says over how many texts, or sentences of taggers, the numbers of a row are means."""
 
 
 def _heading(distance: str) -> str:
@@ -37,7 +44,13 @@ def _heading(distance: str) -> str:
 HEADINGS = {
     **{key.removeprefix("test/"): score.title for key, score in TEST_SCORES.items()},
     **{"chunk_f1": "F1 of chunks", "token_f1": "F1 of tokens", "lambda": "λ", "knee": "Knee of the curve"},
-    **{"name": "Run", "reading": "Reading", "share erased": "Share of tokens erased"},
+    **{
+        "name": "Run",
+        "texts": "Texts",
+        "sentences": "Sentences",
+        "reading": "Reading",
+        "share erased": "Share of tokens erased",
+    },
     **{"area": "Area to random erasure", "RACU": "RACU, share of the largest area"},
     **{distance: _heading(distance) for distance in DISTANCES},
 }
@@ -53,6 +66,31 @@ class Conclusion:
 
     said: str
     figures: str
+
+
+SPELLED = {
+    "JSD": "Jensen–Shannon divergence (JSD)",
+    "TVD": "total variation distance (TVD)",
+    "KL": "Kullback–Leibler divergence (KL)",
+    "NLL": "negative log-likelihood (NLL)",
+    **{spec.id: f"{spec.id} ({spec.name})" for spec in EXPERIMENTS.values()},
+}
+SHORT = re.compile(rf"\b({'|'.join(SPELLED)})\b")
+
+
+def spelled_out(conclusions: Sequence[Conclusion]) -> list[Conclusion]:
+    """Spell each abbreviation, such as JSD or E2, out where the conclusions first say it."""
+    said: set[str] = set()
+
+    def whole(found: re.Match[str]) -> str:
+        if found[0] in said:
+            return found[0]
+        said.add(found[0])
+        begins = found.start() == 0 or found.string[: found.start()].endswith(". ")
+        words = SPELLED[found[0]]
+        return words[0].upper() + words[1:] if begins else words
+
+    return [Conclusion(SHORT.sub(whole, each.said), SHORT.sub(whole, each.figures)) for each in conclusions]
 
 
 @dataclass(frozen=True)
@@ -74,6 +112,13 @@ class Page:
     tables: Mapping[str, pd.DataFrame]
     figures: Sequence[Illustration] = ()
     conclusions: Sequence[Conclusion] = ()
+    about: str = ""
+    """A sentence below the title."""
+
+    @property
+    def unit(self) -> str:
+        """Return what the numbers are means over: ``texts``, or ``sentences`` of taggers."""
+        return "sentences" if any("sentences" in rows for rows in self.tables.values()) else "texts"
 
     def write(self, path: Path) -> str:
         """Write the page into a file, and return its conclusions and tables as text for a terminal."""
@@ -85,8 +130,10 @@ class Page:
 def related_table(rows: pd.DataFrame, page: Path) -> LinkedTable:
     """Return a table for the page with one row of numbers for each run, without empty columns.
 
-    The columns ``experiment`` and ``report``, if present, give the group of a row and the link of its first cell.
+    The columns ``experiment`` and ``report``, if present, give the group of a row and the link of its first cell. A number and
+    its interval stand in one cell, and the number of texts comes last.
     """
+    rows = _with_intervals(rows)
     shown = rows.drop(columns=[EXPERIMENT, REPORT], errors="ignore")
     shown = shown[[name for name in shown if not all(pd.isna(value) or value is False for value in shown[name])]]
     experiments = rows[EXPERIMENT] if EXPERIMENT in rows else [""] * len(rows)
@@ -96,6 +143,18 @@ def related_table(rows: pd.DataFrame, page: Path) -> LinkedTable:
     groups = groupby(zip(experiments, linked, strict=True), key=lambda pair: pair[0])
     named = [(name, QUESTIONS.get(name, ""), [row for _, row in pairs]) for name, pairs in groups]
     return LinkedTable([HEADINGS.get(str(name), str(name)) for name in shown], named)
+
+
+def _with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+    ends = {f"{name}/{end}" for name in rows for end in ENDS} & {*rows}
+    shown = rows[[*(name for name in rows if name not in ends | {*COUNTS}), *(name for name in COUNTS if name in rows)]].copy()
+    for name in shown:
+        if {f"{name}/{end}" for end in ENDS} <= ends:
+            parts = rows[[name, *(f"{name}/{end}" for end in ENDS)]].to_numpy(float)
+            shown[name] = [
+                value if np.isnan(low) else interval(value, *within(f"E7/{name}", low, high)) for value, low, high in parts
+            ]
+    return shown
 
 
 def link_between(page: Path, report: Path | None) -> str | None:
@@ -110,6 +169,8 @@ def _cell(name: str, value: object) -> str:
         return "–"
     if isinstance(value, bool | np.bool_):
         return "yes" if value else ""
+    if name in COUNTS:
+        return f"{value:,.0f}"
     if not isinstance(value, float):
         return str(value)
     return plain(value) if name == "lambda" else rounded(value)
@@ -163,12 +224,23 @@ def _lines(name: str, table: LinkedTable) -> Iterator[str]:
 
 
 def scores_of(run: RunFolder) -> dict[str, float]:
-    """Return those test scores of a run that the page shows."""
-    summary = read_json(run.summary)
-    return {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
+    """Return those test scores of a run that the page shows, the interval of its accuracy, and the number of its texts."""
+    summary, held = read_json(run.summary), baseline(run)
+    scores = {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
+    if held is None:
+        return scores
+    if held.bounds is not None:
+        scores |= {f"accuracy/{end}": bound for end, bound in zip(ENDS, held.bounds, strict=True)}
+    return scores | {"sentences" if held.tagging else "texts": held.instances}
 
 
 def distances_of(run: RunFolder) -> dict[str, float]:
-    """Return the distances between a run and its base run: the means of the columns of E7."""
-    summary = read_json(run.summary)
-    return {name: summary[f"E7/{name}/mean"] for name in DISTANCES if f"E7/{name}/mean" in summary}
+    """Return the distances between a run and its base run: the means of the columns of E7, and their intervals."""
+    return means_with_intervals(read_json(run.summary), "E7/", DISTANCES)
+
+
+def means_with_intervals(summary: Mapping[str, float], prefix: str, columns: Iterable[str]) -> dict[str, float]:
+    """Return the means of columns by name, and their intervals as ``jsd/ci_low`` and ``jsd/ci_high``, where they are known."""
+    keys = {name: f"{prefix}{name}/mean" for name in columns}
+    keys |= {f"{name}/{end}": f"{prefix}{name}/{end}" for name in columns for end in ENDS}
+    return {name: summary[key] for name, key in keys.items() if summary.get(key) is not None}

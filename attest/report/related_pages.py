@@ -2,29 +2,44 @@
 ROAR.
 """
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import pandas as pd
 
-from attest.core.measures.numbers import percent, rounded
+from attest.core.measures import OverSeeds, summarise
+from attest.core.measures.numbers import interval, percent, rounded
 from attest.core.measures.summary import area_between, knee, racu
 from attest.experiments.readings.kinds import RANDOM, READINGS
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.collection import Decided, Pairing, over_texts, paired
+from attest.report.collection import Decided, Pairing, over_seeds, over_texts, paired
 from attest.report.controls import Baseline, baseline
 from attest.report.evidence_figures import divergence_against_distance, divergence_violins, roar_curves
 from attest.report.figures import Illustration
 from attest.report.findings import Findings
-from attest.report.related import DISTANCES, REPORT, SCORES, Conclusion, Page, distances_of, exceeds, plain, scores_of
+from attest.report.related import (
+    COUNTS,
+    DISTANCES,
+    ENDS,
+    REPORT,
+    SCORES,
+    Conclusion,
+    Page,
+    distances_of,
+    exceeds,
+    means_with_intervals,
+    plain,
+    scores_of,
+    spelled_out,
+)
 from attest.report.summary import summarise_tables
 from attest.runs.comparison import compare_runs
 from attest.runs.dependent_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, UNIFORM
-from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.folder import RunFolder, read_json, read_table, write_json
 from attest.runs.identity import ROAR, identity_of
 
 Rows = Sequence[Mapping[str, Any]]
@@ -49,7 +64,8 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
         folder.write_evidence(experiment, table)
     rows: list[dict[str, Any]] = [{"experiment": "", "name": "the base itself"} | scores_of(base)]
     for experiment, name, run in found:
-        means = compared[experiment][name].filter(DISTANCES).mean().to_dict()
+        columns = compared[experiment][name].filter(DISTANCES)
+        means = means_with_intervals(summarise(columns, by=None), "", columns)
         rows.append({"experiment": experiment, "name": name} | scores_of(run) | means)
     write_json(folder.summary, {"version": 1, "rows": rows} | summarise_tables(folder, evidence))
 
@@ -58,7 +74,7 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
     of_use = None if guides is None else paired(*(decided[name] for name in guides))
     figure = Illustration(
         "E5/jsd_by_max_attention",
-        "E5  How different is the attention of runs with other seeds?",
+        "E5 (other seeds)  How different is the attention of runs with other seeds?",
         "JSD between the attention of runs with other seeds and of the base run, mean over seeds, by the largest weight of "
         "the base run (Wiegreffe & Pinter 2019, Fig. 3). The JSD of an adversary says little unless it is larger.",
         lambda: divergence_violins(evidence["E5"], Findings(base).class_names),
@@ -67,7 +83,7 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
     reports = [run.report for run in (base, *(run for _, _, run in found))]
     tables = {"Scores, and distance to the base": pd.DataFrame(rows).assign(**{REPORT: reports})}
     said = conclusions(rows, {name: paired(ours, theirs) for name, theirs in decided.items()}, of_use)
-    _publish(Page(f"Controls of {identity_of(base)}", tables, figures, said), folder.report, "Controls")
+    _publish(Page(f"Controls of {identity_of(base)}", tables, figures, spelled_out(said)), folder.report, "Controls")
 
 
 def _publish(page: Page, path: Path, kind: str) -> None:
@@ -96,9 +112,9 @@ def guides_compared(names: Collection[str]) -> tuple[str, str] | None:
 def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None) -> list[Conclusion]:
     """Return the conclusions about each kind of control run."""
     tagging = any(pair.tagging for pair in pairs.values())
-    base = percent(rows[0]["accuracy"], 1)
+    base = _rightly(rows[0])
     return [
-        *_uniform(rows, pairs.get(UNIFORM), "tokens" if tagging else "test texts", base),
+        *_uniform(rows, pairs.get(UNIFORM), _counted(rows[0], tagging), base),
         *_moved(rows),
         *_guided(rows, pairs, of_use, "The same tagger" if tagging else "A model that reads each token alone", base),
     ]
@@ -108,32 +124,34 @@ def _uniform(rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterato
     found = _accuracies(rows, "E4")
     if pair is not None and found:
         does = {1: "does worse", 0: "is not shown to do worse", -1: "does better"}[pair.better]
-        rightly = f"{percent(found[UNIFORM], 1)} of the {units} are decided rightly with uniform attention"
+        rightly = f"{_rightly(found[UNIFORM])} of the {units} are decided rightly with uniform attention"
         figures = f"{rightly}, and {base} with learned attention ({pair.tested})."
         yield Conclusion(f"Uniform attention {does} than learned attention.", figures)
 
 
 def _moved(rows: Rows) -> Iterator[Conclusion]:
-    seeds = [_distance(row) for row in rows if row["experiment"] == "E5"]
+    of_seeds = [row for row in rows if row["experiment"] == "E5"]
+    seeds = [_distance(row) for row in of_seeds]
     adversaries = [row for row in rows if row["name"].startswith(BY_ADVERSARY)]
     floor = f"Measured as JSD; {MOST}. Other seeds were not compared."
     if seeds:
-        ends = dict.fromkeys([rounded(min(seeds)), rounded(max(seeds))])
+        ends = dict.fromkeys(_told(choose(of_seeds, key=_distance)) for choose in (min, max))
         count = (
             f"The attention of {len(seeds)} runs with other seeds differs from the base run by"
             if len(seeds) > 1
             else "The attention of a run with another seed differs from the base run by"
         )
-        floor = f"{count} {' to '.join(ends)} nats (JSD); {MOST}."
+        floor = f"{count} {' to '.join(ends)} nats of JSD{_over(of_seeds[0])}; {MOST}."
     if adversaries:
         farthest = max(adversaries, key=_distance)
-        distance = _distance(farthest)
         of_adversary = f"The attention of the adversary ({_lambda(farthest['name'])})"
-        differs = f"{of_adversary} differs from the base run by {rounded(distance)} nats"
-        more = "more" if exceeds(distance, max(seeds, default=0.0)) else "no more"
+        differs = f"{of_adversary} differs from the base run by {_told(farthest)} nats"
+        more = "more" if exceeds(_distance(farthest), max(seeds, default=0.0)) else "no more"
         yield Conclusion(f"{differs}, {more} than a run with another seed." if seeds else f"{differs}.", floor)
     elif seeds:
-        yield Conclusion(f"If only the seed changes, attention changes by {rounded(fmean(seeds))} nats.", floor)
+        mean = over_seeds(OverSeeds.of(seeds), "E5/jsd")
+        changes = f"{_told(of_seeds[0])} nats" if mean is None else f"{mean} nats, mean over {len(seeds)} seeds"
+        yield Conclusion(f"If only the seed changes, attention changes by {changes}.", floor)
 
 
 def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, model: str, base: str) -> Iterator[Conclusion]:
@@ -141,24 +159,56 @@ def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, mo
     if not found:
         return
     if of_use is None:
-        best = f"{model} is most often right with {_called(max(found, key=lambda name: found[name]))}."
+        best = f"{model} is most often right with {_called(max(found, key=lambda name: found[name]['accuracy']))}."
     else:
         does = {1: "decides better", 0: "is not shown to decide better", -1: "does not decide better"}[of_use.better]
         best = f"{model} {does} with the attention of the base run than with uniform attention."
     kept = [_called(name) for name in found if pairs[name].better < 1]
-    shares = ", ".join(f"{percent(value, 1)} with {_called(name)}" for name, value in found.items())
+    shares = ", ".join(f"{_rightly(row)} with {_called(name)}" for name, row in found.items())
     tested = "" if of_use is None else f" Attention of the base run against uniform attention: {of_use.tested}."
     keeps = f"Not shown to be worse than the base run ({base}): {', '.join(kept) or 'none of these'}."
     yield Conclusion(best, f"Share decided rightly: {shares}.{tested} {keeps}")
 
 
-def _accuracies(rows: Rows, experiment: str) -> dict[str, float]:
-    return {row["name"]: row["accuracy"] for row in rows if row["experiment"] == experiment and "accuracy" in row}
+def _accuracies(rows: Rows, experiment: str) -> dict[str, Mapping[str, Any]]:
+    return {row["name"]: row for row in rows if row["experiment"] == experiment and "accuracy" in row}
 
 
 def _distance(row: Mapping[str, Any]) -> float:
     """Return the JSD between the attention of a run and that of its base run."""
     return float(row.get("jsd_matched", row.get("jsd")))
+
+
+def _ends(row: Mapping[str, Any], column: str) -> list[float]:
+    """Return the ends of a column's interval; empty if the interval is not known."""
+    return [row[key] for end in ENDS if not math.isnan(row.get(key := f"{column}/{end}", math.nan))]
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    """Return the distance of attention with its interval: ``0.151 [0.143, 0.159]``."""
+    return _column_told(row, "jsd_matched" if "jsd_matched" in row else "jsd")
+
+
+def _column_told(row: Mapping[str, Any], column: str) -> str:
+    low, high = _ends(row, column) or (None, None)
+    return interval(row[column], low, high)
+
+
+def _rightly(row: Mapping[str, Any]) -> str:
+    """Return the accuracy with its interval: ``80.0 % [78.1 %, 81.9 %]``."""
+    ends = ", ".join(percent(end, 1) for end in _ends(row, "accuracy"))
+    return percent(row["accuracy"], 1) + (f" [{ends}]" if ends else "")
+
+
+def _counted(row: Mapping[str, Any], tagging: bool) -> str:
+    if tagging:
+        return f"tokens of {row['sentences']:,.0f} test sentences" if "sentences" in row else "tokens"
+    return f"{row['texts']:,.0f} test texts" if "texts" in row else "test texts"
+
+
+def _over(row: Mapping[str, Any]) -> str:
+    known = [f"{row[unit]:,.0f} {unit}" for unit in COUNTS if unit in row]
+    return f", mean over {known[0]}" if known else ""
 
 
 def _called(guide: str) -> str:
@@ -186,28 +236,30 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     write_json(folder / f"{sweep}.json", {"adversaries": rows.to_dict("records"), "baselines": shown.to_dict("records")})
     figure = Illustration(
         f"E7/{sweep}",
-        "E7  What a different attention costs",
+        "E7 (trained adversaries)  What a different attention costs",
         "Each point is an adversary: the distance of its attention and of its predictions from the base run (Wiegreffe & "
         "Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Points are labelled with λ if there is room. The line is the farthest that "
         f"attention moved at this distance of predictions or a smaller one.{_also_drawn(rows, shown)}",
         partial(divergence_against_distance, rows, shown, cost, gained),
     )
     found = [RunFolder(folder / name) for name in rows["run"]]
-    seeds = shown.loc[shown["experiment"] == "E5", gained].dropna().astype(float).tolist() if gained in shown else []
+    of_seeds = shown[shown["experiment"] == "E5"].dropna(subset=gained) if gained in shown else shown[:0]
+    seeds = of_seeds[gained].astype(float).tolist() if len(of_seeds) else []
+    farthest = _column_told(of_seeds.loc[of_seeds[gained].idxmax()].to_dict(), gained) if seeds else ""
     held = [baseline(run) for run in (base, *found)]
-    said = sweep_conclusions(rows, [read_json(run.summary) for run in found], gained, cost, seeds, held)
+    said = sweep_conclusions(rows, [read_json(run.summary) for run in found], gained, cost, seeds, farthest, held)
     tables = {
         "Adversaries": rows.assign(**{REPORT: [run.report for run in found]}).drop(columns="run"),
         "Compared with": shown,
     }
-    page = Page(f"Adversaries {sweep} of {identity_of(base)}", tables, [figure], said)
+    page = Page(f"Adversaries {sweep} of {identity_of(base)}", tables, [figure], spelled_out(said), LARGER)
     _publish(page, folder / f"{sweep}.html", "Sweep")
 
 
 def _also_drawn(rows: pd.DataFrame, shown: pd.DataFrame) -> str:
     """Return sentences about the runs with other seeds and about the knee, where there are any."""
     seeds = "experiment" in shown and (shown["experiment"] == "E5").any()
-    others = " Compare with the runs that have other seeds (E5)." if seeds else ""
+    others = " Compare with E5, the runs that have other seeds." if seeds else ""
     ringed = " Ringed: the knee, the point farthest below the chord from the smallest to the largest distance of attention."
     return others + (ringed if rows["knee"].any() else "")
 
@@ -216,14 +268,22 @@ def _baselines(base: RunFolder) -> pd.DataFrame:
     rows = []
     known, controls = read_json(base.summary), base.path / "controls" / "summary.json"
     if "E3/jsd_exact/mean" in known:
-        means = {name: known[f"E3/{name}_exact/mean"] for name in ("tvd", "jsd")}
-        rows.append({"experiment": "E3", "name": "attention alone changed, in each text"} | means)
+        means = {
+            name.replace("_exact", ""): value
+            for name, value in means_with_intervals(known, "E3/", ("tvd_exact", "jsd_exact")).items()
+        }
+        row = {"experiment": "E3", "name": "attention alone changed, in each text"} | means
+        if (table := base.evidence("E3")).is_file():
+            row["texts"] = int(read_table(table, ["jsd_exact"])["jsd_exact"].notna().sum())
+        rows.append(row)
     if controls.is_file():
         rows += [row for row in read_json(controls)["rows"] if row["experiment"] in ("E4", "E5")]
     found = pd.DataFrame(rows)
-    return found[[name for name in ("experiment", "name", *SCORES, *DISTANCES) if name in found]]
+    named = ("experiment", "name", *SCORES, *DISTANCES, *COUNTS)
+    return found[[column for name in named for column in (name, *(f"{name}/{end}" for end in ENDS)) if column in found]]
 
 
+LARGER = "The larger λ is, the more an adversary is trained to attend differently, and the less to predict the same."
 FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer to"}
 """The words for a number whose interval at the end of the sweep lies higher than at the start, overlaps, or lies lower."""
 
@@ -234,6 +294,7 @@ def sweep_conclusions(
     gained: str,
     cost: str,
     seeds: Sequence[float] = (),
+    farthest: str = "",
     held: Sequence[Baseline | None] = (),
 ) -> list[Conclusion]:
     """Return conclusions on how far a base run's adversaries move its attention and its predictions.
@@ -242,6 +303,7 @@ def sweep_conclusions(
         rows: one row for each adversary: ``lambda``, ``knee`` (whether the curve bends most here), and the columns named by
             ``gained`` (distance of attention) and ``cost`` (distance of predictions).
         seeds: the distance of attention for each run with another seed.
+        farthest: the largest of them with its interval, in words.
         held: the accuracies of the base run and then of each adversary; they are left out if one of them is not known.
     """
     lambdas = [plain(each) for each in rows["lambda"]]
@@ -252,6 +314,7 @@ def sweep_conclusions(
     grows = f"As λ grows from {lambdas[0]} to {lambdas[-1]}"
     moved = f"{grows}, the attention of the adversaries {FARTHER[moves]} that of the base run."
     found = [
+        *_stays(rows, summaries, gained, cost),
         Conclusion(moved, f"{attention}."),
         Conclusion(
             f"The predictions of the adversaries {pay} those of the base run.", f"{predictions}.{_decided_rightly(held)}"
@@ -267,18 +330,37 @@ def sweep_conclusions(
             where = f"at λ = {', '.join(compress(lambdas, beyond))}"
         beyond_all = f"farther from the base run than the attention of any run with another seed, {where}"
         farther = beyond_all if any(beyond) else "no farther from the base run than the attention of a run with another seed"
-        most = _with_unit(gained, max(seeds))
-        farthest = f"The attention of {len(seeds)} runs with other seeds differs from the base run by at most {most}."
-        found.append(Conclusion(f"The attention of the adversaries is {farther}.", farthest))
+        most = f"{gained.upper()} {farthest or rounded(max(seeds))}{_unit(gained)}"
+        whose = f"of {len(seeds)} runs with other seeds" if len(seeds) > 1 else "of the run with another seed"
+        differs = f"The attention {whose} differs from the base run by at most {most}."
+        found.append(Conclusion(f"The attention of the adversaries is {farther}.", differs))
     if not rows["knee"].any():
         return [*found, Conclusion("No λ stands out.", f"The curve of {cost.upper()} against {gained.upper()} has no knee.")]
     at = rows[rows["knee"]].iloc[0]
+    summary = summaries[rows["knee"].tolist().index(True)]
     stands = (
-        f"At this λ, the attention of the adversary differs from that of the base run by {_with_unit(gained, at[gained])}, "
-        f"and its predictions differ by {_with_unit(cost, at[cost])}."
+        f"At this λ, the attention of the adversary differs from that of the base run by {_with_unit(summary, gained, at)}, "
+        f"and its predictions differ by {_with_unit(summary, cost, at)}."
     )
     curve = f"The curve of {cost.upper()} against {gained.upper()} bends most at λ = {plain(at['lambda'])}."
     return [*found, Conclusion(curve, stands)]
+
+
+def _stays(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], gained: str, cost: str) -> Iterator[Conclusion]:
+    """Yield up to which λ predictions stay as near to the base run's as at the smallest λ: their intervals overlap."""
+    paid, moved = ([over_texts(summary, f"E7/{column}") for summary in summaries] for column in (cost, gained))
+    known = [each for each in paid if each is not None]
+    if len(known) < len(summaries) or None in moved:
+        return
+    farther = [each.apart(known[0]) > 0 for each in known]
+    last = farther.index(True) - 1 if any(farther) else len(known) - 1
+    lambdas = [plain(each) for each in rows["lambda"]]
+    near = "the predictions of the adversaries stay as near to those of the base run as at the smallest λ"
+    where = f"Up to λ = {lambdas[last]}" if any(farther) else "At every λ"
+    found = f"At λ = {lambdas[last]}, {cost.upper()} of predictions is {known[last]}{_unit(cost)}"
+    reached = f"{gained.upper()} of attention is {moved[last]}{_unit(gained)}"
+    beyond = f"; at λ = {lambdas[last + 1]}, {cost.upper()} is {known[last + 1]}{_unit(cost)}" if any(farther) else ""
+    yield Conclusion(f"{where}, {near}.", f"{found}, and {reached}{beyond}{_over(rows.iloc[0].to_dict())}.")
 
 
 def _decided_rightly(held: Sequence[Baseline | None]) -> str:
@@ -307,8 +389,9 @@ def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], col
     return said, found[-1].apart(found[0])
 
 
-def _with_unit(column: str, value: float) -> str:
-    return f"{column.upper()} {rounded(value)}{_unit(column)}"
+def _with_unit(summary: Mapping[str, Any], column: str, row: pd.Series) -> str:
+    known = over_texts(summary, f"E7/{column}")
+    return f"{column.upper()} {rounded(row[column]) if known is None else known}{_unit(column)}"
 
 
 def _unit(column: str) -> str:

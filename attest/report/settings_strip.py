@@ -7,6 +7,7 @@ from attest.core.measures import OverSeeds
 from attest.core.measures.summary import share_interval
 from attest.report.collection import Decided, Setting, over_seeds
 from attest.report.measured import published
+from attest.runs.folder import TAGGED
 from attest.runs.identity import identity_of
 
 ACCURACY, RIGHT = "test/accuracy", "E19/right"
@@ -41,6 +42,7 @@ def lines_of(settings: Sequence[Setting]) -> list[Line]:
     """Return a line for each setting; empty if no setting has a verdict."""
     lines = []
     for each in settings:
+        unit = unit_of(each)
         verdicts = [summary.get("verdict", {}).get("tokens", {}) for summary in each.summaries.values()]
         shares = [verdict | {"value": verdict["share"]} for verdict in verdicts if verdict.get("share") is not None]
         random = [verdict["random"] for verdict in verdicts if verdict.get("random")]
@@ -48,8 +50,8 @@ def lines_of(settings: Sequence[Setting]) -> list[Line]:
         lines.append(
             Line(
                 each.name,
-                _shares(shares) if known else None,
-                _shares(random) if len(random) == len(verdicts) else None,
+                _shares(shares, unit) if known else None,
+                _shares(random, unit) if len(random) == len(verdicts) else None,
                 _accuracy(each),
                 _published(each),
             )
@@ -57,10 +59,15 @@ def lines_of(settings: Sequence[Setting]) -> list[Line]:
     return lines if any(line.right for line in lines) else []
 
 
-def _shares(found: Sequence[Mapping[str, Any]]) -> Placed:
+def unit_of(setting: Setting) -> str:
+    """Return what the numbers of a setting are means over: ``texts``, or ``sentences`` of taggers."""
+    return "sentences" if setting.any_run.evidence(TAGGED).is_file() else "texts"
+
+
+def _shares(found: Sequence[Mapping[str, Any]], unit: str) -> Placed:
     if len(found) == 1:
         (one,) = found
-        return Placed(one["value"], one["low"], one["high"], f"{one['texts']:,} texts")
+        return Placed(one["value"], one["low"], one["high"], f"{one['texts']:,} {unit}")
     return _over_seeds([each["value"] for each in found], RIGHT)
 
 

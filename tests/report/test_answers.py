@@ -10,7 +10,9 @@ from attest.experiments.readings.compared import SURVIVAL, title_of
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Means
 from attest.report.collection import Pairing
+from attest.report.controls import baseline
 from attest.report.findings import answers
+from tests.report.made import decided, made_run
 
 ANSWERED = [spec.id for spec in EXPERIMENTS.values() if spec.answer]
 
@@ -21,7 +23,7 @@ def said(summary, experiment, instances=None, **others):
     for key, value in summary.items():
         full |= {key: value} if key.startswith("test/") or key.endswith("/nan") else {f"{key}/mean": value, f"{key}/nan": 0.0}
     full |= {key: value for key, value in summary.items() if key.endswith("/nan")}
-    known = {"summary": full, "is_uniform": False, "uniform": None, "of_trial": False}
+    known = {"summary": full, "is_uniform": False, "uniform": None, "held_uniform": None, "of_trial": False}
     controls = SimpleNamespace(**(known | others.pop("controls", {})))
     return plain(answers(controls, instances, **others).get(experiment))
 
@@ -88,6 +90,21 @@ def test_what_was_not_measured_is_not_spoken_of():
 
 def test_uniform_attention_is_a_control_of_its_own(snapshot):
     assert said({}, "E4", controls={"is_uniform": True}) == snapshot
+
+
+def test_both_accuracies_stand_with_their_intervals(tmp_path):
+    labels = [0, 1] * 10
+    ours, theirs = (
+        baseline(
+            made_run(tmp_path / str(right), {}, decided(labels, [*labels[:right], *(1 - each for each in labels[right:])]))
+        )
+        for right in (18, 16)
+    )
+    twin = {"uniform": {"test/accuracy": 0.8}, "held_uniform": theirs}
+    assert said({"test/accuracy": 0.9}, "E4", controls=twin, held=ours).startswith(
+        "With uniform attention 80.0 % [56.3 %, 94.3 %] of test texts are decided rightly, with learned attention 90.0 % "
+        "[68.3 %, 98.8 %]."
+    )
 
 
 def test_uniform_attention_may_not_have_been_trained(snapshot):

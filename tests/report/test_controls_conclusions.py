@@ -1,9 +1,12 @@
 """What the page of controls begins with: every word is decided by a number."""
 
+import pandas as pd
 import pytest
 
 from attest.core.measures import Paired
+from attest.experiments.registry import EXPERIMENTS
 from attest.report.collection import Pairing
+from attest.report.related import Conclusion, Page, spelled_out
 from attest.report.related_pages import conclusions, guides_compared
 
 BASE = {"experiment": "", "name": "the base itself", "accuracy": 0.9}
@@ -18,6 +21,11 @@ GUIDES = [
         ("adversary's attention, λ = 1", 0.65, 0.5),
     )
 ]
+
+
+def within(row, column: str, wide: float):
+    """A row whose column has an interval of this half-width."""
+    return row | {f"{column}/ci_low": row[column] - wide, f"{column}/ci_high": row[column] + wide, "texts": 400}
 
 
 def pair(favours: int, p_value: float, tagging: bool = False) -> Pairing:
@@ -48,6 +56,27 @@ def test_an_adversary_has_moved_where_it_lies_beyond_every_seed(jsd, expected, s
     assert moved.figures == snapshot
 
 
+def test_every_accuracy_and_distance_stands_with_its_interval_and_the_number_of_texts(snapshot):
+    base, uniform = (within(row, "accuracy", 0.05) for row in (BASE, UNIFORM))
+    seeds = [within(row, "jsd", 0.01) for row in SEEDS]
+    found = conclusions([base, uniform, *seeds], {"uniform attention": pair(1, 0.01)}, None)
+    assert [(each.said, each.figures) for each in spelled_out(found)] == snapshot
+    alone = conclusions([base, *seeds[:1]], {}, None)[0]
+    assert alone.said == "If only the seed changes, attention changes by 0.050 [0.040, 0.060] nats."
+
+
+def test_abbreviations_are_spelled_out_where_they_are_first_said():
+    found = spelled_out([Conclusion("JSD grows.", "TVD is 0.1, JSD 0.2. KL too."), Conclusion("E2 and E12: JSD", "E2 alone")])
+    assert [(each.said, each.figures) for each in found] == [
+        (
+            "Jensen–Shannon divergence (JSD) grows.",
+            "Total variation distance (TVD) is 0.1, JSD 0.2. Kullback–Leibler divergence (KL) too.",
+        ),
+        ("E2 (permuted attention) and E12 (erasing until the decision flips): JSD", "E2 alone"),
+    ]
+    assert all(spec.name for spec in EXPERIMENTS.values())
+
+
 def test_of_several_adversaries_the_farthest_is_told():
     assert said([*SEEDS, *GUIDES])[0].said.startswith(
         "The attention of the adversary (λ = 1) differs from the base run by 0.500 nats"
@@ -62,7 +91,7 @@ def test_heads_are_matched_before_taggers_are_told_apart():
 def test_seeds_alone_say_how_far_attention_moves_anyhow(snapshot):
     assert said(SEEDS)[0].said == snapshot
     assert said(SEEDS[:1])[0].figures.startswith(
-        "The attention of a run with another seed differs from the base run by 0.050 nats (JSD)"
+        "The attention of a run with another seed differs from the base run by 0.050 nats of JSD"
     )
 
 
@@ -104,3 +133,17 @@ def test_guides_are_compared_with_what_must_attend_uniformly(names, expected, sn
     assert guides_compared(names) == ("guide: base's attention", expected)
     assert guides_compared(names[:1]) is None
     assert said(GUIDES)[-1].said == snapshot
+
+
+@pytest.mark.parametrize("unit", ["texts", "sentences"])
+def test_the_number_of_texts_or_sentences_comes_last_and_names_what_means_are_over(tmp_path, unit):
+    rows = pd.DataFrame(
+        [{"name": "a", unit: 1200, "jsd": 0.2, "jsd/ci_low": 0.1, "jsd/ci_high": 0.3}, {"name": "b", "jsd": 0.4}]
+    )
+    page = Page("Runs", {"Scores": rows})
+    said = page.write(tmp_path / "page.html")
+    assert [line.split() for line in said.splitlines()[-2:]] == [
+        ["a", "0.200", "[0.100,", "0.300]", "1,200"],
+        ["b", "0.400", "–"],
+    ]
+    assert f"means over the test {unit}." in (tmp_path / "page.html").read_text(encoding="utf-8")

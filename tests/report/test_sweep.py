@@ -23,7 +23,9 @@ def said(accuracy: float) -> list[int]:
 def base(tmp_path):
     path = tmp_path / "mine" / "jw-bilstm-additive-softmax" / "seed0"
     base = made_run(path, {"test/accuracy": 0.9}, decided(LABELS, said(0.9)))
-    seeds = [{"experiment": "E5", "name": "seed 1", "jsd": 0.15, "kl": 0.4, "tvd": 0.1}]
+    seeds = [
+        {"experiment": "E5", "name": "seed 1", "jsd": 0.15, "kl": 0.4, "tvd": 0.1, "jsd/ci_low": 0.12, "jsd/ci_high": 0.18}
+    ]
     write_json(base.path / "controls" / "summary.json", {"rows": [{"experiment": "", "name": "the base itself"}, *seeds]})
     return base
 
@@ -52,8 +54,17 @@ def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, cap
         "run 90.0 % [78.2 %, 96.7 %]."
     )
     assert accuracies in page.replace("\N{NO-BREAK SPACE}", " ")
-    assert "Compare with the runs that have other seeds (E5)." in page
+    assert "Compare with E5, the runs that have other seeds." in page
     assert '<a href="unfrozen-kl-1e-05/report.html">0.00001</a>' in page
+    assert "The larger λ is, the more an adversary is trained to attend differently" in page
+    assert "<td>0.400 [0.390, 0.410]</td>" in page, "each mean stands with its interval"
+    assert "<td>0.880 [0.757, 0.955]</td>" in page, "so does the accuracy"
+    assert (
+        "The attention of the run with another seed differs from the base run by at most JSD 0.150 [0.120, 0.180] nats."
+        in page
+    )
+    assert page.count("<td>50</td>") == 3, "and each row with its number of texts"
+    assert page.index("Jensen–Shannon divergence (JSD)") < page.index(" JSD "), "it is spelled out where it is first said"
     compared = page.partition("Compared with</h2>")[2]
     heads = [
         "Run",

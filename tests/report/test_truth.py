@@ -1,5 +1,7 @@
 """What the report says of attention whose truth is known."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -9,6 +11,10 @@ from attest.report.readings import truth_lines, truth_sentence
 
 def texts(*masses: float) -> pd.DataFrame:
     return pd.DataFrame({"attention": [[mass, 1 - mass] for mass in masses], "rationale": [[True, False]] * len(masses)})
+
+
+def without_intervals(said: str) -> str:
+    return re.sub(r" \[[^]]*\]", "", said.replace("\N{NO-BREAK SPACE}", " "))
 
 
 def test_it_says_how_much_lies_on_the_deciding_tokens(snapshot):
@@ -29,7 +35,7 @@ def test_importances_are_held_against_the_same_truth_text_by_text():
     assert (
         "in 25.0 % of texts for attention, 50.0 % for gradient × input, 87.5 % for leave-one-out, "
         "and 50.0 % for a random token."
-    ) in truth_sentence(rows, importances).replace("\N{NO-BREAK SPACE}", " ")
+    ) in without_intervals(truth_sentence(rows, importances))
     drawn = truth_lines(rows, importances)
     assert [line.name for line in drawn] == ["attention", "gradient × input", "leave-one-out"]
     assert [line.place(line.value) for line in drawn] == [25.0, 50.0, 87.5]
@@ -40,10 +46,10 @@ def test_importances_are_held_against_the_same_truth_text_by_text():
 def test_where_e1_stopped_early_all_are_compared_on_the_texts_that_it_read():
     rows = texts(1.0, 0.0, 0.0).assign(id=[3, 1, 2])
     early = pd.DataFrame({"id": [3, 1], "leave_one_out_inputs": [[0.2, 0.1], [0.2, 0.1]]})
-    said = truth_sentence(rows, early).replace("\N{NO-BREAK SPACE}", " ")
+    said = without_intervals(truth_sentence(rows, early))
     assert (
         "The top token is a deciding word in 50.0 % of texts for attention, 100.0 % for leave-one-out, and 50.0 % for a "
-        "random token (over the 2 of 3 texts that E1 read). Deciding words get 33 % of the attention in the average text,"
+        "random token (over the 2 of 3 texts that E1 read). Deciding words get 33.3 % of the attention in the average text,"
     ) in said
     drawn = truth_lines(rows, early)
     assert [(line.name, line.value) for line in drawn] == [("attention", 0.5), ("leave-one-out", 1.0)]

@@ -210,6 +210,7 @@ FALLS = (
 
 SPEC = Spec(
     id="E14",
+    name="erased tokens",
     question="Does erasing its top tokens change the prediction, whichever way they are erased?",
     does="Erases the top 1, 5, 10, 20 and 50 % of tokens by four operators, and compares with 20 random sets",
     source="DeYoung et al. 2020; Edin et al. 2024",

@@ -197,6 +197,7 @@ OF_SET = (
 
 SPEC = Spec(
     id="E17",
+    name="single heads",
     question="Do the heads that attend to the important tokens carry the decision?",
     does="Switches off each head, then those that attend most to the important tokens, and compares with random heads",
     source="Michel et al. 2019; Syed et al. 2023",

@@ -94,6 +94,7 @@ MOVED_SHUFFLED = Measure.low(
 
 SPEC = Spec(
     id="E9",
+    name="other keys",
     question="Does the model survive other keys?",
     does="Shuffles the keys inside a Transformer over the tokens, draws them at random, or trains them to mislead",
     source="Drozdyuk et al.",

@@ -173,6 +173,7 @@ MOVED = tuple(each.moved(each.name.replace("drop", "moved")) for each in CUT if 
 
 SPEC = Spec(
     id="E16",
+    name="attention cut off",
     question="Does a decoder decide by the tokens that its deciding token attends to?",
     does="Cuts edges from the deciding token in windows of layers, compares with random edges; attention on the first token",
     source="Geva et al. 2023",

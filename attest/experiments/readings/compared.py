@@ -253,6 +253,7 @@ IN_PROBABILITY = (
 
 SPEC = Spec(
     id="E15",
+    name="compared readings",
     question="Which reading of this model may be shown in place of its attention?",
     does="Compares readings on the same texts: random sets beaten, NAOPC, agreement, and the truth if it is known",
     source="Kobayashi et al. 2020; Abnar & Zuidema 2020; Sundararajan et al. 2017; Mohebbi et al. 2023",
