@@ -13,6 +13,7 @@ NOT_BETTER = (
 TEXTS = "texts that have such words"
 SENTENCES = "sentences in which the tag of a word needs other words"
 """What counts in the share, of classifiers and of taggers."""
+SINK = "a token that gets attention whatever the text says"
 UNLABELLED = "Without labels, nobody knows whether the model has learned its task."
 STATES = (
     "About hidden states there is no verdict: a hidden state may speak against the decision, and nobody has settled whether "
@@ -102,7 +103,7 @@ def instead(found: Verdict, called: str) -> str | None:
         return "No other reading that was measured surely points at them more often."
     name, share = found.instead
     if name == WITHOUT_SINK:
-        return f"{called[0].upper()}{called[1:]} without its sink does in {of_texts(share)}: leave the sink out."
+        return f"{called[0].upper()}{called[1:]} without its sink, {SINK}, does in {of_texts(share)}: leave the sink out."
     return f"{title_of(name)} points at them in {within(share)}: show it instead."
 
 
@@ -116,7 +117,7 @@ def advised(found: Verdict, called: str) -> str | None:
         return f"Show {called} only together with the words that decide."
     name, _ = found.instead
     return (
-        f"Show {called} without its sink."
+        f"Show {called} without its sink, {SINK}."
         if name == WITHOUT_SINK
         else f"Show {in_a_sentence(title_of(name))} in place of {called}."
     )

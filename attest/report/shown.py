@@ -126,7 +126,7 @@ def first_screen(found: Findings) -> dict[str, Any]:
         nothing = {"called": "", "headline": None, "doubt": "", "advice": None, "advised": None}
         return nothing | {"texts": [], "strip": [], "groupings": []}
     texts = rows[:0] if verdict.answer == NOT_LEARNED else texts_of(found)
-    unit = "sentence" if found.counted == SENTENCES else "text"
+    unit = unit_of(found)
     groupings, tried = groupings_of(texts, unit)
     called = in_a_sentence(SHOWN_AS.get(found.explanation, found.called))
     return {
@@ -165,6 +165,11 @@ def each_shown(texts: pd.DataFrame) -> list[ShownText]:
     return [_shown(row, MARKS[bool(row["E19/right"])]) for row in rows]
 
 
+def unit_of(found: Findings) -> str:
+    """Return what the verdict counts: ``text``, or ``sentence`` of a tagger."""
+    return "sentence" if found.counted == SENTENCES else "text"
+
+
 def with_judged(table: dict[str, Any], found: Findings) -> dict[str, Any]:
     """Return the data of the table of texts with what E19 says of its texts; ``table`` as ``instance_table`` returns it.
 
@@ -187,7 +192,10 @@ def with_judged(table: dict[str, Any], found: Findings) -> dict[str, Any]:
         words[text.identity] = [[word.text, round(10 * word.heat), flag] for word, flag in zip(text.words, flags, strict=True)]
     called = in_a_sentence(SHOWN_AS.get(found.explanation, found.called))
     columns = [
-        {"name": called, "meaning": f"Whether {called} points at the words that decide, in texts that E19 has read."},
+        {
+            "name": called,
+            "meaning": f"Whether {called} points at the words that decide, in the {unit_of(found)}s that E19 has read.",
+        },
         {"name": "carried", "meaning": "How far its own first words carry the decision; 1: as far as the words that decide."},
     ]
     start = min(map(len, table["rows"]), default=0) - len(table["columns"])

@@ -24,7 +24,7 @@ MEANINGS = {
     "attention": "mean weight of the rows that lead to the answer, over layers and heads",
     "attention without the first token": "the same, each row without the first token of the text",
     "attention × gradient": "each weight times the gradient by it: what is written for the answer, to first order",
-    "rollout": "attention of all layers, one after the other, back to the tokens",
+    "rollout": "attention rollout: attention, followed through all layers, back to the tokens",
     "gradient × input": "of the answer's log-probability by each token's embedding",
     "random sets": "a linear model of the log-probability without random sets of sources",
     "learned heads": "attention by head, with weights that were fitted to the sources of other answers",

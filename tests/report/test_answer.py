@@ -4,7 +4,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, YES, Share, Verdict
-from attest.report.answer import advised, instead, sentence, told
+from attest.report.answer import SINK, advised, instead, sentence, told
 
 RANDOM = Share(0.06, 0.02, 0.13, 80)
 BETTER = ("gradient_input_signed", Share(0.96, 0.88, 0.99, 80))
@@ -20,7 +20,7 @@ def test_each_answer_is_one_plain_sentence(answer: str, snapshot: SnapshotAssert
 
 
 def test_another_explanation_is_named(snapshot: SnapshotAssertion) -> None:
-    assert sentence(found(NO, random=None), "attention, followed through all layers,", labelled=True) == snapshot
+    assert sentence(found(NO, random=None), "attention rollout", labelled=True) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,8 @@ def test_what_to_read_instead(snapshot: SnapshotAssertion) -> None:
     assert instead(found(IN_PART), "attention") == snapshot
     without = ("without_sink", Share(0.61, 0.5, 0.71, 67))
     assert str(instead(found(NO, instead=without), "attention")).replace("\xa0", " ") == (
-        "Attention without its sink does in 61 % [50 %, 71 %] of the 67 texts that have such words: leave the sink out."
+        f"Attention without its sink, {SINK}, does in 61 % [50 %, 71 %] of the 67 texts that have such words: leave the "
+        "sink out."
     )
     assert [instead(found(answer), "attention") for answer in (YES, CANNOT_TELL, NOT_LEARNED)] == [None] * 3
 

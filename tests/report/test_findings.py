@@ -37,7 +37,7 @@ def test_of_pairs_the_page_says_how_much_attention_stays_in_a_text(tmp_path, sna
 
 
 def test_attention_of_a_tagger_lies_inside_its_layers():
-    """The verdict of attest fit said “attention” of it, that of a trial “attention, followed through all layers”."""
+    """The verdict of attest fit said “attention” of it, that of a trial “attention rollout”."""
     tagger = {"class_path": "attest.callbacks.TaggedInstances"}
     assert not pools({"experiments": {"tagged": tagger}})
     assert pools({"experiments": {"instances": {"class_path": "attest.callbacks.Instances"}, "tagged": None}})

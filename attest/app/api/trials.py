@@ -218,7 +218,7 @@ def trial(
         >>> reviews = pandas.read_csv(TEXTS).head(40)
         >>> trial = attest.trial(str(MODEL), reviews["text"], ["E19"], labels=reviews["label"], progress=False)
         >>> print(trial.verdict)  # doctest: +ELLIPSIS
-        Yes. Attention, followed through all layers, points at the words that decide in ...
+        Yes. Attention rollout points at the words that decide in ...
     """
     options = Options(**locals())
     noted = written(trial, vars(options))

@@ -16,6 +16,7 @@ from attest.app.api.measuring import Measuring, Ticking, so_far
 from attest.experiments.deciding.observed import texts_about_a_tag
 from attest.experiments.erasure import about_one_token
 from attest.experiments.layers import observe_layers
+from attest.report.answer import SINK
 from attest.report.findings import Findings
 from tests.app.api.test_choices import CHOICES, made
 from tests.experiments.layers.networks import tagger
@@ -180,7 +181,7 @@ def test_a_sink_of_the_tested_reading_is_set_aside_and_named():
     found = Findings(trial.folder)
     assert "“Ġthe” has the most weight" in found.sink
     assert "Without this sink, the reading mine points at the words that decide in 100\xa0% [" in found.sink
-    assert found.sentences[1].startswith("The reading mine without its sink does in 100\xa0% [")
+    assert found.sentences[1].startswith(f"The reading mine without its sink, {SINK}, does in 100\xa0% [")
 
 
 @pytest.mark.whole("whole trials")

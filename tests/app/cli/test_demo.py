@@ -35,7 +35,7 @@ def test_the_demo_finds_what_it_has_always_found(demo):
 
 
 def test_the_demo_leaves_a_page_and_a_picture(demo):
-    assert "Attention, followed through all layers" in (demo / "report.html").read_text(encoding="utf-8")
+    assert "Attention rollout is attention, followed through all layers." in (demo / "report.html").read_text(encoding="utf-8")
     assert (demo / "text.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
