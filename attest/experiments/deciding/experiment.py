@@ -249,7 +249,7 @@ IN_PROBABILITY = (
 INSIDE = Inside("E19", what_decides_of_tags, of_tags=True)
 SPEC = Spec(
     id="E19",
-    name="words that decide",
+    name="the verdict",
     question="Which words decide, and does the explanation point at them?",
     does="Searches each text for a small set of words that decides, and asks whether the explanation's own first words do",
     source="Carter et al. 2019; Ribeiro et al. 2018; here with neutral fillings, and asked of the explanation's own words",
