@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from attest.core.measures import tau_b
 from attest.core.randomness import random_uniforms, stream
 from attest.models.contract import decided
-from attest.models.observation import Network, Observation, hooked, tables_of
+from attest.models.observation import Network, Observation, cached_per_batch, hooked, tables_of
 from attest.models.prediction import predictions_of
 from attest.models.variants import beside, untouched
 
@@ -33,7 +33,7 @@ def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Ten
     """
     explanation = explanation.masked_fill(~observation.ranked, 0)
     share = explanation / explanation.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(explanation.dtype).tiny)
-    return _soft(observation, share, share, seed)
+    return _soft(observation, share, share, _uniforms(seed, observation))
 
 
 AMOUNTS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -54,7 +54,8 @@ def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: 
     """
     explanation = explanation.masked_fill(~observation.ranked, 0)
     scaled = {mean: _of_mean(explanation, observation.ranked, mean) for mean in AMOUNTS}
-    return torch.stack([_soft(observation, scaled[rest], scaled[kept], seed) for kept, rest in PAIRS]).mean(dim=0)
+    draws = _uniforms(seed, observation)
+    return torch.stack([_soft(observation, scaled[rest], scaled[kept], draws) for kept, rest in PAIRS]).mean(dim=0)
 
 
 def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
@@ -70,18 +71,25 @@ def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
     return (exact * scales.gather(-1, first)).clamp(max=1).to(importance)
 
 
-def _soft(observation: Observation, dropped: Tensor, kept: Tensor, seed: int) -> Tensor:
-    """Compute soft comprehensiveness and sufficiency, ``(B, 2)``; embedding elements are dropped or kept at random."""
-    before, draws = observation.confidence, _uniforms(seed, observation)
-    always = beside(observation.mask & ~observation.ranked, draws)
-    outcomes = (
-        reading_embedded(observation, observation.embedded.detach() * (left | always))
-        for left in (draws >= beside(dropped, draws), draws < beside(kept, draws), torch.zeros_like(draws, dtype=torch.bool))
-    )
-    falls = [(before - observation.left_of_prediction(each)).clamp(min=0) for each in outcomes]
-    rest = falls[2]  # 1 - S₀
-    columns = torch.stack([falls[0], rest - falls[1]], dim=-1) / rest.unsqueeze(-1)
-    return columns.where(rest.unsqueeze(-1) > 0, torch.nan)
+def _soft(observation: Observation, dropped: Tensor, kept: Tensor, draws: Tensor) -> Tensor:
+    """Compute soft comprehensiveness and sufficiency, ``(B, 2)``; embedding elements are dropped or kept by random draws."""
+    without, alone = (_fall(observation, left) for left in (draws >= beside(dropped, draws), draws < beside(kept, draws)))
+    rest = _fall_to_nothing(observation).unsqueeze(-1)  # 1 - S₀
+    columns = torch.stack([without, rest.squeeze(-1) - alone], dim=-1) / rest
+    return columns.where(rest > 0, torch.nan)
+
+
+@cached_per_batch
+def _fall_to_nothing(observation: Observation) -> Tensor:
+    """Return how far the prediction falls if all elements of all embeddings are dropped, ``(B,)``, at least 0."""
+    return _fall(observation, torch.zeros_like(observation.embedded, dtype=torch.bool))
+
+
+def _fall(observation: Observation, left: Tensor) -> Tensor:
+    """Return how far the prediction falls if only these elements of embeddings are left, ``(B,)``, at least 0."""
+    always = beside(observation.mask & ~observation.ranked, left)
+    outcome = reading_embedded(observation, observation.embedded.detach() * (left | always))
+    return (observation.confidence - observation.left_of_prediction(outcome)).clamp(min=0)
 
 
 def _uniforms(seed: int, observation: Observation) -> Tensor:
