@@ -17,9 +17,11 @@ from attest.runs.dependent_names import (
     BY_BASE,
     BY_LEARNED,
     BY_UNIFORM,
+    PROBES,
     UNIFORM,
     AdversaryChoices,
     by_adversary,
+    guide_name,
     parse_adversary,
     seed_name,
 )
@@ -87,6 +89,9 @@ ABOUT_THE_MODEL = re.compile(
 )
 """Words about a base that a model without context does not take. Experiments that are left out are left out of both."""
 GUIDE_OVERLAYS = {"label": "guide", "tags": "probe"}
+STATES_OF, STATES = (f"attest.models.networks.{each}" for each in ("TransformerTagger", "WeightedStatesTagger"))
+SIZES = ("size", "layers", "heads", "embedding_size", "dropout")
+"""The arguments of the tagger that its probe by weighted states takes over."""
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 """By what the base predicts; ``GUIDING`` holds the λ of the adversaries that guide if no λ is typed."""
 
@@ -107,9 +112,15 @@ def require_controls(base: Settings) -> None:
     require_comparable(base)
 
 
-def require_guides(base: Settings) -> None:
-    """Refuse a base run if another model cannot use the attention of the base run."""
+def require_guides(base: Settings, probe: str = PROBES[0]) -> None:
+    """Refuse a base run if a model of E6, with this kind of probe, cannot use the attention of the base run."""
     require_controls(base)
+    network = base["model"]["init_args"].get("network") or {}
+    if probe == "states" and network.get("class_path") != STATES_OF:
+        raise AttestError(
+            f"PROBE=states needs the attention of our tagger, and MODEL={base['run']['model']} has another network; "
+            "expected MODEL=tagger. A classifier's model of E6 reads weighted states anyway: leave PROBE out."
+        )
     reasons = dict(without_sense(base))
     if "E6" in reasons:
         raise AttestError(
@@ -161,25 +172,30 @@ def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
         yield "E6", f"{name} reads a question beside each text, and the model without context that E6 guides reads none"
 
 
-def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
+def train_guide(base: Base, own: Sequence[str], name: str, probe: str = PROBES[0]) -> RunFolder:
     """Train a model with the attention of the base run or of an adversary, and return the folder of the new run.
 
     Args:
         name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``, which is trained first if it is missing;
-            the new run has the same name.
+            the new run has the same name, after ``states-`` if it is such a probe.
+        probe: one of ``PROBES``.
     """
     reads = None
     if name != "base":
         choices, lam = parse_adversary(name)
         reads = train_dependent(base, adversary(choices, lam, base.settings), own)
-    return train_dependent(base, guide(name, base, reads), own)
+    return train_dependent(base, guide(name, base, reads, probe), own)
 
 
-def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
+def guide(name: str, base: Base, reads: RunFolder | None = None, probe: str = PROBES[0]) -> Dependent:
     """Return the description of a run that uses the attention of its base run, or of the adversary ``reads``."""
     kind = str(predicts(base.settings))
     network = None
     if kind == "label":  # a model without context
         network = read_yaml(config_file("MODEL", "average"))["model"]["init_args"]["network"]
         network["init_args"]["projection"] = {"class_path": "attest.core.attention.Uniform"}
+    elif probe == "states":
+        sizes = base.settings["model"]["init_args"]["network"].get("init_args", {})
+        network = {"class_path": STATES, "init_args": {each: sizes[each] for each in SIZES if each in sizes}}
+    name = guide_name(name, probe)
     return Dependent(GUIDES, name, overlay(GUIDE_OVERLAYS[kind]), {"E6": partial(write_pair, "E6")}, reads, network)

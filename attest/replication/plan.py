@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from attest.core.errors import AttestError
-from attest.runs.dependent_names import CONVENTIONS, AdversaryChoices, parse_adversary
+from attest.runs.dependent_names import CONVENTIONS, PROBES, AdversaryChoices, guide_name, parse_adversary
 from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS
 from attest.runs.published_tables import Place, PublishedRow, PublishedTable
@@ -23,7 +23,7 @@ def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
             choices = AdversaryChoices(None, then["VARIANT"], then["DIVERGENCE"], then.get("CONVENTION", CONVENTIONS[0]))
             return base / ADVERSARIAL / choices.name(float(then["LAMBDA"]))
         case "controls":
-            return base / GUIDES / then["GUIDE"]
+            return base / GUIDES / guide_name(then["GUIDE"], then.get("PROBE", PROBES[0]))
         case "keys":
             return base / KEYS / then["ATTACK"]
     raise AttestError(f"{then['command']} trains no dependent run; expected adversarial, controls or keys.")

@@ -17,6 +17,8 @@ DIVERGENCES = ("kl", "jsd", "smoothed-kl")
 CONVENTIONS = ("instances", "wiegreffe-pinter", "yang")
 """The names in ``attest.experiments.adversarial_loss``, which takes seconds to import."""
 ADVERSARY_WORDS = ("LAMBDA", "VARIANT", "DIVERGENCE", "CONVENTION")
+PROBES = ("attention", "states")
+"""The models of E6 for taggers: the tagger itself with given attention, or weighted states that know of no other token."""
 UNIFORM = "uniform attention"
 GUIDE = "guide: "
 BY_UNIFORM, BY_LEARNED, BY_BASE = (f"{GUIDE}{whose}" for whose in (UNIFORM, "attention learned with it", "base's attention"))
@@ -80,10 +82,37 @@ def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
     return AdversaryChoices(None, match[1], match[2], match[3] or CONVENTIONS[0]), _parse_lambda(match[4])
 
 
-def take_controls(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
-    """Return the values of the words SEEDS and GUIDE, and all other arguments; GUIDE is None if not typed."""
-    words, rest = take_words(arguments, ("SEEDS", "GUIDE"))
-    return words.count("SEEDS", SEEDS), words.text("GUIDE") or None, rest
+@dataclass(frozen=True)
+class ControlChoices:
+    """The user's choices for controls: the number of seeds, and the attention and the kind of a single probe.
+
+    Args:
+        guide: ``base`` or the name of an adversary; None to train all controls.
+        probe: one of ``PROBES``.
+    """
+
+    seeds: int = SEEDS
+    guide: str | None = None
+    probe: str = PROBES[0]
+
+
+def take_controls(arguments: Sequence[str]) -> tuple[ControlChoices, list[str]]:
+    """Parse the words SEEDS, GUIDE and PROBE; return their values and all other arguments."""
+    words, rest = take_words(arguments, ("SEEDS", "GUIDE", "PROBE"))
+    choices = ControlChoices(words.count("SEEDS", SEEDS), words.text("GUIDE") or None, words.text("PROBE", PROBES[0]))
+    if choices.probe not in PROBES:
+        raise unknown_choice("PROBE", choices.probe, PROBES, spelled("controls", "GUIDE=base PROBE={}"))
+    if choices.probe != PROBES[0] and choices.guide is None:
+        raise AttestError(
+            f"PROBE={choices.probe} lacks GUIDE=, the attention that this probe uses; expected GUIDE=base or the name of an "
+            f"adversary. Type for example: {spelled('controls', f'GUIDE=base PROBE={choices.probe}')}"
+        )
+    return choices, rest
+
+
+def guide_name(guide: str, probe: str = PROBES[0]) -> str:
+    """Return the name of the folder of a guided run, such as ``base`` or ``states-unfrozen-kl-0.2``."""
+    return guide if probe == PROBES[0] else f"{probe}-{guide}"
 
 
 def seed_name(seed: int) -> str:

@@ -76,3 +76,13 @@ def test_controls_probe_it_with_attention_of_others(typed):
     assert rows["guide: base's attention"]["jsd"] == pytest.approx(0, abs=1e-9)
     assert rows["seed 1"]["jsd"] > 0
     assert "How far apart is attention when only the seed differs?" in base.report.read_text()
+
+
+@pytest.mark.whole("a base and a probe are trained, if the commands above were not typed")
+def test_a_probe_of_weighted_states_is_trained_beside_the_other(typed):
+    assert main(["controls", *typed, "GUIDE=base", "PROBE=states", *SHORT]) == 0
+    base = the_base(typed)
+    (probe,) = (base.path / "guides").glob("states-base*")
+    rows = pd.read_parquet(RunFolder(probe).evidence("E6"))
+    assert rows["jsd"].mean() == pytest.approx(0, abs=1e-9), "it attends as the base does"
+    assert rows["tvd"].mean() > 0

@@ -45,6 +45,7 @@ OTHER_WORDS = {
         "LAMBDA",
         "VARIANT",
         "CONVENTION",
+        "PROBE",
     ),
     *("DIVERGENCE", "GUIDE", "ATTACK", "READING", "STEPS", "TRAINED", "LOGGER", "PROTOCOL", "ONLY", "SWEEP", "BASE"),
 }

@@ -8,7 +8,14 @@ from torch import Tensor
 
 from attest.core.attention.interventions import attending, recorded
 from attest.lightning_modules import GuidedClassifier, ProbedTagger, TaggingAdversary, TrainedAdversary
-from attest.models.networks import Average, BiLSTM, PoolingClassifier, TransformerEncoder, TransformerTagger
+from attest.models.networks import (
+    Average,
+    BiLSTM,
+    PoolingClassifier,
+    TransformerEncoder,
+    TransformerTagger,
+    WeightedStatesTagger,
+)
 
 WORDS = 12
 LENGTHS = torch.tensor([6, 4, 1, 5])
@@ -164,6 +171,26 @@ def test_a_probe_attends_as_it_is_told_in_every_head():
     steps(module, of, 3)
     moved = (module.network.encoder.layers[0].attention.query.weight - before).abs().max()
     assert moved == 0, "queries are idle"
+
+
+def test_a_probe_by_weighted_states_learns_under_the_attention_of_a_tagger():
+    module = ProbedTagger(
+        tagger, network=lambda words, tags: WeightedStatesTagger(words, tags, size=8, heads=2, embedding_size=8),
+        vocab_size=WORDS, num_classes=3, label_names=TAGS, optimizer=adam,
+    )  # fmt: skip
+    module.take_base(tagger(WORDS, 3).state_dict())
+    of = batch()
+    losses = steps(module, of, 20)
+    assert losses[-1] < losses[0]
+    module.eval()
+    module.on_test_batch_start(of, 0)
+    module.test_step(of, 0)
+    with recorded(module.network, "weights") as weights:
+        module.network(of["token_ids"], of["mask"])
+    module.on_test_batch_end(None, of, 0)
+    given = module.base.reference(of).weights
+    assert given.keys() == weights.keys()
+    assert all(torch.equal(weights[name], given[name]) for name in given)
 
 
 @pytest.mark.parametrize("network", [bilstm, tagger])

@@ -67,6 +67,17 @@ def test_a_convention_names_the_folder_of_an_adversary_and_reaches_its_command()
     assert "CONVENTION" not in "".join(plan.jobs[base / "guides/unfrozen-kl-yang-0.2"].command)
 
 
+def test_a_probe_by_weighted_states_has_a_folder_beside_the_other_and_reads_the_same_adversary():
+    guided = "then: {command: controls, GUIDE: unfrozen-kl-yang-0.2, PROBE: states}"
+    text = TABLE.replace("RECIPE: jw}\n    paper: {sst: {accuracy: 0.790}}", "RECIPE: jw}\n    " + guided)
+    plan = make_plan([parse(text)], 1, locate, ["imdb"])
+    base = Path("runs/imdb/jw-bilstm-additive-sparsemax/seed0")
+    adversary, probe = base / "adversarial/unfrozen-kl-yang-0.2", base / "guides/states-unfrozen-kl-yang-0.2"
+    assert plan.jobs[probe].after == (base, adversary)
+    assert {"GUIDE=unfrozen-kl-yang-0.2", "PROBE=states"} <= {*plan.jobs[probe].command}
+    assert "PROBE" not in "".join(plan.jobs[adversary].command)
+
+
 def test_a_run_is_located_once_for_all_its_seeds(invented):
     asked = []
     make_plan([invented], 3, lambda typed: asked.append(typed) or locate(typed))

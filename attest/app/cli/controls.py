@@ -9,9 +9,12 @@ E6  trains a model without context (for taggers, the tagger itself) with a given
     or from adversaries with LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers)
 
 VARIANT, DIVERGENCE and CONVENTION choose the adversaries, as in attest adversarial. GUIDE=base or GUIDE=unfrozen-kl-0.001
-trains only one model of E6, with this attention, and compares nothing. All other words are words of attest fit, and name the
-base. Options after a lone -- go only to adversaries and models of E6. The command does not train finished runs again.
+trains only one model of E6, with this attention, and compares nothing. With PROBE=states, it reads each token alone, and tags
+the states that this attention weights; only for taggers. All other words are words of attest fit, and name the base. Options
+after a lone -- go only to adversaries and models of E6. The command does not train finished runs again.
 """
+
+from functools import partial
 
 from attest.runs.asked import AskedRun
 from attest.runs.choices import split_arguments
@@ -19,7 +22,8 @@ from attest.runs.dependent_names import parse_adversary, take_adversaries, take_
 
 
 def main(arguments: list[str]) -> int:
-    seeds, guided_by, rest = take_controls(arguments)
+    asked_for, rest = take_controls(arguments)
+    guided_by = asked_for.guide
     choices, rest = take_adversaries(rest)
     typed, own = split_arguments(rest)
     if guided_by is not None and guided_by != "base":
@@ -32,11 +36,12 @@ def main(arguments: list[str]) -> int:
     from attest.report.page import write_report
     from attest.report.related_pages import write_controls
 
-    base = train_base(asked, require_controls if guided_by is None else require_guides)
+    accept = require_controls if guided_by is None else partial(require_guides, probe=asked_for.probe)
+    base = train_base(asked, accept)
     if guided_by is not None:
-        train_guide(base, own, guided_by)
+        train_guide(base, own, guided_by, asked_for.probe)
         return 0
-    planned = list(controls(base, typed, own, seeds, choices))
+    planned = list(controls(base, typed, own, asked_for.seeds, choices))
     named_so = (f"  {experiment}  {name}" for experiment, name, _ in planned)
     left_out = (f"  {experiment}  left out: {reason}." for experiment, reason in without_sense(base.settings))
     print("Controls, trained unless they are there:", *named_so, *left_out, sep="\n", flush=True)

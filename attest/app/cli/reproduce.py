@@ -7,8 +7,8 @@
 TABLE    a table, several with commas between them, all, or <file>.yaml for one of your own
 DATA     corpora of the table, with commas between them; all if not given
 MODEL    runs only the rows of this model. SCORING, PROJECTION, RECIPE and the words of dependent runs (VARIANT,
-         DIVERGENCE, CONVENTION, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables also show other
-         existing runs
+         DIVERGENCE, CONVENTION, LAMBDA, GUIDE, PROBE, ATTACK) select rows in the same way. Tables also
+         show other existing runs
 SEEDS    the number of seeds, from 0; by default 3, and 1 with SMOKE=1
 SMOKE=1  tries everything with tiny cuts, two steps of training and three values of every sweep
 DRY=1    only prints what would run
@@ -40,7 +40,19 @@ from attest.runs.folder import RunFolder, write_json
 from attest.runs.published_tables import read_published, shorten_sweeps, table_file, table_names
 
 WORDS = ("TABLE", "DATA", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE")
-SELECTORS = ("MODEL", "SCORING", "PROJECTION", "RECIPE", "VARIANT", "DIVERGENCE", "CONVENTION", "LAMBDA", "GUIDE", "ATTACK")
+SELECTORS = (
+    "MODEL",
+    "SCORING",
+    "PROJECTION",
+    "RECIPE",
+    "VARIANT",
+    "DIVERGENCE",
+    "CONVENTION",
+    "LAMBDA",
+    "GUIDE",
+    "PROBE",
+    "ATTACK",
+)
 """Choices that the rows of a table state. Typed here they choose rows; they do not change runs."""
 ROOT, RESULTS = "--run.root=", "--results="
 ATTEST = (sys.executable, "-m", "attest")

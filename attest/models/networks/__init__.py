@@ -13,6 +13,7 @@ from attest.models.networks.pooling import PoolingClassifier
 from attest.models.networks.recurrent import BiGRU, BiLSTM
 from attest.models.networks.tokens import Average, Embedded
 from attest.models.networks.transformer import TransformerClassifier, TransformerEncoder, TransformerTagger
+from attest.models.networks.weighted import WeightedStatesTagger
 
 __all__ = [
     "Average",
@@ -26,5 +27,6 @@ __all__ = [
     "TransformerClassifier",
     "TransformerEncoder",
     "TransformerTagger",
+    "WeightedStatesTagger",
     "Windows",
 ]

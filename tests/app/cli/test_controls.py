@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attest.app.adversaries import controls, require_controls, train_guide
+from attest.app.adversaries import controls, guide, require_controls, require_guides, train_guide
 from attest.app.cli.main import main
 from attest.app.dependent import Base
 from attest.core.errors import AttestError
-from attest.runs.dependent_names import AdversaryChoices, take_controls
+from attest.runs.dependent_names import AdversaryChoices, ControlChoices, guide_name, take_controls
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import without_places
 from tests.library import CONTROLS, SMALL_RUN, typed
@@ -84,8 +84,8 @@ def test_a_guide_that_is_none_is_refused_before_anything_is_trained(tmp_path, ca
 
 
 def test_seeds_are_a_number():
-    assert take_controls(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (5, "base", ["DATA=sst"])
-    assert take_controls([]) == (3, None, [])
+    assert take_controls(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (ControlChoices(5, "base"), ["DATA=sst"])
+    assert take_controls([]) == (ControlChoices(3, None, "attention"), [])
     with pytest.raises(AttestError, match="SEEDS=0 is not a valid number"):
         take_controls(["SEEDS=0"])
 
@@ -97,6 +97,32 @@ def test_controls_have_no_controls():
 
 
 def test_one_guide_may_be_asked_for_alone(refusal):
-    assert take_controls(["DATA=sst", "GUIDE=unfrozen-kl-0.2"])[1] == "unfrozen-kl-0.2"
+    assert take_controls(["DATA=sst", "GUIDE=unfrozen-kl-0.2"])[0].guide == "unfrozen-kl-0.2"
     with refusal():
         train_guide(Base(RunFolder(Path("nowhere")), {}), [], "bass")
+
+
+@pytest.mark.parametrize("typed", [["PROBE=state", "GUIDE=base"], ["PROBE=states"]])
+def test_a_probe_is_known_and_knows_whose_attention_it_reads(typed, refusal):
+    with refusal():
+        take_controls(typed)
+
+
+def test_a_probe_by_weighted_states_has_a_folder_and_a_network_of_its_own(tmp_path, refusal):
+    network = {"class_path": "attest.models.networks.TransformerTagger", "init_args": {"heads": 2, "feedforward_size": 9}}
+    settings = {"model": {"class_path": "attest.lightning_modules.Tagger", "init_args": {"network": network}}}
+    base = Base(RunFolder(tmp_path), settings | {"run": {"model": "tagger", "projection": "softmax"}})
+    first, second = (guide("base", base, probe=probe) for probe in ("attention", "states"))
+    assert (first.name, first.network) == ("base", None)
+    assert second.name == guide_name("base", "states") == "states-base"
+    assert second.network == {
+        "class_path": "attest.models.networks.WeightedStatesTagger",
+        "init_args": {"heads": 2},
+    }
+    settings["model"]["init_args"]["network"] = network | {"class_path": "mine.Network"}
+    settings |= {
+        "experiments": {"tagged": {"class_path": "attest.callbacks.TaggedInstances"}},
+        "run": {"model": "mine", "projection": "softmax"},
+    }
+    with refusal():
+        require_guides(settings, "states")

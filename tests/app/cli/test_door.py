@@ -199,7 +199,7 @@ def test_the_page_of_commands_has_every_command_and_every_target():
 
 
 TAKEN = {
-    "controls": ("SEEDS", "GUIDE", *dependent_names.ADVERSARY_WORDS),
+    "controls": ("SEEDS", "GUIDE", "PROBE", *dependent_names.ADVERSARY_WORDS),
     "adversarial": dependent_names.ADVERSARY_WORDS,
     "keys": ("ATTACK",),
     "roar": ("READING", "STEPS"),

@@ -17,6 +17,7 @@ from attest.models.networks import (
     TransformerClassifier,
     TransformerEncoder,
     TransformerTagger,
+    WeightedStatesTagger,
     Windows,
 )
 
@@ -47,6 +48,7 @@ NETWORKS = {
     "bilstm dot": lambda projection: PoolingClassifier(VOCABULARY, 3, BiLSTM, DotScoring, projection),
     "transformer-dr": lambda projection: TransformerClassifier(VOCABULARY, 3, projection=projection),
     "tagger": lambda projection: TransformerTagger(VOCABULARY, 3, projection=projection),
+    "weighted states": lambda projection: WeightedStatesTagger(VOCABULARY, 3),
 }
 every_network = pytest.mark.parametrize("make", NETWORKS.values(), ids=NETWORKS)
 every_projection = pytest.mark.parametrize("projection", PROJECTIONS.values(), ids=PROJECTIONS)
@@ -91,7 +93,7 @@ def test_a_document_decides_for_itself_in_a_batch_of_sentences(projection, dtype
 def test_gradients_ignore_padding(make):
     network = make(Sparsemax()).double().eval()
     tokens, mask = batch(padding=3)
-    real = mask if isinstance(network, TransformerTagger) else slice(None)
+    real = mask if isinstance(network, (TransformerTagger, WeightedStatesTagger)) else slice(None)
     network(tokens, mask)[real].square().sum().backward()
     padded = {name: parameter.grad.clone() for name, parameter in network.named_parameters() if parameter.grad is not None}
     network.zero_grad()

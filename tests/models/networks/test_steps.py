@@ -5,8 +5,17 @@ import torch
 from torch.nn import functional
 
 from attest.core.attention import DotScoring, MultiHeadAttention, Softmax, Sparsemax
+from attest.core.attention.interventions import Intervention, intervene, to_itself
 from attest.core.errors import AttestError
-from attest.models.networks import Average, BiLSTM, Cnn, PoolingClassifier, TransformerClassifier, TransformerEncoder
+from attest.models.networks import (
+    Average,
+    BiLSTM,
+    Cnn,
+    PoolingClassifier,
+    TransformerClassifier,
+    TransformerEncoder,
+    WeightedStatesTagger,
+)
 from attest.models.networks.tokens import between_boundaries, reversal, reverse
 from attest.models.networks.transformer import sinusoids
 
@@ -69,6 +78,30 @@ def test_the_average_encoder_knows_no_context():
     encoder = Average(20, 4, 3)
     order = torch.randperm(6)
     assert torch.equal(encoder(TOKENS, MASK)[:, order], encoder(TOKENS[:, order], MASK[:, order]))
+
+
+def test_weighted_states_are_tagged_from_the_contexts_of_all_heads_and_layers():
+    network = WeightedStatesTagger(20, 3, size=5, layers=2, heads=2, embedding_size=4).double().eval()
+    names = [f"encoder.layers.{layer}.attention" for layer in range(2)]
+    given = [torch.rand(3, 2, 6, 6).double() for _ in names]
+    with intervene(network, *(Intervention("weights", each, layers=[name]) for name, each in zip(names, given, strict=True))):
+        found = network(TOKENS, MASK)
+    encoder = network.encoder
+    states = functional.relu(encoder.feedforward(encoder.embedding(TOKENS)))
+    contexts = [weights[:, head] @ states for weights in given for head in range(2)]
+    torch.testing.assert_close(found, network.decoder(torch.cat(contexts, dim=-1)), atol=1e-12, rtol=0)
+
+
+def test_weighted_states_know_of_other_tokens_by_attention_alone():
+    network = WeightedStatesTagger(20, 3, size=5, embedding_size=4).eval()
+    changed = TOKENS.clone()
+    changed[0, 1] = TOKENS[0, 1] % 19 + 1
+    others = torch.arange(6) != 1
+    with intervene(network, Intervention("weights", to_itself)):
+        before, after = network(TOKENS, MASK)[0], network(changed, MASK)[0]
+    assert torch.equal(before[others], after[others])
+    assert not torch.equal(before[1], after[1])
+    assert not torch.equal(network(TOKENS, MASK)[0, others], network(changed, MASK)[0, others]), "uniform attention mixes them"
 
 
 def test_boundaries_wrap_each_text_in_its_own_length():
