@@ -21,10 +21,11 @@ class Means:
     Args:
         summary: numbers of a run, as in ``summary.json``.
         instances: test texts; None if that is not known.
+        called: what the means are over: ``texts``, or ``sentences`` of taggers.
     """
 
-    def __init__(self, summary: dict[str, Any], instances: int | None) -> None:
-        self.summary, self.instances = summary, instances
+    def __init__(self, summary: dict[str, Any], instances: int | None, called: str = "texts") -> None:
+        self.summary, self.instances, self.called = summary, instances, called
 
     @property
     def unit(self) -> str:

@@ -266,7 +266,7 @@ def answers(
     controls: Controls, instances: int | None, held: Baseline | None = None, pair: Pairing | None = None
 ) -> dict[str, str]:
     """Return one sentence with the result of each experiment, by the id of the experiment."""
-    mean = Means(controls.summary, instances)
+    mean = Means(controls.summary, instances, "sentences" if held is not None and held.tagging else "texts")
     sentences: dict[str, str | None] = {"test": sentence(held, controls.summary)}
     if not controls.of_trial:
         sentences["E4"] = _uniform(controls, held, pair)

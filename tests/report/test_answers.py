@@ -302,4 +302,7 @@ def test_deciding_words_are_told_beside_chance(snapshot):
     }
     full = {f"{name}/mean": value for name, value in known.items()} | interval
     assert plain(EXPERIMENTS["E19"].answer(Means(full, None))) == snapshot
+    of_tagger = plain(EXPERIMENTS["E19"].answer(Means(full, None, "sentences")))
+    assert "of the sentences that need words" in of_tagger
+    assert "texts" not in of_tagger
     assert said({"E19/right": math.nan, "E19/needs_words": 0.0}, "E19") is None

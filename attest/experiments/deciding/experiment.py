@@ -219,8 +219,8 @@ def _answer(mean: Means) -> str | None:
     random = mean.share(f"E19/right_{RANDOM}")
     chance = "" if random is None else f"; a random order does in {random}"
     return (
-        f"The explanation points at the words that decide in {share} of the texts that need words{chance}. Of all texts that "
-        f"were read, {needing} need words: in the others the model says the same of neutral words."
+        f"The explanation points at the words that decide in {share} of the {mean.called} that need words{chance}. Of all "
+        f"{mean.called} that were read, {needing} need words: in the others the model says the same of neutral words."
     )
 
 
