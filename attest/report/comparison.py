@@ -33,7 +33,7 @@ from attest.report.controls import baseline
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.measured import scale_of
 from attest.report.related import LONG, Conclusion, link_between, spelled_out
-from attest.report.settings_strip import ACCURACY, lines_of, unit_of
+from attest.report.settings_strip import ACCURACY, RIGHT, lines_of, unit_of
 from attest.report.summary import DESCRIBED, QUESTIONS, label_of
 from attest.report.templating import render
 from attest.runs.asked import identity
@@ -240,6 +240,8 @@ def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
 
 
 MARKS = "os^Dv*PX"
+SHARES = ("test/accuracy", "test/f1", "test/chunk_f1", "test/f1_micro", "test/roc_auc")
+"""Scores from 0 to 1, whose intervals end there."""
 
 
 def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
@@ -285,7 +287,7 @@ def _mean(setting: Setting, key: str) -> tuple[str, str]:
     if over is None:
         return "–", ""
     if len(setting.summaries) > 1:
-        found = over_seeds(over, key)
+        found = over_seeds(over, RIGHT if key in SHARES else key)
         return rounded(over.mean) if found is None else str(found), f"{over.seeds} seed{'s' if over.seeds > 1 else ''}"
     (summary,), run = setting.summaries.values(), setting.any_run
     if key == ACCURACY and (held := baseline(run)) is not None and held.bounds is not None:

@@ -1,12 +1,14 @@
 """What the page of several settings begins with: every word is decided by a number."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from attest.core.measures import Paired
 from attest.report.collection import Pairing, settings_of
-from attest.report.comparison import Decision, apart, conclusions, named_by_choices
+from attest.report.comparison import Decision, apart, conclusions, named_by_choices, write_comparison
 from attest.runs.identity import find_runs
-from tests.report.made import made_run
+from tests.report.made import decided, made_run
 
 TAU, FLIPPED, ACCURACY = "E1/tau_gradient_inputs", "E2/flipped", "test/accuracy"
 
@@ -132,3 +134,19 @@ def test_verdicts_are_told_by_setting_and_by_seed_where_seeds_differ(tmp_path, s
     made_run(tmp_path / "mine" / "c" / "seed0", {ACCURACY: 0.5})
     found = settings_of(find_runs([tmp_path]))
     assert "erdict" not in conclusions(found, [ACCURACY], [], True)[1].said, "one of them has none"
+
+
+def test_each_number_stands_with_its_interval_and_what_it_is_a_mean_over(tmp_path):
+    labels = [0, 1] * 10
+    root = tmp_path / "mine"
+    for name, projection, seed, accuracy in (("a", "softmax", 0, 0.5), ("a", "softmax", 1, 0.7), ("b", "sparsemax", 0, 0.8)):
+        right = round(20 * accuracy)
+        rows = decided(labels, [*labels[:right], *(1 - each for each in labels[right:])])
+        run = made_run(
+            root / name / f"seed{seed}", {ACCURACY: accuracy} | measured(0.3, key=FLIPPED), rows, projection=projection
+        )
+        run.write_evidence("E2", pd.DataFrame({"id": range(20), "flipped": [np.nan] + [0.3] * 19}))
+    write_comparison(tmp_path / "page.html", find_runs([root]))
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<td>0.600 [0.000, 1.000] <small>2 seeds</small></td><td>0.800 [0.563, 0.943] <small>20 texts</small></td>" in page
+    assert "<td>0.300 [0.200, 0.400] <small>19 texts</small></td>" in page
