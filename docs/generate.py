@@ -28,6 +28,7 @@ from attest.experiments.spec import LN2, Column, Spec
 from attest.report.run_tables import markdown_table
 from attest.runs.choices import file_choices, plain_help
 from docs.drawing import HOUSE, house
+from docs.projections_drawing import DRAWING, projections
 
 ROOT = Path(__file__).parents[1]
 VARIANT = re.compile(r"^moved_|(?<!^right)_without_sink$")
@@ -206,3 +207,4 @@ if __name__ == "__main__":
         file.write_text(generated(file.read_text(encoding="utf-8")), encoding="utf-8")
         print(file)
     HOUSE.write_text(house(), encoding="utf-8")
+    DRAWING.write_text(projections(), encoding="utf-8")

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import grimp
 import pytest
+import torch
 import yaml
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.judges.metric import STATED
 from docs.drawing import HOLDS, HOUSE, PURE, floors, house
+from docs.projections_drawing import DRAWING, PROJECTIONS, first_of_two, projections
 
 ROOT = Path(__file__).parents[2]
 FLOOR = {room: number for number, row in enumerate(floors()) for room in row}
@@ -29,6 +31,21 @@ def test_every_room_is_drawn():
     assert rooms == FLOOR.keys() == HOLDS.keys()
     assert len(floors()) <= 7
     assert HOUSE.read_text(encoding="utf-8") == house(), "type: make docs"
+
+
+def test_the_drawing_of_projections_is_what_they_do_with_two_scores():
+    """In two dimensions all three have a closed form."""
+    difference = torch.linspace(-4, 4, 33, dtype=torch.float64)
+    inside = difference.clamp(-2, 2)
+    expected = {
+        "softmax": difference.sigmoid(),
+        "1.5-entmax": 0.5 + inside * (8 - inside.square()).sqrt() / 8,
+        "sparsemax": ((1 + difference) / 2).clamp(0, 1),
+    }
+    assert PROJECTIONS.keys() == expected.keys()
+    for name, projection in PROJECTIONS.items():
+        torch.testing.assert_close(first_of_two(projection, difference), expected[name], atol=1e-9, rtol=0)
+    assert DRAWING.read_text(encoding="utf-8") == projections(), "type: make docs"
 
 
 def test_every_import_between_rooms_goes_down(graph):
