@@ -118,7 +118,7 @@ ADVERSARIES = Spec(
         Column.at_least_0(
             "kl_mean",
             "the same KL divergence as a mean over the entries of a row of attention, which is `kl` divided by the number of "
-            "tokens that a row may attend to: the scale of CONVENTION=yang; undefined where `kl` is",
+            "tokens that a row may attend to: the scale that Yang 2020 may use; undefined where `kl` is",
             unit="nats per token",
         ),
         Column.correlation(
@@ -157,7 +157,7 @@ ADVERSARIES = Spec(
             "kl_mean",
             "KL divergence from the base run's attention, mean over entries",
             "The KL divergence of a row of attention, divided by the number of tokens that the row may attend to: the scale "
-            "of CONVENTION=yang.",
+            "that Yang 2020 may use.",
             "The same change of attention has a smaller mean in a longer text: compare means over entries only on the same "
             "texts.",
         ),

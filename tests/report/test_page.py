@@ -74,7 +74,8 @@ def test_it_says_first_whether_attention_is_right_and_of_each_test_what_it_misse
     page = small_run.report.read_text()
     first, rest = page.split('<ul class="glance">')[0], page.split('<ul class="asked">')[1].split('<div id="E3">')[1]
     assert re.search(
-        r"top token is a deciding word in [\d.]+\s% of texts for attention, [\d.]+\s% for gradient × input", first
+        r"top token is a deciding word in [\d.]+\s% \[.*?\] of texts for attention, [\d.]+\s% \[.*?\] for gradient × input",
+        first,
     )
     assert sentence_about("E3") in rest.split("<table")[0], "above the numbers, which this question opens"
 

@@ -29,7 +29,7 @@ def test_a_run_says_what_its_files_say(opened, small_run):
     page = html.unescape(small_run.report.read_text(encoding="utf-8"))
     for answer in opened.answers.values():
         assert answer.split("\xa0")[0] in page
-    assert opened.answers["E2"] in opened._repr_html_()
+    assert opened.answers["E2"] in html.unescape(opened._repr_html_())
     assert repr(opened).startswith(f"Run of {small_run.path}\n")
 
 
