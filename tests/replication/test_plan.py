@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attest.replication.plan import as_json, make_plan, missing_runs
+from attest.replication.plan import Plan, as_json, make_plan, missing_runs
 from attest.runs.folder import read_json, write_json
 from tests.replication.conftest import TABLE, finished_run, parse
 
@@ -41,39 +41,39 @@ def test_a_dependent_run_comes_after_its_base_and_lies_inside_it(invented):
     assert plan.jobs[base].command[0] == "fit"
 
 
+GUIDED = Path("runs/imdb/jw-bilstm-additive-sparsemax/seed0")
+"""The base of ``planned_then``."""
+
+
+def planned_then(then: str) -> Plan:
+    """The plan of a table whose sparse row goes on with a dependent run."""
+    text = TABLE.replace("RECIPE: jw}\n    paper: {sst: {accuracy: 0.790}}", f"RECIPE: jw}}\n    then: {{{then}}}")
+    return make_plan([parse(text)], 1, locate, ["imdb"])
+
+
 def test_a_guide_comes_after_the_adversary_that_guides():
-    guided = "then: {command: controls, GUIDE: unfrozen-kl-0.001}"
-    text = TABLE.replace("RECIPE: jw}\n    paper: {sst: {accuracy: 0.790}}", "RECIPE: jw}\n    " + guided)
-    plan = make_plan([parse(text)], 1, locate, ["imdb"])
-    base = Path("runs/imdb/jw-bilstm-additive-sparsemax/seed0")
-    guide, adversary = base / "guides/unfrozen-kl-0.001", base / "adversarial/unfrozen-kl-0.001"
-    assert plan.jobs[guide].after == (base, adversary)
+    plan = planned_then("command: controls, GUIDE: unfrozen-kl-0.001")
+    guide, adversary = GUIDED / "guides/unfrozen-kl-0.001", GUIDED / "adversarial/unfrozen-kl-0.001"
+    assert plan.jobs[guide].after == (GUIDED, adversary)
     assert "GUIDE=unfrozen-kl-0.001" in plan.jobs[guide].command
-    assert plan.jobs[adversary].after == (base,)
+    assert plan.jobs[adversary].after == (GUIDED,)
     assert not any(word.startswith("GUIDE") for word in plan.jobs[adversary].command)
 
 
 def test_a_convention_names_the_folder_of_an_adversary_and_reaches_its_command():
-    guided = "then: {command: controls, GUIDE: unfrozen-kl-yang-0.2}"
-    text = TABLE.replace("RECIPE: jw}\n    paper: {sst: {accuracy: 0.790}}", "RECIPE: jw}\n    " + guided)
-    plan = make_plan([parse(text)], 1, locate, ["imdb"])
-    base = Path("runs/imdb/jw-bilstm-additive-sparsemax/seed0")
-    then = "then: {command: adversarial, VARIANT: unfrozen, DIVERGENCE: kl, CONVENTION: yang, LAMBDA: 0.2}"
-    alone = make_plan([parse(text.replace(guided, then))], 1, locate, ["imdb"])
-    folder = base / "adversarial/unfrozen-kl-yang-0.2"
+    plan = planned_then("command: controls, GUIDE: unfrozen-kl-yang-0.2")
+    alone = planned_then("command: adversarial, VARIANT: unfrozen, DIVERGENCE: kl, CONVENTION: yang, LAMBDA: 0.2")
+    guide, folder = GUIDED / "guides/unfrozen-kl-yang-0.2", GUIDED / "adversarial/unfrozen-kl-yang-0.2"
     for each in (plan, alone):
         assert "CONVENTION=yang" in each.jobs[folder].command
-    assert plan.jobs[base / "guides/unfrozen-kl-yang-0.2"].after == (base, folder)
-    assert "CONVENTION" not in "".join(plan.jobs[base / "guides/unfrozen-kl-yang-0.2"].command)
+    assert plan.jobs[guide].after == (GUIDED, folder)
+    assert "CONVENTION" not in "".join(plan.jobs[guide].command)
 
 
 def test_a_probe_by_weighted_states_has_a_folder_beside_the_other_and_reads_the_same_adversary():
-    guided = "then: {command: controls, GUIDE: unfrozen-kl-yang-0.2, PROBE: states}"
-    text = TABLE.replace("RECIPE: jw}\n    paper: {sst: {accuracy: 0.790}}", "RECIPE: jw}\n    " + guided)
-    plan = make_plan([parse(text)], 1, locate, ["imdb"])
-    base = Path("runs/imdb/jw-bilstm-additive-sparsemax/seed0")
-    adversary, probe = base / "adversarial/unfrozen-kl-yang-0.2", base / "guides/states-unfrozen-kl-yang-0.2"
-    assert plan.jobs[probe].after == (base, adversary)
+    plan = planned_then("command: controls, GUIDE: unfrozen-kl-yang-0.2, PROBE: states")
+    adversary, probe = GUIDED / "adversarial/unfrozen-kl-yang-0.2", GUIDED / "guides/states-unfrozen-kl-yang-0.2"
+    assert plan.jobs[probe].after == (GUIDED, adversary)
     assert {"GUIDE=unfrozen-kl-yang-0.2", "PROBE=states"} <= {*plan.jobs[probe].command}
     assert "PROBE" not in "".join(plan.jobs[adversary].command)
 
