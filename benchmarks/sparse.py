@@ -50,7 +50,8 @@ ABOUT = (
     "2026-11-28 in `configs/tables/sparse.yaml`, before the first run: each setting is compared with softmax in the same "
     "architecture, with the same seeds and on the same texts. *More?* and *as many?* are the verdicts of claims that are "
     "judged together (each at 0.05 / 11); intervals without another word are of 95 %, over texts drawn again. *Too few "
-    "words*: attention is above 0 on fewer words than decide, so that it cannot point at them all. All numbers: "
+    "words*: attention is above 0 on fewer words than decide, so that it cannot point at them all; this column was added when "
+    "the first results were known, and decides nothing. All numbers: "
     "`make reproduce TABLE=sparse`, then `python -m benchmarks.sparse`."
 )
 LIMITS = (
