@@ -72,7 +72,7 @@ def keep(data: str, root: Path) -> Path:
     table = read_published(table_file("sparse"))
     plan = make_plan([table], SEEDS_STATED.get(data, 3), folder_of_words, (data,), (f"--run.root={root}",))
     read = [
-        _texts_of(RunFolder(folder)).assign(row=row, seed=seed)
+        texts_of(RunFolder(folder)).assign(row=row, seed=seed)
         for (row, _, _), by_seed in plan.tables["sparse"].items()
         for seed, folder in by_seed.items()
         if RunFolder(folder).evidence("E19").is_file()
@@ -82,7 +82,8 @@ def keep(data: str, root: Path) -> Path:
     return file
 
 
-def _texts_of(run: RunFolder) -> pd.DataFrame:
+def texts_of(run: RunFolder) -> pd.DataFrame:
+    """Return the columns that ``keep`` keeps of one run, but for ``row`` and ``seed``."""
     decided = pd.read_parquet(run.evidence("E19"), columns=["id", "words", *READ])
     decided = decided.dropna(subset="right")
     attention = pd.read_parquet(run.evidence(INSTANCES), columns=["id", "attention"]).set_index("id")["attention"]
@@ -139,11 +140,12 @@ def proxies(numbers: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame
     return table.assign(would=table["p"] < LEVEL / len(PROXIES))
 
 
-def _points(low: float, high: float) -> str:
+def points(low: float, high: float) -> str:
+    """Return an interval of shares as text, in points."""
     return "–" if np.isnan(low) else f"[{100 * low:+.0f}, {100 * high:+.0f}]"
 
 
-def _share(values: np.ndarray) -> str:
+def share_of(values: np.ndarray) -> str:
     """Return a mean over seeds and texts, float ``(S, N)`` with NaN, as text with its interval over texts."""
     low, high = over_texts(values)
     return f"{percent(float(np.nanmean(values, axis=1).mean()))} [{percent(low)}, {percent(high)}]"
@@ -177,8 +179,8 @@ def _rows(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, te
             row,
             f"{len(right)}, {right.count(axis=1).mean():.0f}",
             f"{percent(accuracy['ours'], 1)}{spread}",
-            *(_share(read[column][row].to_numpy()) for column in READ),
-            _share(short[row].to_numpy()),
+            *(share_of(read[column][row].to_numpy()) for column in READ),
+            share_of(short[row].to_numpy()),
         ]
         mine = claims[claims["left"] == f"{row} · right"].set_index("expect")["verdict"]
         softmax = read["right"].get(f"{row.partition(',')[0]}, softmax")
@@ -187,7 +189,7 @@ def _rows(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, te
             continue
         apart = differences(right, softmax)
         by_seed = np.nanmean(apart, axis=1)
-        told = f"{100 * by_seed.mean():+.0f}", _points(*over_seeds(by_seed)), _points(*over_texts(apart))
+        told = f"{100 * by_seed.mean():+.0f}", points(*over_seeds(by_seed)), points(*over_texts(apart))
         yield [*line, *told, mine["greater"], mine["equal"]]
 
 

@@ -65,6 +65,20 @@ def neutral_in(observation: Observation | LayerObservation, seed: int) -> Neutra
     return neutral._replace(firsts=first_tokens(game, texts.of_words(view.explanation), moved, neutral.least_way))
 
 
+def tokens_that_decide(observation: Observation, seed: int = 0) -> Tensor:
+    """Search in each text of a batch for a small set of words that decides; neutral words come from the same batch.
+
+    Returns:
+        bool ``(B, T)``, True at the tokens of the set; all False in a text that needs no words.
+    """
+    texts, neutral = texts_of(observation), neutral_in(observation, seed)
+    game = Game(texts, neutral.pool, seed)
+    needs = game.way >= neutral.least_way
+    falls, rises = single_effects(game, ROUGH, needs)
+    best = deciding_words(game, [falls + rises, falls], needs)
+    return best.gather(1, texts.words.clamp(min=0)) & (texts.words >= 0)
+
+
 def what_decides(
     observation: Observation,
     everyone: Everyone,
