@@ -15,6 +15,7 @@ of the texts reads all texts. Without --until, or with a smaller value, the comm
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from attest.app.cli.main import TRUST, CommandParser
@@ -40,6 +41,8 @@ def main(arguments: list[str]) -> int:
     from attest.app.evaluating import RunOnTrial, configuration_of, evaluate
 
     apart = run is None or any(option is not None for option in (typed.out, typed.ckpt, typed.reading))
+    if run is not None:
+        _require_no_choice(run, options)
     words = [*configuration_of(run, typed.trust), *options]
     evaluate(RunOnTrial(words, run, checkpoint, wanted, apart, typed.out, typed.reading))
     return 0
@@ -65,7 +68,7 @@ def _parser() -> CommandParser:
     parser.usage = "attest evidence (--run=<folder> | --ckpt=<file> [CHOICE=value …]) [options] [E1 E2 …] [FORCE=1]"
     parser.epilog = (
         "E1 E2 …: experiments, such as E2; all that suit the model if none is named. FORCE=1 computes them again.\n"
-        "Choices and options of attest fit may follow."
+        "Options of attest fit may follow; choices as well, for a checkpoint outside a run folder."
     )
     parser.add_argument("--run", type=Path, help="a run folder; the experiments run on its best checkpoint")
     parser.add_argument(
@@ -82,6 +85,23 @@ def _parser() -> CommandParser:
         help="stop an experiment when its means over texts are known to ± this number, such as 0.01 (95 %% confidence)",
     )
     return parser
+
+
+OF_A_RUN = ("DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "EMBEDDINGS", "CUT", "EXPERIMENTS", "TRAINER")
+"""Choices that the configuration of a run has made already."""
+
+
+def _require_no_choice(run: RunFolder, options: Sequence[str]) -> None:
+    """Refuse a choice that would change nothing, because the configuration of the run decides; its own words may be typed."""
+    known = run.settings().get("run", {})
+    for option in options:
+        name, _, value = option.partition("=")
+        if name in OF_A_RUN and str(known.get(name.lower())) != value:
+            instead = "Name experiments instead, such as E11." if name == "EXPERIMENTS" else f"Leave {name} out."
+            raise AttestError(
+                f"{option} was typed for {run.path}, which has settings of its own; expected no other choices than those it "
+                f"was trained with, because evidence is about the model as it is. {instead}"
+            )
 
 
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:

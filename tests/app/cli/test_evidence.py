@@ -59,6 +59,15 @@ def test_a_checkpoint_is_put_on_trial_beside_itself(run):
     assert "E2/tvd_median/mean" in json.loads((folder / "summary.json").read_text())
 
 
+@pytest.mark.parametrize("typed", ["PROJECTION=sparsemax", "EXPERIMENTS=erasure", "MODEL=cnn"])
+def test_a_choice_that_would_change_nothing_is_refused(run, typed, capsys):
+    """The configuration of the run decided, and numbers of its softmax were written as if they were of sparsemax."""
+    for named in (["--run", str(run)], ["--ckpt", str(run / "checkpoints" / "last.ckpt")]):
+        assert main(["evidence", *named, "E11", typed]) == 2
+        assert f"{typed} was typed for {run}" in capsys.readouterr().err
+    assert main(["evidence", "--run", str(run), "instances", "PROJECTION=softmax"]) == 0
+
+
 def test_tables_of_other_texts_are_refused(run, tmp_path, capsys):
     """E19 was computed on all texts beside instances of two batches, and the report ended in a traceback."""
     shutil.copytree(run, tmp_path / "run")
