@@ -18,20 +18,15 @@ Stated on 2026-11-28, before the first of these runs; of the softmax base, seeds
 """
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
 from attest.app.dependent import Base, Dependent, train_base, train_dependent
 from attest.core.attention.interventions import recorded
-from attest.core.measures import OverSeeds
-from attest.core.measures.comparison import mcnemar
-from attest.core.measures.numbers import percent
 from attest.core.memory import in_evaluation_mode
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.deciding.experiment import tokens_that_decide
@@ -40,23 +35,12 @@ from attest.lightning_modules.base_network import DependentModule, MakeNetwork
 from attest.lightning_modules.classifier import attended
 from attest.lightning_modules.text_module import Batch
 from attest.models.observation import observe
-from attest.replication.comparison import HOLDS, judge_claim
-from attest.report.run_tables import markdown_table
 from attest.runs.asked import AskedRun
-from attest.runs.folder import RunFolder, read_json, write_table, write_text
-from benchmarks.sparse import (
-    READ,
-    RESULTS,
-    by_seed_and_text,
-    differences,
-    over_seeds,
-    over_texts,
-    points,
-    share_of,
-    texts_of,
-)
+from attest.runs.folder import RunFolder, write_text
+from benchmarks.beside_base import Settings
+from benchmarks.sparse import RESULTS
 
-PAGE, KEPT = RESULTS / "pointing-attention.md", RESULTS / "pointing"
+PAGE = RESULTS / "pointing-attention.md"
 BASE = "softmax"
 SETTINGS: dict[str, tuple[str, ...]] = {
     BASE: ("PROJECTION=softmax",),
@@ -73,10 +57,14 @@ TRIED = {
     "penalty 10": "the same, ten times as much",
 }
 """What is compared with ``BASE``, in words."""
+COMPARED = Settings(
+    RESULTS / "pointing",
+    BASE,
+    TRIED,
+    {"right": "attention is right", "right_random": "random order", "right_leave_one_out": "leave-one-out"},
+)
 TYPED = ("DATA=sst", "MODEL=bilstm", "SCORING=additive", "RECIPE=jw", "EXPERIMENTS=verdict", "LOGGER=csv")
 """What is typed for every run."""
-MARGIN = 0.03
-"""Of accuracy; the share of texts is claimed to be greater."""
 
 
 class PointingClassifier(DependentModule, Classifier):
@@ -144,33 +132,6 @@ def trained(seed: int, root: Path, more: Sequence[str] = ()) -> Iterator[tuple[s
         yield name, train_dependent(bases[BASE], Dependent("pointing", f"penalty-{penalty:g}", changes))
 
 
-def keep(seeds: int, root: Path) -> None:
-    """Keep the scores of each run, and whether attention is right in each text that needs words."""
-    runs, texts = [], []
-    for seed in range(seeds):
-        for name, folder in trained(seed, root):
-            runs.append({"row": name, "seed": seed, "accuracy": read_json(folder.summary)["test/accuracy"]})
-            texts.append(texts_of(folder).assign(row=name, seed=seed))
-            print(name, seed, folder.path, flush=True)
-            write_table(KEPT / "runs.parquet", pd.DataFrame(runs))
-            write_table(KEPT / "texts.parquet", pd.concat(texts, ignore_index=True))
-
-
-def judged(name: str, runs: pd.DataFrame, right: Mapping[str, pd.DataFrame]) -> tuple[np.ndarray, str, str]:
-    """Return how far a setting is from the base in each text, float ``(S, N)``, and the verdicts about share and accuracy."""
-    apart = differences(right[name], right[BASE])
-    tests = [mcnemar(*(each[~np.isnan(row)] > 0 for each in pair), "greater").p_value
-             for row, *pair in zip(apart, *(right[each].to_numpy() for each in (name, BASE)), strict=True)]  # fmt: skip
-    accuracy = runs.pivot(index="seed", columns="row", values="accuracy")
-    more = judge_claim("greater", OverSeeds.of(list(np.nanmean(apart, axis=1))), tests, 0.0, len(TRIED))
-    alike = judge_claim("equal", OverSeeds.of(list(accuracy[name] - accuracy[BASE])), (), MARGIN, len(TRIED))
-    return apart, more, alike
-
-
-HEAD = (
-    *("setting", "what it is", "seeds, texts", "accuracy", "attention is right", "random order", "leave-one-out"),
-    *("points above the base", "… over seeds", "… over texts", "more?", "same accuracy?"),
-)
 ABOUT = (
     "[Sparse attention](sparse-attention.md) does not make a BiLSTM attend to the [words that decide](../deciding.md). Can "
     "training do it? Each setting is compared with the softmax base (Jain & Wallace's BiLSTM on SST), with the same seeds and "
@@ -188,24 +149,8 @@ LIMITS = (
 
 def write() -> None:
     """Write the page from what is kept."""
-    runs, texts = (pd.read_parquet(KEPT / f"{name}.parquet") for name in ("runs", "texts"))
-    read = {column: by_seed_and_text(texts, column) for column in READ}
-    accuracy, lines, raised = runs.groupby("row")["accuracy"], [list(HEAD)], []
-    for name in (BASE, *TRIED):
-        right = read["right"][name]
-        line = [name, TRIED.get(name, "the base"), f"{len(right)}, {right.count(axis=1).mean():.0f}"]
-        line += [percent(accuracy.mean()[name], 1), *(share_of(read[column][name].to_numpy()) for column in READ)]
-        if name == BASE:
-            lines.append([*line, *[""] * 5])
-            continue
-        apart, more, alike = judged(name, runs, read["right"])
-        by_seed = np.nanmean(apart, axis=1)
-        told = f"{100 * by_seed.mean():+.0f}", points(*over_seeds(by_seed)), points(*over_texts(apart))
-        lines.append([*line, *told, more, alike])
-        raised += [name] if (more, alike) == (HOLDS, HOLDS) else []
-    found = f"{len(raised)} of {len(TRIED)}: {', '.join(raised)}" if raised else "none of them"
-    answer = f"Shown to raise the share of texts in which attention is right, at equal accuracy: **{found}**."
-    parts = ["# Training attention to point", ABOUT, answer, markdown_table(lines), "## Limits", LIMITS]
+    table, raised = COMPARED.page()
+    parts = ["# Training attention to point", ABOUT, COMPARED.answer(raised), table, "## Limits", LIMITS]
     write_text(PAGE, "\n\n".join(parts) + "\n")
 
 
@@ -216,7 +161,7 @@ def main() -> None:
     parser.add_argument("--root", type=Path, default=Path("runs"), help="the folder of all runs")
     typed = parser.parse_args()
     if typed.seeds:
-        keep(typed.seeds, typed.root)
+        COMPARED.keep((name, seed, run) for seed in range(typed.seeds) for name, run in trained(seed, typed.root))
     write()
     print(PAGE)
 

@@ -10,7 +10,7 @@ What is compared, and how it is judged, was stated in ``configs/tables/sparse.ya
 
 import argparse
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,9 +82,9 @@ def keep(data: str, root: Path) -> Path:
     return file
 
 
-def texts_of(run: RunFolder) -> pd.DataFrame:
-    """Return the columns that ``keep`` keeps of one run, but for ``row`` and ``seed``."""
-    decided = pd.read_parquet(run.evidence("E19"), columns=["id", "words", *READ])
+def texts_of(run: RunFolder, read: Sequence[str] = READ) -> pd.DataFrame:
+    """Return the columns that ``keep`` keeps of one run, but for ``row`` and ``seed``; ``read`` in the place of ``READ``."""
+    decided = pd.read_parquet(run.evidence("E19"), columns=["id", "words", *read])
     decided = decided.dropna(subset="right")
     attention = pd.read_parquet(run.evidence(INSTANCES), columns=["id", "attention"]).set_index("id")["attention"]
     return decided.assign(support=[int((np.asarray(attention[each]) > 0).sum()) for each in decided["id"]])

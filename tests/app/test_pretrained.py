@@ -12,11 +12,15 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
 from attest.app.cli.main import main
+from attest.app.evaluating import evaluate
+from attest.core.attention import Sparsemax
+from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier
 from attest.models.pretrained.loading import load
 from attest.report.collection import Decided
 from attest.report.controls import baseline
 from attest.runs.folder import RunFolder, read_json
+from benchmarks.sparse_pretrained import Swapped
 from tests.app.test_parallel import copy_without_evidence, side_by_side
 from tests.conftest import fresh_shell, without_places
 from tests.forking import attest_command
@@ -157,9 +161,22 @@ def test_without_a_model_to_start_from_it_says_what_to_type(tmp_path, capsys, sn
     assert without_places(capsys.readouterr().err) == snapshot
 
 
-def test_a_projection_that_it_was_not_trained_with_is_refused(command, tmp_path, capsys, snapshot):
-    assert main([*command, "PROJECTION=sparsemax", f"--run.root={tmp_path}"]) == 2
-    assert without_places(capsys.readouterr().err) == snapshot
+def test_a_model_is_fine_tuned_with_another_projection_which_its_files_cannot_say(command, tmp_path):
+    assert main([*command, "PROJECTION=sparsemax", f"--run.root={tmp_path}"]) == 0
+    folder = only_folder(tmp_path)
+    share = pd.read_parquet(folder.evidence("E8"))[["support_layer1", "support_layer2"]]
+    assert (share < 1).any().all(), "its own attention leaves tokens out in both layers"
+    opened = attest.open_run(folder.path)
+    assert opened.explain("a brilliant film").probabilities
+    with pytest.raises(AttestError, match="is not a softmax, and the format of the library transformers cannot say so"):
+        opened.save_pretrained(tmp_path / "saved")
+
+
+def test_the_projection_of_a_fine_tuned_model_is_swapped_after_training(run, tmp_path):
+    swapped = Swapped(run, Sparsemax(), tmp_path)
+    evaluate(swapped)
+    assert swapped.model.network.exchanged
+    assert pd.read_parquet(RunFolder(tmp_path).evidence("E19"))["needs_words"].notna().any()
 
 
 @pytest.fixture(scope="module")

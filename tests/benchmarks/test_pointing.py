@@ -6,7 +6,8 @@ import torch
 
 from attest.models.networks import Average, PoolingClassifier
 from benchmarks import pointing
-from benchmarks.pointing import BASE, PointingClassifier, judged
+from benchmarks.pointing import BASE, COMPARED, PointingClassifier
+from benchmarks.sparse import by_seed_and_text
 
 WORDS = 40
 
@@ -74,9 +75,9 @@ def test_a_setting_is_judged_against_the_base_with_the_same_seeds_and_texts():
         {"row": name, "seed": seed, "id": text, "right": float(draw.random() < share)}
         for name, share in ((BASE, 0.3), ("masking", 0.8)) for seed in range(3) for text in range(120)
     ])  # fmt: skip
-    right = pointing.by_seed_and_text(texts, "right")
-    apart, more, alike = judged("masking", pd.DataFrame(rows), right)
+    right = by_seed_and_text(texts, "right")
+    apart, more, alike = COMPARED.judged("masking", pd.DataFrame(rows), right)
     assert apart.shape == (3, 120)
     assert (more, alike) == ("holds", "perhaps"), "seeds of accuracy do not differ at all in their difference"
-    _, fewer, _ = judged("masking", pd.DataFrame(rows), {BASE: right["masking"], "masking": right[BASE]})
+    _, fewer, _ = COMPARED.judged("masking", pd.DataFrame(rows), {BASE: right["masking"], "masking": right[BASE]})
     assert fewer == "contradicted"

@@ -291,13 +291,19 @@ class Run(Outcome):
         Args:
             path: a new folder.
         Raises:
-            AttestError: the run trained a network of another kind.
+            AttestError: the run trained a network of another kind, or with another projection than a softmax.
         """
         network: Any = self.model.network
         if not getattr(network, "holds_a_model", False):
             raise AttestError(
                 f"the model of {self.name} is a {type(network).__name__}; expected a fine-tuned Transformer, trained with "
                 "MODEL=pretrained or MODEL=pretrained-tagger."
+            )
+        if network.exchanged:
+            raise AttestError(
+                f"the attention of {self.name} is not a softmax, and the format of the library transformers cannot say so: "
+                "whoever loads the model would get another one; expected a run with PROJECTION=softmax. Open this run with "
+                "attest.open_run, which knows its projection."
             )
         from attest.models.pretrained.loading import save  # imports transformers
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from attest.core.attention import Softmax
+from attest.core.attention import Projection, Softmax
 from attest.core.attention.interventions import HookedModule, HookPoint
 from attest.core.errors import AttestError
 from attest.core.rounding import rounding
@@ -73,12 +73,18 @@ class AttentionCall(HookedModule):
 
     def __init__(self) -> None:
         super().__init__()
-        self.projection = Softmax()
+        self.projection: Projection = Softmax()
+        """What turns scores into weights; if it is no softmax, it stands in the place of the model's own in every pass."""
         self.memory: Memory | None = None
         """What earlier tokens had here, where the last one alone passes; kept by ``attest.models.pretrained.resuming``."""
         self._seen = 0
         self._written_out = False
         """Whether outputs as we write them out have been held against the model's own."""
+
+    @property
+    def exchanged(self) -> bool:
+        """Return whether another projection stands in the place of the model's softmax."""
+        return not isinstance(self.projection, Softmax)
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
         """Apply interventions at a hook point; the heads of all W windows of a text are joined, ``(B, W N, …)``."""
@@ -104,7 +110,7 @@ class AttentionCall(HookedModule):
         support = self._with_edges(support, query, key, real)
         output, weights = eager(module, query, key, value, support, **options)
         self._look(weights, support, real)
-        if any(point != "outputs" for point, _ in self.replacements):
+        if self.exchanged or any(point != "outputs" for point, _ in self.replacements):
             own = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
             self._require_written_out(module, weights, own, output, real)
             values, tampered = self.hook("values", own, real), self._tampered(weights, support, real)
@@ -146,7 +152,7 @@ class AttentionCall(HookedModule):
             scores, allowed = scores.masked_fill(~left, torch.finfo(scores.dtype).min), allowed & left
         weights = softmax(scores)
         self._look(weights, allowed, real)
-        return self._tampered(weights, allowed, real) if self.replacements else weights
+        return self._tampered(weights, allowed, real) if self.exchanged or self.replacements else weights
 
     def _with_edges(self, support: Tensor | None, query: Tensor, key: Tensor, real: Tensor) -> Tensor | None:
         if not any(point == "edges" for point, _ in self.replacements):
@@ -191,7 +197,7 @@ class AttentionCall(HookedModule):
         exact = weights.float() if weights.dtype.itemsize < 4 else weights  # the logarithm of a half has but three digits
         logarithms = exact.clamp(min=torch.finfo(exact.dtype).tiny).log()
         scores, projection = self.hook("scores", logarithms, real), self.hook("projection", self.projection, real)
-        if scores is not logarithms or projection is not self.projection:
+        if self.exchanged or scores is not logarithms or projection is not self.projection:
             weights = _projected(projection, scores, allowed, exact, rounding(weights.dtype)).to(weights.dtype)
         replaced = self.hook("weights", weights, real)
         if replaced is not weights and not self.everywhere and (replaced.detach().where(~allowed, 0) * real_rows(real)).any():

@@ -3,13 +3,16 @@
 Legend: B batch, T tokens, C logits, K classes.
 """
 
+from typing import cast
+
 import torch
 from torch import Tensor
 
-from attest.core.attention import Projection, Softmax
+from attest.core.attention import Projection
 from attest.core.errors import AttestError
 from attest.core.spelled import spelled
 from attest.models.pretrained.admitted import require_as_it_is, require_one_stack
+from attest.models.pretrained.calls import AttentionCall
 from attest.models.pretrained.loading import to_fine_tune, tokenizer_of
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.subwords import OURS, vocabulary_of
@@ -24,10 +27,12 @@ class FineTunedClassifier(PretrainedNetwork):
         vocab_size: number of token ids of the data, whose texts are split into the model's own subwords.
         outputs: C, number of logits; 1 for two classes: the logit of class 1 minus that of class 0.
         pretrained: folder or Hub id of the model to start from.
-        projection: a softmax, as in pretraining; None also means softmax.
+        projection: what turns the scores of all heads into attention, before fine-tuning begins. The model was pretrained
+            with a softmax, which None also means; with another one its attention changes at once, and training goes on from
+            there. Each head has its own α where it is learned.
     Raises:
-        AttestError: there is no such model, the model's attention cannot be reached, the projection is not a softmax, or the
-            data and the model have different tokens.
+        AttestError: there is no such model, the model's attention cannot be reached, or the data and the model have different
+            tokens.
     """
 
     tagging = False
@@ -35,11 +40,6 @@ class FineTunedClassifier(PretrainedNetwork):
     """With another projection, the pretrained attention would have to be learned anew."""
 
     def __init__(self, vocab_size: int, outputs: int, pretrained: str = "", projection: Projection | None = None) -> None:
-        if not isinstance(projection, Softmax | None):
-            raise AttestError(
-                f"the projection is {type(projection).__name__}, but the pretrained model was trained with a softmax; "
-                "expected PROJECTION=softmax. E8 swaps the projection after training."
-            )
         if not pretrained:
             raise AttestError(
                 "MODEL=pretrained was typed without the name of a pretrained model; expected the folder or the Hub id of a "
@@ -61,6 +61,23 @@ class FineTunedClassifier(PretrainedNetwork):
         masked = next((each for each in (tokenizer.mask_token_id, tokenizer.unk_token_id) if each is not None), padding)
         self.register_buffer("ours", torch.tensor([padding, masked]), persistent=False)
         require_as_it_is(self)
+        if projection is not None:
+            self.exchange(projection)
+
+    def exchange(self, projection: Projection) -> None:
+        """Put a projection in the place of every softmax; each layer and head gets parameters of its own, if there are any."""
+        for call in self._attention:
+            assert call.heads is not None
+            call.projection = projection.for_heads(call.heads)
+
+    @property
+    def exchanged(self) -> bool:
+        """Return whether another projection stands in the place of the softmax that the model was pretrained with."""
+        return any(call.exchanged for call in self._attention)
+
+    @property
+    def _attention(self) -> list[AttentionCall]:
+        return [cast(AttentionCall, call) for call in self.calls]
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         return super().encode(self._own(tokens), mask)
@@ -74,6 +91,8 @@ class FineTunedClassifier(PretrainedNetwork):
         return self.decided(logits.float())
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        if self.exchanged:  # without hook points it would be another model
+            return self(tokens, mask)
         return self.decided(super().itself(self._own(tokens), mask, **given))
 
     def decided(self, logits: Tensor) -> Tensor:

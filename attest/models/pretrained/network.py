@@ -354,7 +354,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @property
     def _touched(self) -> bool:
-        return any(call.replacements or call.memory for call in (cast(AttentionCall, call) for call in self.calls))
+        return any(
+            call.exchanged or call.replacements or call.memory for call in (cast(AttentionCall, call) for call in self.calls)
+        )
 
     def _hook_points(self) -> AbstractContextManager[Any]:
         if self._untouched and not self._touched:

@@ -1,5 +1,6 @@
 """Pretrained models as networks that are trained: the library's own numbers, from the token ids of our data."""
 
+import entmax
 import pytest
 import torch
 
@@ -7,7 +8,8 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from transformers import AutoTokenizer
 
-from attest.core.errors import AttestError
+from attest.core.attention import Entmax, Sparsemax
+from attest.core.attention.interventions import recorded
 from attest.datamodules import PlantedDataModule
 from attest.datamodules.corpus import Documents
 from attest.datamodules.encoded import EncodedDocuments, in_subwords
@@ -169,11 +171,34 @@ def test_what_cannot_be_trained_is_refused(folder, subwords, options, refusal):
         FineTunedClassifier(**given | options)
 
 
-def test_another_projection_is_refused(folder, subwords):
-    from attest.core.attention import Sparsemax
+@pytest.mark.parametrize("kind", [FineTunedClassifier, FineTunedTagger])
+def test_another_projection_stands_in_the_place_of_every_softmax(folder, subwords, kind, monkeypatch):
+    """As if sparsemax stood in the library's own code, where attention is written out."""
+    softened = network(folder, subwords, 3, kind)
+    torch.manual_seed(0)
+    ours = kind(len(subwords.vocabulary) + 2, 3, str(folder), Sparsemax()).eval()
+    batch = batch_of(subwords)
+    read = batch["token_ids"], batch["mask"]
+    with recorded(ours, "weights") as weights:
+        logits = ours(*read)
+    assert not torch.allclose(logits, softened(*read))
+    assert all((each[batch["mask"][:, None].expand(each.shape[:3])] == 0).any() for each in weights.values())
+    torch.testing.assert_close(ours.itself(*read), logits)
 
-    with pytest.raises(AttestError, match="the projection is Sparsemax"):
-        FineTunedClassifier(len(subwords.vocabulary) + 2, 1, str(folder), Sparsemax())
+    monkeypatch.setattr(torch.nn.functional, "softmax", lambda scores, dim, dtype=None: entmax.sparsemax(scores, dim=dim))
+    softened.model.set_attn_implementation("eager")
+    torch.testing.assert_close(logits, softened.itself(*read), rtol=1e-4, atol=1e-5)
+
+    ours.train()(*read).square().sum().backward()
+    queries = [each for name, each in ours.named_parameters() if name.endswith("query.weight")]
+    assert queries
+    assert all(each.grad.abs().sum() > 0 for each in queries)
+
+
+def test_each_head_learns_its_own_projection(folder, subwords):
+    ours = FineTunedClassifier(len(subwords.vocabulary) + 2, 1, str(folder), Entmax(learned=True))
+    learned = [each for name, each in ours.named_parameters() if name.endswith("projection.logit")]
+    assert [tuple(each.shape) for each in learned] == [(call.heads, 1, 1) for call in ours.calls]
 
 
 def test_the_last_tokens_of_the_vocabulary_are_replaced_as_all_others(folder, subwords):
