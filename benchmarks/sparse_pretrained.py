@@ -53,9 +53,10 @@ ABOUT = (
     "Does a pretrained Transformer explain itself better if its attention is sparse? MiniLM was fine-tuned on SST with "
     "another projection in the place of every softmax, and the projection of the fine-tuned model was swapped afterwards. "
     "It is asked in which share of the texts that need words attention rollout points at the "
-    "[words that decide](../deciding.md). Settings, claims and tests were stated on 2026-11-28 in `benchmarks/sparse_pretrained.py`, before the first run; the "
-    "claims of a column are judged together, each at 0.05 / 4. Intervals are of 95 %. All numbers: "
-    "`python -m benchmarks.sparse_pretrained --seeds 3 --pretrained <folder of all-MiniLM-L6-v2>`."
+    "[words that decide](../deciding.md). Settings, claims and tests were stated on 2026-11-28 in "
+    "`benchmarks/sparse_pretrained.py`, before the first run; the claims of a column are judged together, each at 0.05 / 4. "
+    "Intervals are of 95 %. All numbers: `python -m benchmarks.sparse_pretrained --seeds 3 --pretrained <folder of "
+    "all-MiniLM-L6-v2>`."
 )
 LIMITS = (
     "One model, one corpus, one recipe, which was made for a softmax; at most 80 texts of each run. Scores are the logarithms "
