@@ -8,6 +8,7 @@ from pytorch_lightning import LightningModule
 from torch import Tensor, nn
 
 from attest.core.errors import AttestError
+from attest.core.kinds import CLASSES, TAGS
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.models.observation import Observation, observe
 
@@ -25,20 +26,21 @@ class OfTransformers:
     """
 
     def __init__(self, model: Any) -> None:
-        from attest.models.pretrained.admitted import DECIDING, gives_number, labels_decided, require_as_it_is, require_head
+        from attest.models.pretrained.admitted import require_as_it_is, require_head
+        from attest.models.pretrained.heads import kind_of_model
         from attest.models.pretrained.network import PretrainedNetwork, padding_of
 
         require_head(model)
         name = type(model).__name__
-        chooses = name.endswith(DECIDING) and not (gives_number(model.config) or labels_decided(model))
-        if not chooses or model.config.is_encoder_decoder:
+        kind = kind_of_model(name, model.config)
+        if kind not in (CLASSES, TAGS) or model.config.is_encoder_decoder:
             raise AttestError(
                 f"{name} cannot be tested during training; expected a model that chooses one class for each text or token, "
                 "and that has only an encoder or only a decoder. After training, use attest.trial, which accepts more kinds "
                 "of models."
             )
         types = getattr(model.config, "type_vocab_size", 1) or 1
-        self.network = PretrainedNetwork(model, padding_of(model) or 0, segments=types)
+        self.network = PretrainedNetwork(model, padding_of(model) or 0, segments=types, kind=kind)
         require_as_it_is(self.network)
 
     def observe_layers(self, batch: Mapping[str, Any]) -> LayerObservation:
@@ -64,7 +66,7 @@ class OfTransformers:
         if "token_type_ids" in batch and self.network.segments > 1:
             tokens = tokens + self.network.rows * batch["token_type_ids"]
         special = batch.get("special_tokens_mask")
-        tags = batch.get("labels") if moved and self.network.tags else None
+        tags = batch.get("labels") if moved and self.network.kind == TAGS else None
         return tokens.where(mask, self.network.padding), mask, None if special is None else special.bool(), tags
 
 

@@ -17,13 +17,14 @@ from torch import Tensor
 import attest.experiments as room
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
+from attest.core.kinds import CLASSES, NUMBER, TAGS, Kind
 from attest.experiments.deciding.neutral import Neutral
 from attest.experiments.erasure.operators import Background
 from attest.experiments.sampling import Everyone
 from attest.experiments.spec import Inside, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
-from attest.models.prediction import says_number
+from attest.models.prediction import kind_of
 
 NO_EXPERIMENTS = ("judges", "registry", "stopping", "verdict")
 """What lies in the folder of the experiments and imports this file."""
@@ -106,7 +107,7 @@ class ConfiguredExperiment:
         known = inspect.signature(self.run).parameters
         told = {name: getattr(context, name) for name in TOLD if name in known}
         columns = self.run(observation, **told, **self.settings)
-        of_numbers = EXPERIMENTS[self.id].of_numbers if says_number(observation.network) else None
+        of_numbers = EXPERIMENTS[self.id].of_numbers if kind_of(observation.network) == NUMBER else None
         return columns if of_numbers is None else of_numbers.named(columns)
 
     @property
@@ -120,32 +121,31 @@ def runnable() -> dict[str, Spec]:
     return {name: spec for name, spec in EXPERIMENTS.items() if spec.run is not None}
 
 
-def askable(inside: bool = False, tags: bool = False, number: bool = False) -> dict[str, ConfiguredExperiment]:
+def askable(inside: bool = False, kind: Kind = CLASSES) -> dict[str, ConfiguredExperiment]:
     """Return each experiment that suits a kind of network, with default settings, by its id.
 
     Args:
         inside: whether its attention is inside the layers of a Transformer alone. Experiments that ask which tokens matter
             are then run on attention rollout, which leads from the decision down to the tokens.
-        tags: whether it decides each token; then nothing is asked of the text as a whole.
-        number: whether it returns one number per text; then a spec needs ``of_numbers``.
+        kind: what it decides. Of a tagger nothing is asked about the text as a whole, and of one number only what a spec has
+            ``of_numbers`` for.
     """
-    within = {} if not inside else OF_TAGS if tags else INSIDE
+    within = {} if not inside else OF_TAGS if kind == TAGS else INSIDE
     found = {}
     for name, spec in EXPERIMENTS.items():
-        if number and spec.of_numbers is None:
+        if kind == NUMBER and spec.of_numbers is None:
             continue
         if name in within:
             found[name] = ConfiguredExperiment(name, within[name].run, inside=True)
-        elif spec.run is not None and (not inside or (spec.of_tokens and not tags)):
+        elif spec.run is not None and (not inside or (spec.of_tokens and kind != TAGS)):
             found[name] = ConfiguredExperiment(name, spec.run)
     return found
 
 
 def suited(network: Any) -> list[str]:
     """Return the ids of the experiments for a network that has attention only inside its layers."""
-    tags = bool(getattr(network, "tags", False))
-    within = OF_TAGS if tags else INSIDE
-    asked = askable(True, tags, says_number(network))
+    kind = kind_of(network)
+    within, asked = OF_TAGS if kind == TAGS else INSIDE, askable(True, kind)
     return [name for name in asked if name not in within or within[name].suits(network)]
 
 
@@ -179,28 +179,28 @@ def require_declared(
 def chosen(
     experiments: Iterable[str] | Mapping[str, Mapping[str, Any]],
     inside: bool = False,
-    tags: bool = False,
-    number: bool = False,
+    kind: Kind = CLASSES,
 ) -> dict[str, ConfiguredExperiment]:
     """Return the experiments that a user asks for, by id.
 
     Args:
         experiments: ids, or the settings of each by id: ``{"E2": {"permutations": 20}}``.
-        inside, tags, number: as in ``askable``.
+        inside, kind: as in ``askable``.
     Raises:
         AttestError: an id or a setting is not known, or there is no id.
     """
     names = [experiments] if isinstance(experiments, str) else list(experiments)
     settings = experiments if isinstance(experiments, Mapping) else {}
-    known = askable(inside, tags, number)
-    if tags and (whole := [name for name in names if name in askable(inside) and name not in known]):
+    known = askable(inside, kind)
+    others = [name for name in names if name in askable(inside) and name not in known]
+    if kind == TAGS and others:
         raise AttestError(
-            f"{whole[0]} is for models that decide about a text, and this model decides about each token; expected one or "
+            f"{others[0]} is for models that decide about a text, and this model decides about each token; expected one or "
             f"more of: {', '.join(known)}."
         )
-    if number and (of_classes := [name for name in names if name in askable(inside, tags) and name not in known]):
+    if kind == NUMBER and others:
         raise AttestError(
-            f"{of_classes[0]} is for models that choose a class, and this model returns one number; expected one or more of: "
+            f"{others[0]} is for models that choose a class, and this model returns one number; expected one or more of: "
             f"{', '.join(known)}."
         )
     if not names or (unknown := [name for name in names if name not in known]):

@@ -1,7 +1,7 @@
 """The predictions of a network in the form that experiments compare: class probabilities, or one number.
 
-A network that predicts one number, a regression or a reranker, has the attribute ``number``. Experiments measure how far the
-prediction moves, in standard deviations of the predictions for all texts.
+A network that predicts one number, a regression or a reranker, has ``kind = NUMBER``, and its scale in the attribute
+``number``. Experiments measure how far the prediction moves, in standard deviations of the predictions for all texts.
 
 Legend: C logits, K classes.
 """
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attest.core.kinds import CLASSES, NUMBER, Kind
 from attest.core.measures import class_logits
 from attest.core.rounding import rounding
 
@@ -29,9 +30,15 @@ class OneNumber:
     largest: float = 1.0
 
 
+def kind_of(network: Any) -> Kind:
+    """Return what a network says that it decides; between classes if it says nothing."""
+    said = getattr(network, "kind", None)  # anybody's network may have an attribute of this name
+    return said if isinstance(said, Kind) else CLASSES
+
+
 def says_number(network: Any) -> bool:
     """Return whether a network predicts one number for a text instead of classes."""
-    return getattr(network, "number", None) is not None
+    return kind_of(network) == NUMBER
 
 
 def logits_of_classes(network: Any, logits: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ import pandas as pd
 import torch
 
 from attest.core.errors import AttestError, nearest
+from attest.core.kinds import CLASSES, TAGS
 from attest.core.measures.betting import MeanByBetting
 from attest.core.measures.numbers import number
 from attest.core.version import __version__
@@ -300,6 +301,6 @@ def _range(key: str, values: pd.Series) -> tuple[float, float]:
 
 def _is_sample(folder: RunFolder, experiment: str) -> bool:
     """Return whether an experiment draws its own sample of texts, with a size that is fixed in advance."""
-    tags = folder.evidence(TAGGED).is_file()
-    asked = askable(not pools(Findings(folder).settings), tags).get(experiment)
+    kind = TAGS if folder.evidence(TAGGED).is_file() else CLASSES
+    asked = askable(not pools(Findings(folder).settings), kind).get(experiment)
     return asked is not None and asked.samples

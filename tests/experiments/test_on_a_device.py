@@ -16,6 +16,7 @@ import yaml
 from torch import nn
 
 import attest
+from attest.core import kinds
 from attest.experiments.erasure import Background
 from attest.experiments.layers import LayerObservation, head_means, observe_layers, read_from_layers
 from attest.experiments.registry import OF_TAGS, ConfiguredExperiment, Context, askable
@@ -78,26 +79,25 @@ class Kind(NamedTuple):
 
     make: Callable[[], nn.Module]
     inside: bool = True
-    tags: bool = False
-    number: bool = False
+    decides: kinds.Kind = kinds.CLASSES
 
     @property
     def experiments(self) -> dict[str, ConfiguredExperiment]:
-        return askable(self.inside, self.tags, self.number)
+        return askable(self.inside, self.decides)
 
 
 OURS = {
     "pooled": Kind(lambda: pooling_classifier(dtype=torch.float32), inside=False),
     "layers": Kind(transformer),
-    "tagger": Kind(tagger, tags=True),
+    "tagger": Kind(tagger, decides=kinds.TAGS),
 }
 THEIRS = {
     "pooled, four steps": Kind(lambda: DeepDecoder(pooling_classifier(3, dtype=torch.float32)).eval(), inside=False),
     "encoder": Kind(lambda: pretrained("bert")),
     "decoder": Kind(lambda: pretrained("llama")),
     "prompted": Kind(prompted),
-    "number": Kind(lambda: pretrained("bert", num_labels=1), number=True),
-    "subword tagger": Kind(lambda: pretrained("bert", tokens=True), tags=True),
+    "number": Kind(lambda: pretrained("bert", num_labels=1), decides=kinds.NUMBER),
+    "subword tagger": Kind(lambda: pretrained("bert", tokens=True), decides=kinds.TAGS),
 }
 KINDS = OURS | THEIRS
 OTHERS = pytest.mark.whole("models of other people, with each experiment")
@@ -122,7 +122,7 @@ def observed(kind: Kind, network: nn.Module, device: Any) -> tuple[Observation |
     """Observe four texts on a device, as a trial does."""
     ids, tokens, mask = (each.to(device) for each in ragged_batch(LENGTHS))
     pooled = layers = means = None
-    if kind.tags:
+    if kind.decides == kinds.TAGS:
         with torch.no_grad():
             layers = observe_layers(network, ids, tokens, mask, labels=(tokens % 3).masked_fill(~mask, -100))
     else:
@@ -133,7 +133,7 @@ def observed(kind: Kind, network: nn.Module, device: Any) -> tuple[Observation |
         pooled = pooled.explained_by(read_from_layers(pooled, layers.attention))
     if layers is not None and getattr(network, "shows_outputs", True):
         means = head_means(network, [(tokens, mask)])
-    labels = layers.labels if kind.tags else pooled.predicted
+    labels = layers.labels if kind.decides == kinds.TAGS else pooled.predicted
     drawn = Background.of([torch.arange(2, 12), torch.arange(7, 30)]).to(device)
     return pooled, layers, Context(labels, ids, seed=0, background=drawn, head_means=means)
 

@@ -9,8 +9,8 @@ from torch import nn
 from attest.app.api import foreign
 from attest.app.api.asked import Options
 from attest.app.api.batches import Batch, Encode, Words, attended
+from attest.app.api.cases import Case, case_of
 from attest.app.api.given import Given
-from attest.app.api.kinds import Kind, kind_of
 from attest.app.api.long_texts import about_windows, in_windows
 from attest.app.api.measuring import device_of
 from attest.app.api.pipelines import pipeline_in, require_own_answers
@@ -28,8 +28,8 @@ class Defendant:
 
     network: nn.Module
     """The network whose attention is tested."""
-    kind: Kind
-    """What it decides."""
+    case: Case
+    """How it is treated, by what it decides."""
     names: tuple[str, ...]
     """The names of its classes or labels, in order; empty if they have numbers only."""
     encode: Encode | None
@@ -53,14 +53,14 @@ class Defendant:
         """Return what the reader of the trial has to know of the attention or the decisions on trial."""
         if self.windowed is not None:
             return about_windows(self.windowed, batches)
-        if self.kind.remark is not None:
-            return self.kind.remark
+        if self.case.remark is not None:
+            return self.case.remark
         network: Any = self.network
         return str(network.about) if getattr(network, "crosses", False) else None
 
     def require_itself(self, batch: Batch, read: Given) -> None:
         """Refuse a wrapper that says something else of a batch than the model, or the pipeline, that was given."""
-        rows = batch[self.kind.row].tolist()
+        rows = batch[self.case.row].tolist()
         answers = self.pipeline is not None and self.adapted and not read.batched
         texts = [read.items[row] for row in rows] if self.windowed is not None or answers else []
         if self.windowed is not None:
@@ -102,11 +102,11 @@ def admitted(model: Any, tokenizer: Any, read: Given, options: Options) -> tuple
         encoder = encode if adapted else None
         windowed = in_windows(network, encoder, read.items, options.window, options.stride, options.pooled)
     network = windowed or network
-    kind = kind_of(network)
-    read = kind.read(read, encode, options.batch_size)
-    names = kind.names(names_of(named or getattr(options.data, "label_names", None)))
+    case = case_of(network)
+    read = case.read(read, encode, options.batch_size)
+    names = case.names(names_of(named or getattr(options.data, "label_names", None)))
     pipeline = pipeline_in(options.model)
-    return Defendant(network, kind, names, encode, words, tokenizer, adapted, windowed, pipeline), read
+    return Defendant(network, case, names, encode, words, tokenizer, adapted, windowed, pipeline), read
 
 
 def network_of(model: Any) -> nn.Module:

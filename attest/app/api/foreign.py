@@ -12,8 +12,8 @@ from torch.nn.utils.rnn import pad_sequence
 from attest.app.api.batches import Batch, Encode, Words
 from attest.core.attention.interventions import unwrapped
 from attest.core.errors import AttestError, needing_transformers
+from attest.core.kinds import CHOICE, NUMBER, SPANS, TAGS
 from attest.models.contract import STEPS
-from attest.models.prediction import OneNumber
 
 if TYPE_CHECKING:
     from attest.models.pretrained.network import PretrainedNetwork
@@ -75,7 +75,8 @@ def plain(
     model: nn.Module, tokenizer: Any, encode: Encode | None, words: Words | None, texts: bool = True
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None]:
     """Return the user's module wrapped as a network, and the functions that encode texts and show their tokens."""
-    from attest.models.pretrained.admitted import DECIDING, require_as_it_is
+    from attest.models.pretrained.admitted import require_as_it_is
+    from attest.models.pretrained.heads import has_head
     from attest.models.pretrained.plain import PlainNetwork
     from attest.models.pretrained.texts import Encoder
 
@@ -87,13 +88,13 @@ def plain(
         require_as_it_is(network)
     except AttestError as error:
         parts = {name: part for name, part in model.named_children() if is_of_transformers(part)}
-        name = next((name for name, part in parts.items() if type(part).__name__.endswith(DECIDING)), None)
+        name = next((name for name, part in parts.items() if has_head(type(part).__name__)), None)
         if name is None:
             raise
         raise AttestError(f"{error} Or give the model inside it: module.{name}") from error
     if reads is None:
         return network, encode, words
-    reads.rows, reads.tagging = network.rows if segments > 1 else 0, network.tags
+    reads.rows, reads.tagging = network.rows if segments > 1 else 0, network.kind == TAGS
     return network, encode or reads, reads.words if words is None else words
 
 
@@ -116,6 +117,7 @@ def read_by(
     from attest.core.labels import class_names
     from attest.models.pretrained import admitted
     from attest.models.pretrained.crossing import CrossingNetwork
+    from attest.models.pretrained.heads import kind_of_model
     from attest.models.pretrained.network import PretrainedNetwork, embeddings_of, padding_of
     from attest.models.pretrained.spans import SpanNetwork
     from attest.models.pretrained.texts import Encoder
@@ -132,16 +134,15 @@ def read_by(
     reads = None if tokenizer is None else Encoder(model, tokenizer)
     told = reads is not None and encode is None and texts and len(tokenizer) <= rows  # an id beyond looks like one with a type
     segments = reads.segments if reads is not None and told else 1
-    chooses, answers = (type(model).__name__.endswith(ending) for ending in (admitted.CHOOSING, admitted.ANSWERING))
-    number = OneNumber() if admitted.gives_number(model.config) and not (chooses or answers) else None
-    squashed = number is not None and admitted.is_squashed(model.config)
-    kind = SpanNetwork if answers else CrossingNetwork if model.config.is_encoder_decoder else PretrainedNetwork
-    network = kind(model, padding, masked, segments, admitted.labels_decided(model), number, squashed)
+    kind = kind_of_model(type(model).__name__, model.config)
+    squashed = kind == NUMBER and admitted.is_squashed(model.config)
+    wrapper = SpanNetwork if kind == SPANS else CrossingNetwork if model.config.is_encoder_decoder else PretrainedNetwork
+    network = wrapper(model, padding, masked, segments, kind, squashed)
     if reads is not None:
-        reads.rows, reads.tagging = rows if segments > 1 else 0, network.tags
+        reads.rows, reads.tagging = rows if segments > 1 else 0, network.kind == TAGS
     admitted.require_as_it_is(network)
     shown = reads.words if words is None and reads is not None else words
-    unnamed = number or chooses or answers
+    unnamed = kind in (NUMBER, CHOICE, SPANS)
     return network, encode or reads, shown, label_names or (() if unnamed else class_names(model.config))
 
 

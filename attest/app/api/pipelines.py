@@ -13,8 +13,9 @@ from torch import Tensor
 
 from attest.app.api.batches import Batch
 from attest.core.errors import AttestError, said_by
+from attest.core.kinds import LABELS
 from attest.core.rounding import rounding
-from attest.models.prediction import says_number
+from attest.models.prediction import kind_of, says_number
 
 STAGES = ("_preprocess_params", "_forward_params", "_postprocess_params")
 """Where a pipeline keeps the settings that it was made with, in the order of its stages."""
@@ -64,7 +65,7 @@ def require_own_answers(
         for row in rows:
             require_own_prompt(pipeline, encode.prompt.about(texts[row]), tokens[row][mask[row]].tolist())
     elif rows:
-        asked = [batch["asked"].tolist()[row] for row in rows] if "asked" in batch else None
+        asked = [batch["asked"].tolist()[row] for row in rows] if kind_of(network) == LABELS else None
         on = pipeline.model.device
         _require_own_scores(pipeline, network, [texts[row] for row in rows], tokens[rows].to(on), mask[rows].to(on), asked)
 

@@ -16,9 +16,9 @@ from attest.app.api import foreign
 from attest.app.api.admitted import Defendant, admitted
 from attest.app.api.asked import Experiments, Options, written
 from attest.app.api.batches import Batch, Encode, Words, attended
+from attest.app.api.cases import Batched
 from attest.app.api.explanations import TEXTS_COMPARED, Explanations, require_one_decision, signs_of, with_explanations
 from attest.app.api.given import Given, given, with_types
-from attest.app.api.kinds import Batched
 from attest.app.api.long_texts import require_readable, require_suited
 from attest.app.api.measuring import Measuring, device_of
 from attest.app.api.rationales import Rationales, with_marks
@@ -27,6 +27,7 @@ from attest.app.places import temporary_folder
 from attest.core.attention.interventions import uncompiled
 from attest.core.devices import device_named
 from attest.core.errors import AttestError
+from attest.core.kinds import TAGS, Kind
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
 from attest.core.modes import as_it_is, one_at_a_time
 from attest.datamodules.notice import say
@@ -233,7 +234,7 @@ def trial(
         measures = _measures(defendant, batches, [*numbers], options)
         if remark := defendant.remark(batches):
             say(remark)
-        batches, scores = defendant.kind.instances(batches, scores, batch_size)
+        batches, scores = defendant.case.instances(batches, scores, batch_size)
         measuring = _measuring(defendant, measures, batches, scores, [*numbers], options)
         _measure(measuring, defendant, batches, read, options)
         result = Trial(shown_class(defendant.network).__name__)
@@ -245,8 +246,8 @@ def trial(
 
 def _batched(defendant: Defendant, read: Given, options: Options) -> Batched:
     """Return the batches of the texts with their labels and what is asked about each, and the scores that are known."""
-    network, kind, encode = defendant.network, defendant.kind, defendant.encode
-    batches = kind.batches(read, encode, defendant.words, options.batch_size, defendant.names)
+    network, case, encode = defendant.network, defendant.case, defendant.encode
+    batches = case.batches(read, encode, defendant.words, options.batch_size, defendant.names)
     if defendant.adapted:
         foreign.require_known_ids(network, defendant.tokenizer, not read.batched, batches)
         if read.batched:
@@ -258,20 +259,20 @@ def _batched(defendant: Defendant, read: Given, options: Options) -> Batched:
             tell(sum(len(batch["id"]) for batch in batches))
         if quoted := foreign.told_of_special_tokens(defendant.tokenizer, read.items):
             say(quoted)
-    return kind.asked(batches, read, encode)
+    return case.asked(batches, read, encode)
 
 
 def _with_users_numbers(
     defendant: Defendant, batches: list[Batch], read: Given, options: Options
 ) -> tuple[list[Batch], dict[str, str]]:
     """Return the batches with explanations and rationales of the user, and the form of each explanation by its name."""
-    kind, numbers = defendant.kind, dict[str, str]()
+    case, numbers = defendant.case, dict[str, str]()
     if options.explanations is not None:
-        require_one_decision("explanations", batches, not kind.takes_explanations)
+        require_one_decision("explanations", batches, not case.takes_explanations)
         batches, numbers = with_explanations(batches, options.explanations, read, defendant.encode)
     if options.rationales is not None:
-        require_one_decision("rationales", batches, not kind.takes_rationales)
-        batches = with_marks(batches, options.rationales, read, defendant.encode, kind.tags)
+        require_one_decision("rationales", batches, not case.takes_rationales)
+        batches = with_marks(batches, options.rationales, read, defendant.encode, case.kind == TAGS)
     return batches, numbers
 
 
@@ -279,11 +280,11 @@ def _measures(
     defendant: Defendant, batches: Sequence[Batch], explanations: Sequence[str], options: Options
 ) -> dict[str, ConfiguredExperiment]:
     """Return the experiments that were asked for, by id; refuse those that do not suit the model."""
-    kind, reading = defendant.kind, options.reading
+    kind, reading = defendant.case.kind, options.reading
     wanted = _asked_for(options.experiments, batches, defendant.network, reading)
     wanted = _with_readings(wanted, bool(explanations) or options.rationales is not None, options.readings)
-    measures = chosen(wanted, defendant.inside, kind.tags, kind.number)
-    _require_reading(reading, explanations, measures, kind.tags)
+    measures = chosen(wanted, defendant.inside, kind)
+    _require_reading(reading, explanations, measures, kind)
     if defendant.windowed is not None:
         require_suited(measures, defendant.windowed)
     return measures
@@ -300,9 +301,9 @@ def _measuring(
     background = None
     if options.background is not None:
         background = _background(options.background, defendant.encode).to(device_of(defendant.network))
-    decisions, labels = defendant.kind.decisions(defendant.names)
+    decisions, labels = defendant.case.decisions(defendant.names)
     signed, seed = signs_of(batches, explanations), options.seed
-    return defendant.kind.measuring(
+    return defendant.case.measuring(
         defendant.network, measures, decisions, seed, background, labels, scores, signed, options.reading
     )
 
@@ -313,7 +314,7 @@ def _measure(measuring: Measuring, defendant: Defendant, batches: Sequence[Batch
         for batch in _batches_to_check(batches, defendant.network):
             measuring.fitting.each(batch, lambda part: defendant.require_itself(part, read))
         set_memory_budget(options.memory_gib, options.max_tokens)
-        defendant.kind.prepare(batches)
+        defendant.case.prepare(batches)
         measuring.all_of(batches, options.progress, options.processes, options.until, options.batch_size)
 
 
@@ -387,10 +388,10 @@ def _with_readings(
     return settings
 
 
-def _require_reading(reading: str | None, explanations: Sequence[str], measures: Collection[str], tags: bool) -> None:
+def _require_reading(reading: str | None, explanations: Sequence[str], measures: Collection[str], kind: Kind) -> None:
     if reading is None:
         return
-    if reading not in (*READINGS, *explanations) or tags:
+    if reading not in (*READINGS, *explanations) or kind == TAGS:
         raise AttestError(f"the reading {reading!r} is not known; expected one of: {', '.join([*READINGS, *explanations])}.")
     known = [name for name, spec in EXPERIMENTS.items() if spec.any_reading]
     if other := [name for name in measures if name not in (*known, "E15")]:

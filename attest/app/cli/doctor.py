@@ -28,9 +28,9 @@ from attest.app.cli.trial import PROMPT
 from attest.core.catalogue import CATALOGUE, DATA_VARIABLE
 from attest.core.errors import AttestError, needing_transformers, own_requirements, unknown_choice
 from attest.core.hub import within_reach
+from attest.core.kinds import LABELS, NUMBER
 from attest.core.memory import CACHE_VARIABLE, cache_folder
 from attest.experiments.registry import INSIDE, askable, suited
-from attest.models.prediction import says_number
 from attest.runs.versions import NOT_INSTALLED, environment, installed_version
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
@@ -111,10 +111,10 @@ def model(name: str, prompt: str | None = None, labels: str | None = None) -> It
     model, tokenizer = load(name, prompted=asked is not None)
     network, _, _, classes = read_by(model, tokenizer, None, None, None, asked)
     yield "model", f"{type(model).__name__}, {sum(each.numel() for each in model.parameters()):,} parameters"
-    if says_number(network):
+    if network.kind == NUMBER:
         yield "says", "one number of each text"
     else:
-        yield "labels" if network.labels else "classes", ", ".join(classes)
+        yield "labels" if network.kind == LABELS else "classes", ", ".join(classes)
     if asked is not None:
         yield "prompt", f"takes {len(tokenizer(asked.about(''), verbose=False)['input_ids'])} tokens beside the text"
         first = shown_tokens(tokenizer, asked.first_tokens(tokenizer, model.config.is_encoder_decoder))
@@ -125,7 +125,7 @@ def model(name: str, prompt: str | None = None, labels: str | None = None) -> It
     yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
     yield "decides", DECIDES[network.decides_by]
     yield "reads", f"{longest_read(model, tokenizer)} tokens of a text at most"
-    whole = [name for name in askable(inside=True) if name not in askable(inside=True, tags=network.tags)]
+    whole = [name for name in askable(inside=True) if name not in askable(inside=True, kind=network.kind)]
     yield "experiments", ", ".join(suited(network))
     for needed, why in LEFT_OUT.items():
         if left_out := [each.id for each in INSIDE.values() if each.needs == needed and not each.suits(network)]:

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 from attest.app.cli.main import CommandParser
 from attest.app.places import beside
 from attest.app.trial_folder import claimed, default_folder, keep_options, options_of
+from attest.core import kinds
 from attest.core.catalogue import require_source
 from attest.core.errors import AttestError, needing_transformers, unknown_choice
 from attest.core.hub import missing_model
@@ -123,8 +124,8 @@ class _Prepared:
 def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
     _require_reach(typed)
     with needing_transformers():
-        from attest.models.pretrained.admitted import ANSWERING, CHOOSING, gives_number
-        from attest.models.pretrained.loading import config_tried, decides_tokens, saved_as
+        from attest.models.pretrained.heads import kind_saved
+        from attest.models.pretrained.loading import config_tried
     from attest.datamodules.instances import FileOptions
     from attest.datamodules.labelled import labelled
     from attest.datamodules.notice import say
@@ -132,26 +133,24 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
     config = config_tried(typed.model)
     if (precision := str(config.dtype).removeprefix("torch.")) in HALF:
         say(f"{typed.model} is kept in {precision}, and is tried in float32: probabilities differ a little from its own.")
-    tagging = typed.prompt is None and decides_tokens(config)
-    if typed.prompt is None and saved_as(config, ANSWERING):
+    kind = kinds.CLASSES if typed.prompt is not None else kind_saved(config)
+    if kind == kinds.SPANS:
         raise AttestError(
             f"the model in {typed.model} marks answers in passages, and this command cannot read passages from a file; "
             'expected a call in Python: attest.trial(model, [("a question", "a passage")], labels=["an answer"])'
         )
-    if typed.prompt is None and saved_as(config, CHOOSING):
+    if kind == kinds.CHOICE:
         raise AttestError(
             f"the model in {typed.model} chooses between several texts, and this command cannot read choices from a file; "
             'expected a call in Python: attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])'
         )
-    numbers = typed.prompt is None and gives_number(config)
-    if numbers and typed.labels is not None:
+    if kind == kinds.NUMBER and typed.labels is not None:
         raise AttestError(f"{typed.model} gives one number for each text, and --labels names classes; leave --labels out.")
-    several = config.problem_type == "multi_label_classification" and typed.prompt is None
-    names = tuple(_names(typed.labels, config)) if several else ()
+    names = tuple(_names(typed.labels, config)) if kind == kinds.LABELS else ()
     of_files = ("text_column", "label_column", "encoding", "on_bad_rows", "second_column")
     named = {option: getattr(typed, option) for option in of_files}
-    how = FileOptions(**named, tagging=tagging, pairs=typed.prompt is None, several=names)
-    data = labelled(typed.data, typed.split, typed.texts, how, numbers)
+    how = FileOptions(**named, tagging=kind == kinds.TAGS, pairs=typed.prompt is None, several=names)
+    data = labelled(typed.data, typed.split, typed.texts, how, kind == kinds.NUMBER)
     import torch
 
     from attest.app.api.trials import trial
@@ -160,7 +159,7 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
 
     device = device_named(typed.device or "cpu")
     torch.set_num_threads(1)  # one process a core instead
-    model, tokenizer, options = _loaded(typed, data, numbers)
+    model, tokenizer, options = _loaded(typed, data, kind)
     readings = None if typed.readings is None else [name.strip() for name in typed.readings.split(",")]
     processes = 1 if device.type == "cuda" else typed.processes or min(cores(), processes_that_fit())
     taken = ("window", "stride", "pooled", "reading", "rationales", "seed", "batch_size", "until")
@@ -235,13 +234,13 @@ def _tell_verdict(kept: "Run") -> None:
         print(line, flush=True)
 
 
-def _loaded(typed: Namespace, data: "Labelled", numbers: bool) -> tuple[Any, Any, dict[str, Any]]:
+def _loaded(typed: Namespace, data: "Labelled", kind: kinds.Kind) -> tuple[Any, Any, dict[str, Any]]:
     with needing_transformers():
         from attest.models.pretrained.loading import load
         from attest.models.pretrained.prompted import EXAMPLE, prompt_typed
     if typed.prompt is None:
         model, tokenizer = load(typed.model)
-        if numbers:
+        if kind == kinds.NUMBER:
             return model, tokenizer, {"labels": data.labels}
         names = _names(typed.labels, model.config)
         ways = [",".join(map(str, range(first, first + len(names)))) for first in (0, 1)]

@@ -8,9 +8,11 @@ from torch.overrides import TorchFunctionMode
 
 from attest.core.attention.interventions import Intervention, intervene, to_itself
 from attest.core.errors import AttestError
+from attest.core.kinds import CHOICE, LABELS, NUMBER, SPANS, TAGS
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_itself, require_no_chance
 from attest.models.pretrained.crossing import CrossingNetwork
+from attest.models.pretrained.heads import MULTI_LABEL, REGRESSION, has_head, kind_of_model
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.plain import PlainNetwork
 
@@ -19,45 +21,34 @@ if TYPE_CHECKING:
 
 MASKED = 1
 """The id of a masked token in Attest's data."""
-MULTI_LABEL, REGRESSION = "multi_label_classification", "regression"
-"""Values of ``problem_type`` in a configuration."""
-DECIDING = ("ForSequenceClassification", "ForTokenClassification")
-CHOOSING, ANSWERING = "ForMultipleChoice", "ForQuestionAnswering"
-"""The kinds of models in the class names of transformers."""
 
 
 def require_head(model: "PreTrainedModel") -> None:
     """Refuse a model that neither classifies texts or tokens nor predicts one number for a text."""
     name, config = type(model).__name__, model.config
-    if name.endswith(CHOOSING):
+    kind = kind_of_model(name, config)
+    if kind == CHOICE:
         return
-    if name.endswith(ANSWERING):
+    if kind == SPANS:
         require_one_stack(model)
         return
-    if not name.endswith(DECIDING):
+    if not has_head(name):
         raise AttestError(
             f"{name} classifies neither texts nor tokens; expected a model such as BertForSequenceClassification. Load the "
             "model with AutoModelForSequenceClassification.from_pretrained; for a language model, give prompt= and answers=."
         )
-    if config.problem_type == MULTI_LABEL and name.endswith("ForTokenClassification"):
+    if config.problem_type == MULTI_LABEL and kind == TAGS:
         raise AttestError(
             f'{name} gives a token several labels at once (its config.json has problem_type "{MULTI_LABEL}"); expected a '
             "model that chooses one class for each token, or that decides labels of whole texts."
         )
     no_classes = config.problem_type == REGRESSION or len(config.id2label or ()) < 2
-    says_number = gives_number(config) and name.endswith(DECIDING[0])
-    if no_classes and config.problem_type != MULTI_LABEL and not says_number:
+    if no_classes and kind not in (LABELS, NUMBER):
         raise AttestError(
             f"the config.json of {name} has num_labels {config.num_labels} and problem_type {config.problem_type or 'null'}; "
             "expected a model that chooses one of several classes, returns one number for a text (num_labels 1), or decides "
             "several labels."
         )
-
-
-def gives_number(config: Any) -> bool:
-    """Return whether a model predicts one number (a regression or a reranker), according to its configuration."""
-    of_tokens = any(name.endswith("ForTokenClassification") for name in config.architectures or ())
-    return config.num_labels == 1 and config.problem_type in (None, REGRESSION) and not of_tokens
 
 
 def is_squashed(config: Any) -> bool:
@@ -74,11 +65,6 @@ def is_squashed(config: Any) -> bool:
             "function into the model, and write Identity or Sigmoid into config.json."
         )
     return function == "Sigmoid"
-
-
-def labels_decided(model: "PreTrainedModel") -> int:
-    """Return how many labels a classifier decides independently; 0 if it chooses one class."""
-    return int(model.config.num_labels or 0) if model.config.problem_type == MULTI_LABEL else 0
 
 
 def require_one_stack(model: "PreTrainedModel") -> None:

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.errors import AttestError, refusing
+from attest.core.kinds import CLASSES, Kind
 from attest.core.memory import in_evaluation_mode
-from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, Eager, Look, last_real
 from attest.models.pretrained.network import PretrainedNetwork, embeddings_of
 from attest.models.pretrained.passing import ForwardPass
@@ -111,13 +111,12 @@ class CrossingNetwork(PretrainedNetwork):
     crosses = True
 
     def __init__(
-        self, model: Any, padding: int = 0, masked: int | None = None, segments: int = 1, labels: int = 0,
-        number: OneNumber | None = None, squashed: bool = False, answers: Sequence[int] = (),
+        self, model: Any, padding: int = 0, masked: int | None = None, segments: int = 1, kind: Kind = CLASSES,
+        squashed: bool = False, answers: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self._answers = list(answers)
         self._begin = _begin_of(model) if answers else []
-        super().__init__(model, padding, masked, segments, labels, number, squashed)
-        self.tags = False
+        super().__init__(model, padding, masked, segments, kind, squashed)
 
     @property
     def about(self) -> str:

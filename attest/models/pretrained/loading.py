@@ -27,9 +27,10 @@ from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cache
 
 from attest.core.errors import AttestError, refusing
 from attest.core.hub import hub_answers
+from attest.core.kinds import CHOICE, SPANS, TAGS
 from attest.models.pretrained.adapters import SETTINGS, WEIGHTS, Adapter
-from attest.models.pretrained.admitted import ANSWERING, CHOOSING
 from attest.models.pretrained.folders import misfit, require_buildable, require_its_weights, require_no_pointer
+from attest.models.pretrained.heads import kind_saved
 from attest.models.pretrained.texts import require_fast, require_length
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
@@ -43,18 +44,10 @@ KINDS: dict[str, tuple[Any, str, str]] = {
     "written": (AutoModelForSeq2SeqLM, "language model", "T5 or BART"),
 }
 """By what a model decides (texts, tokens, between texts, the next token): the class that reads it, its kind, an example."""
+READ_AS = {TAGS: "tokens", CHOICE: "choices", SPANS: "answers"}
+"""Which of these classes reads a kind; classifiers of texts read all others."""
 PICKLED = "pytorch_model.bin"
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
-
-
-def decides_tokens(config: Any) -> bool:
-    """Return whether a model was saved as a classifier of tokens."""
-    return saved_as(config, "ForTokenClassification")
-
-
-def saved_as(config: Any, kind: str) -> bool:
-    """Return whether a model was saved by a class whose name ends with ``kind``."""
-    return any(name.endswith(kind) for name in config.architectures or ())
 
 
 @contextmanager
@@ -87,11 +80,9 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
             f"{name} is an adapter for {kind}; expected {'no' if prompted else 'a'} prompt (--prompt, or prompt= in Python)."
         )
     config = config_tried(name)
-    tagging = decides_tokens(config) and not prompted
+    tagging = not prompted and kind_saved(config) == TAGS
     language = "written" if config.is_encoder_decoder else "next"
-    heads = {ANSWERING: "answers", CHOOSING: "choices"}
-    apart = next((kind for ending, kind in heads.items() if saved_as(config, ending)), None)
-    decided = language if prompted else apart or ("tokens" if tagging else "texts")
+    decided = language if prompted else READ_AS.get(kind_saved(config), "texts")
     model, missing = _model(adapter.base if adapter else name, config, decided)
     if adapter is not None:
         if missing and _file(name, "config.json") is None:
@@ -144,7 +135,7 @@ def config_tried(name: str) -> Any:
         return config_of(name)
     beside = _file(name, "config.json")
     config = _config(str(beside.parent), name) if beside else config_of(adapter.base)
-    kind, *_ = KINDS[adapter.decides or ("tokens" if decides_tokens(config) else "texts")]
+    kind, *_ = KINDS[adapter.decides or ("tokens" if kind_saved(config) == TAGS else "texts")]
     return adapter.configured(config, kind) if type(config) in kind._model_mapping else config
 
 

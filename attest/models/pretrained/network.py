@@ -15,11 +15,13 @@ from torch import Tensor, nn
 from attest.core.attention import Uniform
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.errors import AttestError, refusing
+from attest.core.kinds import CHOICE, LABELS, NUMBER, Kind
 from attest.core.memory import in_evaluation_mode
 from attest.models.layers_observed import beginning_at
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
+from attest.models.pretrained.heads import kind_of_class
 from attest.models.pretrained.passing import ForwardPass
 from attest.models.pretrained.resuming import blocks_of, last_token_of
 from attest.models.pretrained.softmaxes import Softmaxes
@@ -57,10 +59,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         padding: the token id at padding.
         masked: the token id that replaces an erased token; None for the mask id of Attest's data.
         segments: the number of token types that the model takes; 1 if it takes none.
-        labels: the number of labels that the model decides independently; 0 if it chooses one class. With labels, each text
-            asks about one label, and the logits ``(B, 1)`` are the input of one sigmoid.
-        number: the scale of the one number that the model predicts, ``(B, 1)``; None if it decides between classes.
-        squashed: whether that number is the sigmoid of the model's logit.
+        kind: what the model decides; None for what the name of its class says. If it decides each label independently, each
+            text asks about one label, and the logits ``(B, 1)`` are the input of one sigmoid.
+        squashed: whether the one number that the model predicts is the sigmoid of its logit.
 
     A model of multiple choice reads one choice of each text. The network returns the logits of all choices, ``(B, C)``, and
     takes those of the other choices from ``choices``; while ``choices`` is None, it returns one logit, ``(B, 1)``.
@@ -84,18 +85,18 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         padding: int = 0,
         masked: int | None = None,
         segments: int = 1,
-        labels: int = 0,
-        number: OneNumber | None = None,
+        kind: Kind | None = None,
         squashed: bool = False,
     ) -> None:
         super().__init__()
-        self.masked, self.segments, self.labels = masked, segments, labels
-        self.number, self._squashed = number, squashed
+        self.kind = kind_of_class(type(model).__name__) if kind is None else kind
+        """What the model decides."""
+        self.labels = int(model.config.num_labels) if self.kind == LABELS else 0
+        """The number of labels that the model decides independently; 0 if it decides otherwise."""
+        self.number = OneNumber() if self.kind == NUMBER else None
+        """The scale of the one number that the model predicts, ``(B, 1)``; None if it decides otherwise."""
+        self.masked, self.segments, self._squashed = masked, segments, squashed
         self.model, self.padding = model, padding
-        self.tags = type(model).__name__.endswith("ForTokenClassification")
-        """Whether the model classifies every token."""
-        self.chooses = type(model).__name__.endswith("ForMultipleChoice")
-        """Whether the model chooses between several texts."""
         self.choices: Choices | None = None
         """The logits of all choices of each text, once they are known; ``labels`` is then the number of texts."""
         self.calls = nn.ModuleList()
@@ -210,7 +211,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     def _one_of_many(self, told: dict[str, Any]) -> dict[str, Any]:
         """Reshape the inputs of a multiple-choice model from ``(B, T)`` to ``(B, 1, T)``: one choice for each text."""
         lifted = {name: each.unsqueeze(1) for name, each in told.items() if isinstance(each, Tensor) and each.ndim == 2}
-        return told | lifted if self.chooses else told
+        return told | lifted if self.kind == CHOICE else told
 
     def deciding(self, mask: Tensor) -> Tensor:
         """Return how much each token's last hidden state counts in the decision, ``(B, T)``: all equally or only one."""
@@ -289,7 +290,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     @property
     def goes_on(self) -> bool:
         """Return whether the network can continue from cached keys and values; False during an intervention."""
-        return self.looks_back and self.attends_at is None and not self.chooses and not self._touched
+        return self.looks_back and self.attends_at is None and self.kind != CHOICE and not self._touched
 
     @torch.no_grad()
     def remembering(self, tokens: Tensor, mask: Tensor) -> Any:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.errors import AttestError, refusing, said_by
+from attest.core.kinds import CLASSES, TAGS
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_no_chance
 from attest.models.observation import hooked
@@ -71,7 +72,7 @@ class PlainNetwork(PretrainedNetwork):
             for self._mask_as in MASKS:  # some modules fail with one of them: 1 - mask with bool, for example
                 try:
                     tokens = self.some_tokens()
-                    self.tags = self._own_logits(_half(tokens), input_ids=tokens).ndim == 3
+                    self.kind = TAGS if self._own_logits(_half(tokens), input_ids=tokens).ndim == 3 else CLASSES
                     break
                 except AttestError:
                     if self._mask_as is MASKS[-1]:
@@ -95,7 +96,7 @@ class PlainNetwork(PretrainedNetwork):
             except Exception as error:  # whatever somebody's module says of another kind of mask
                 apart.append(said_by(error))
                 continue
-            padded = padded[:, :length] if self.tags else padded
+            padded = padded[:, :length] if self.kind == TAGS else padded
             if padded.shape != bare.shape:
                 apart.append(f"of {padded.shape[-1]} and {bare.shape[-1]} classes")
             elif torch.allclose(padded, bare, rtol=1e-4, atol=1e-5):

@@ -37,7 +37,6 @@ class SpanNetwork(PretrainedNetwork):
     is erased cannot be given. While ``knows_answers`` is False, logits are those of the model, ``(B, T, 2)``.
     """
 
-    answers_by_span = True
     knows_answers = False
     """Whether the answers are marked in the token ids."""
 

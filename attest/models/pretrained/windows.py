@@ -17,6 +17,7 @@ from torch.nn import functional
 from attest.core.attention.interventions import attending
 from attest.core.attention.rollout import attention_rollout
 from attest.core.errors import AttestError
+from attest.core.kinds import NUMBER, TAGS
 from attest.core.measures import probabilities
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
@@ -110,7 +111,6 @@ class WindowedNetwork(UniformPooling, nn.Module):
     attends_within = True
     reads_in_decode = True
     holds_a_model = True
-    tags = False
     looks_back = False
     moves_keys = False
     """Attention keys belong to windows, and experiments cannot tell in which window to move them."""
@@ -121,12 +121,12 @@ class WindowedNetwork(UniformPooling, nn.Module):
         super().__init__()
         if pooled not in POOLED:
             raise AttestError(f"pooled is {pooled!r}; expected one of {', '.join(POOLED)}.")
-        if network.tags:
+        if network.kind == TAGS:
             raise AttestError(
                 f"{type(network.model).__name__} gives every token a class, so a token in two windows would get two classes; "
                 "expected a model that classifies texts. Leave window= out."
             )
-        if network.number is not None and pooled == POOLED[2]:
+        if network.kind == NUMBER and pooled == POOLED[2]:
             raise AttestError(
                 f"{type(network.model).__name__} returns one number and no probabilities; expected pooled='mean' "
                 "or pooled='max'."
@@ -138,12 +138,12 @@ class WindowedNetwork(UniformPooling, nn.Module):
             )
         self.network, self.windows, self.pooled = network, windows, pooled
         self.padding, self.masked, self.rows = network.padding, network.masked, network.rows
-        self.segments, self.labels = network.segments, network.labels
+        self.segments, self.labels, self.kind = network.segments, network.labels, network.kind
 
     @property
     def decides(self) -> str:
         """Return a phrase that says how the decisions of the windows are combined."""
-        if self.number is not None:
+        if self.kind == NUMBER:
             return f"the {'mean' if self.pooled == 'mean' else 'largest'} of their numbers is that of the text"
         return {
             "mean": "the mean of their logits decides",

@@ -78,7 +78,7 @@ def test_leave_one_out_is_of_the_passage_and_moves_the_answer(trial, model, toke
 
 
 def test_nothing_of_the_question_is_erased(model, tokenizer, monkeypatch):
-    from attest.app.api.kinds import Spans
+    from attest.app.api.cases import Spans
     from attest.app.api.measuring import Measuring
 
     seen = []

@@ -8,6 +8,7 @@ from sklearn.metrics import f1_score
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
+from attest.core import kinds
 from attest.models.pretrained.network import PretrainedNetwork
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
@@ -112,7 +113,8 @@ def test_labels_beside_batches_are_refused(several, refusal):
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
 def test_many_labels_are_told_apart_in_half_precision(kind):
     """The label that is asked about goes through the steps as a number, and bfloat16 has gaps above 256."""
-    network = PretrainedNetwork(tiny("bert", num_labels=700, problem_type="multi_label_classification").to(kind), 0, 4, 2, 700)
+    model = tiny("bert", num_labels=700, problem_type="multi_label_classification").to(kind)
+    network = PretrainedNetwork(model, 0, 4, 2, kinds.LABELS)
     tokens = torch.tensor([[2, 5, 6, 3]]).expand(700, -1) + torch.arange(700).unsqueeze(-1) * network.rows * 2
     mask = torch.ones_like(tokens, dtype=torch.bool)
     own = network.model(tokens[:1] % network.rows).logits[0].unsqueeze(-1)

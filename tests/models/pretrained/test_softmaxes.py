@@ -13,6 +13,7 @@ import attest
 from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, intervene, recorded
 from attest.core.errors import AttestError
+from attest.core.kinds import TAGS
 from attest.experiments.registry import suited
 from attest.models.layers_observed import observe_layers
 from attest.models.pretrained.admitted import require_as_it_is
@@ -221,11 +222,11 @@ def test_a_transformer_of_ones_own_is_what_it_is(model):
     tokens, mask = batch()
     given = mask.long() if isinstance(model, Subtracts) else ~mask if model.at_padding else mask
     own = model(tokens) if isinstance(model, WithoutMask) else model(tokens, given)
-    real = mask if network.tags else slice(None)
+    real = mask if network.kind == TAGS else slice(None)
     four = network.decode(network.encode(tokens, mask), mask.float())
     for found in (network(tokens, mask), network.itself(tokens, mask), four):
         torch.testing.assert_close(found[real], own[real], rtol=0, atol=1e-5)
-    assert (network.tags, len(network.calls)) == (model.decides == "tokens", 2)
+    assert (network.kind == TAGS, len(network.calls)) == (model.decides == "tokens", 2)
     assert network.attends_everywhere is not isinstance(model, Hiding)
     assert network.decides_by == ("first" if model.decides == "first" else "all")
     assert {"E9", "E13"} <= {*suited(network)}

@@ -1,8 +1,8 @@
 """What a trial does differently for models that decide between classes, tag words, choose between texts, mark answers, give
 several labels, or return a number.
 
-A trial has one kind, which ``kind_of`` finds once. Each kind says how it reads texts and labels, which decisions a text has,
-and who measures them.
+A trial is one case, which ``case_of`` finds once by the kind of the network. A case says how texts and labels are read, which
+decisions a text has, and who measures them.
 """
 
 from collections.abc import Sequence
@@ -20,16 +20,18 @@ from attest.app.api.measuring import Measuring, TaggedMeasuring, tagged_batches
 from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
 from attest.core.errors import AttestError
+from attest.core.kinds import CHOICE, LABELS, NUMBER, SPANS, TAGS
 from attest.core.labels import class_numbers, doubt
 from attest.core.memory import in_evaluation_mode
 from attest.datamodules.notice import say
+from attest.models.prediction import kind_of
 
 Batched = tuple[list[Batch], dict[str, float]]
 """Batches, and the scores of the model if they are known already."""
 
 
-class Kind:
-    """A model that chooses one of K classes for each text; the other kinds say what differs.
+class Case:
+    """A model that chooses one of K classes for each text; the other cases say what differs.
 
     Args:
         network: the network on trial.
@@ -37,12 +39,6 @@ class Kind:
 
     measuring: ClassVar[type[Measuring]] = Measuring
     """The class that measures its decisions."""
-    tags: ClassVar[bool] = False
-    """Whether it decides about each word."""
-    several: ClassVar[bool] = False
-    """Whether a text can have several labels."""
-    number: ClassVar[bool] = False
-    """Whether it returns a number."""
     takes_explanations: ClassVar[bool] = True
     """Whether numbers of the user for the tokens of a text are about its one decision."""
     takes_rationales: ClassVar[bool] = True
@@ -53,6 +49,7 @@ class Kind:
 
     def __init__(self, network: nn.Module) -> None:
         self.network: Any = network
+        self.kind = kind_of(network)
 
     def read(self, read: Given, encode: Encode | None, batch_size: int) -> Given:
         """Return the texts as the model reads them; refuse those that it cannot read."""
@@ -75,7 +72,7 @@ class Kind:
         self, read: Given, encode: Encode | None, words: Words | None, batch_size: int, names: Sequence[str]
     ) -> list[Batch]:
         """Return the batches of the texts, with their labels."""
-        labels = read.labels_for(names, self.several)
+        labels = read.labels_for(names, self.kind == LABELS)
         items = in_batches(read.items, batch_size) if read.tokenized else read.items
         if labels is not None and read.batched and not read.tokenized:
             raise AttestError(
@@ -102,10 +99,10 @@ class Kind:
         """Do what has to be done once before the texts are measured."""
 
 
-class Tags(Kind):
+class Tags(Case):
     """A tagger, which chooses a class for each word."""
 
-    measuring, tags, takes_explanations = TaggedMeasuring, True, False
+    measuring, takes_explanations = TaggedMeasuring, False
 
     def batches(
         self, read: Given, encode: Encode | None, words: Words | None, batch_size: int, names: Sequence[str]
@@ -115,7 +112,7 @@ class Tags(Kind):
         return batches_of(tagged, encode, words, batch_size)
 
 
-class Choice(Kind):
+class Choice(Case):
     """A model of multiple choice, which chooses one of several texts."""
 
     takes_explanations = takes_rationales = False
@@ -130,7 +127,7 @@ class Choice(Kind):
         return [numbered(batch, self.network) for batch in batches], {}
 
 
-class Spans(Kind):
+class Spans(Case):
     """A model that marks the answer to a question in a passage."""
 
     takes_explanations = takes_rationales = False
@@ -153,10 +150,10 @@ class Spans(Kind):
         return spans.scores_of(spans.asked_about(self.network, batches, read.items, encode), read.labels)
 
 
-class Labels(Kind):
+class Labels(Case):
     """A model that decides each of several labels of a text by itself."""
 
-    several, takes_explanations, takes_rationales, row = True, False, False, "text"
+    takes_explanations, takes_rationales, row = False, False, "text"
 
     def truth(self, labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
         return labels_of(labels, texts, names)
@@ -169,10 +166,10 @@ class Labels(Kind):
         return DECISIONS, names
 
 
-class Number(Kind):
+class Number(Case):
     """A model that returns one number for each text."""
 
-    measuring, number = NumberMeasuring, True
+    measuring = NumberMeasuring
 
     def truth(self, labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
         return numbers_of(labels, texts)
@@ -181,10 +178,10 @@ class Number(Kind):
         self.network.number = scale_of(self.network, batches)
 
 
-KINDS = {"answers_by_span": Spans, "tags": Tags, "chooses": Choice, "labels": Labels, "number": Number}
-"""What networks call a kind that they are of; see ``PretrainedNetwork``."""
+CASES = {TAGS: Tags, CHOICE: Choice, SPANS: Spans, LABELS: Labels, NUMBER: Number}
+"""The case of each kind; all others are treated as classes."""
 
 
-def kind_of(network: nn.Module) -> Kind:
-    """Return what a network decides: what it says of itself, or else between classes."""
-    return next((kind(network) for name, kind in KINDS.items() if getattr(network, name, None)), Kind(network))
+def case_of(network: nn.Module) -> Case:
+    """Return the case of a network, by what it says that it decides."""
+    return CASES.get(kind_of(network), Case)(network)
