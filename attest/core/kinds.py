@@ -25,6 +25,7 @@ class Kind:
         chooses: whether a class is chosen, so that there are names and probabilities of classes.
         asks: whether each row asks about one label (``asked``) of a text (``text``), so that a text can have several rows.
         right: whether each row is decided rightly or wrongly, so that there is an accuracy with an interval over rows.
+        score: the score without which nothing is said of how well the model decides.
         constant: whether always giving the most frequent answer is a fair comparison.
         order: the order in which a page shows some of the texts.
     """
@@ -37,6 +38,7 @@ class Kind:
     chooses: bool = True
     asks: bool = False
     right: bool = True
+    score: str = "accuracy"
     constant: bool = True
     order: str = "the least to the most confident prediction"
 
@@ -57,9 +59,11 @@ class Kind:
 CLASSES = Kind("classes")
 TAGS = Kind("tags", table="tagged", unit="sentence", label="tags", predicted="predicted_tags", right=False)
 CHOICE = Kind("choice")
-SPANS = Kind("spans", constant=False)
-LABELS = Kind("labels", asks=True, right=False, constant=False)
-ASCENDING = "the smallest to the largest number"
-NUMBER = Kind("number", predicted="prediction", chooses=False, right=False, constant=False, order=ASCENDING)
+SPANS = Kind("spans", score="answer_exact_match", constant=False)
+LABELS = Kind("labels", score="f1_micro", asks=True, right=False, constant=False)
+NUMBER = Kind(
+    "number", predicted="prediction", chooses=False, right=False, score="rmse", constant=False,
+    order="the smallest to the largest number",
+)  # fmt: skip
 KINDS = {kind.name: kind for kind in (CLASSES, TAGS, CHOICE, SPANS, LABELS, NUMBER)}
 """Every kind by its name."""

@@ -20,15 +20,16 @@ import yaml
 
 from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError, chain, unwritable
+from attest.core.kinds import CLASSES, TAGS
 from attest.runs.shapes import OF_RUN, OF_TRIAL, SHAPES, Entries, Shape, misfit
 from attest.runs.versions import commit, made_by
 
 if TYPE_CHECKING:
     import pandas as pd
 
-INSTANCES, MAPS = "instances", "maps"
+INSTANCES, MAPS = CLASSES.table, "maps"
 """The table of the texts, to which every table of evidence can be joined by ``id``; and the table of attention maps."""
-TAGGED = "tagged"
+TAGGED = TAGS.table
 """The table of the sentences of a tagger, which takes the place of ``INSTANCES``."""
 TRIAL = "trial"
 """The section in the settings of a model that was put on trial and not trained by Attest."""

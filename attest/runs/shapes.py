@@ -94,7 +94,7 @@ OF_TRIAL = Entries(
             {"model": str, "texts": int, "experiments": Entries(others=SECTION), "attest": str},
             {
                 **dict.fromkeys(("remarks", "labels"), ([str], NoneType)),
-                **dict.fromkeys(("name", "explanation", "model_from", "tokenizer_from"), TEXT),
+                **dict.fromkeys(("name", "explanation", "model_from", "tokenizer_from", "kind"), TEXT),
                 **dict.fromkeys(("max_tokens", "until"), NUMBER),
                 "asked": Entries(),
                 "of_sentences": bool,

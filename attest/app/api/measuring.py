@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from attest.app.api.explanations import given_in
 from attest.app.api.rationales import KEY, OF_TAG
 from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError, said_by
+from attest.core.kinds import SPANS
 from attest.core.labels import UNLABELLED as NO_TAG
 from attest.core.labels import class_numbers, doubt, of_batch
 from attest.core.measures import summarise
@@ -51,10 +52,12 @@ from attest.experiments.verdict import LOOKS, is_decided, looks_of, share_of
 from attest.models.contract import require_finite_logits, shown_class
 from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
+from attest.models.prediction import kind_of
 from attest.models.variants import each_pass
 from attest.report.findings import ROLLOUT, write_summary
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_text
+from attest.runs.kinds import KIND
 from attest.runs.versions import environment, peak_memory
 
 
@@ -164,9 +167,6 @@ class Measuring:
         reading: the reading (a weight for each token) that replaces attention; None for the attention itself.
     """
 
-    first: ClassVar[str] = INSTANCES
-    """The table of the texts themselves."""
-
     network: nn.Module
     measures: dict[str, ConfiguredExperiment]
     label_names: tuple[str, ...]
@@ -178,6 +178,10 @@ class Measuring:
     reading: str | None = None
 
     def __post_init__(self) -> None:
+        self.kind = kind_of(self.network)
+        """What the network decides."""
+        self.first = self.kind.table
+        """The table of the texts themselves."""
         self.head_means: Mapping[str, Tensor] | None = None
         """What each head hands on in the mean over all texts, if an experiment asks for it."""
         self.neutral: Pools | None = None
@@ -380,14 +384,14 @@ class Measuring:
         if isinstance(truth, Tensor) and truth.shape == observation.mask.shape:
             context = replace(context, truth=truth.to(observation.mask))
         known = {} if label is None else {"label": label}
-        asked = {name: batch[name].to(observation.ids) for name in ("text", "asked") if name in batch}
+        asked = {name: batch[name].to(observation.ids) for name in ("text", "asked") if self.kind.asks}
         identity = {"id": observation.ids} | asked | known | self._said(observation) | {"length": observation.lengths}
         if INSTANCES in self._asked:
             with self._timed(INSTANCES):
                 whole = None if getattr(self.network, "crosses", False) else layers  # a row for each token of the text
                 pairs = {} if whole is None or "text_of_pair" not in batch else between_texts(whole, batch["text_of_pair"])
                 rows = self._rows(identity | pairs | text_columns(observation, self.label_names), observation.mask)
-                told = {"answer": batch["answer"]} if "answer" in batch else {}
+                told = {"answer": batch["answer"]} if self.kind == SPANS else {}
                 self._parts[INSTANCES].append(rows.assign(tokens=batch["tokens"], **told))
             yield INSTANCES
         yield from self._experiments(observation, layers, context, identity)
@@ -416,7 +420,7 @@ class Measuring:
 
     def _rows(self, columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
         rows = rows_of(columns, mask)
-        return rows.assign(asked=[self.labels[label] for label in rows["asked"]]) if self.labels else rows
+        return rows.assign(asked=[self.labels[label] for label in rows["asked"]]) if self.kind.asks else rows
 
     def _context(self, labels: Tensor | None, observed: Observation | LayerObservation, everyone: Tensor) -> Context:
         everyone = everyone.to(observed.ids.device)
@@ -492,7 +496,7 @@ class Measuring:
         model = shown_class(self.network)
         names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
-        several: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
+        several: dict[str, Any] = {KIND: self.kind.name} | ({"labels": list(self.labels)} if self.labels else {})
         several |= {"of_sentences": True} if self.of_sentences else {}
         if not getattr(self.network, "pools_by_attention", True):
             several["explanation"] = "cross-attention" if getattr(self.network, "crosses", False) else ROLLOUT
@@ -558,8 +562,6 @@ def tagged_batches(
 
 class TaggedMeasuring(Measuring):
     """A runner of all experiments on the attention layers of a tagger, which predicts a tag for each word."""
-
-    first = TAGGED
 
     def _seen(self, batch: Batch) -> LayerObservation:
         if "tags" not in batch:

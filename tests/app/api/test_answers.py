@@ -12,6 +12,8 @@ from transformers import AutoModelForQuestionAnswering
 import attest
 from attest.app.cli.main import main
 from attest.core.errors import AttestError
+from attest.core.kinds import SPANS
+from attest.runs.kinds import kind_before, kind_in
 from tests.app.api.test_choices import made
 from tests.models.pretrained.tiny import TEXTS
 
@@ -142,3 +144,7 @@ def test_what_is_no_question_is_refused(model, tokenizer, texts, options, snapsh
     with pytest.raises(AttestError) as error:
         tried(model, tokenizer, texts, **options)
     assert str(error.value) == snapshot
+
+
+def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(trial):
+    assert (kind_in(trial.folder), kind_before(trial.folder)) == (SPANS, SPANS)

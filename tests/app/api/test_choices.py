@@ -11,6 +11,8 @@ from transformers import AutoConfig, AutoModelForMultipleChoice
 import attest
 from attest.app.cli.main import main
 from attest.core.errors import AttestError
+from attest.core.kinds import CHOICE, CLASSES
+from attest.runs.kinds import kind_before, kind_in
 from tests.models.pretrained.tiny import ENCODERS, SMALL, TEXTS, WORDS
 
 CHOICES = [(text, [TEXTS[place - 1], "a fine film", TEXTS[place - 2]]) for place, text in enumerate(TEXTS)]
@@ -104,3 +106,7 @@ def test_texts_without_choices_are_refused(model, tokenizer, texts, snapshot):
     with pytest.raises(AttestError) as error:
         tried(model, tokenizer, texts)
     assert str(error.value) == snapshot
+
+
+def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(trial):
+    assert (kind_in(trial.folder), kind_before(trial.folder)) == (CHOICE, CLASSES)

@@ -10,6 +10,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 import attest
 from attest.core import kinds
 from attest.models.pretrained.network import PretrainedNetwork
+from attest.runs.kinds import kind_before, kind_in
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
 NAMES = ["joy", "anger", "fear"]
@@ -139,3 +140,7 @@ def test_the_page_of_a_trial_names_the_labels(tried, tmp_path):
     assert "F1 over all labels" in page
     assert "always answering" not in page, "labels are asked about because they are present"
     assert tried.answers["test"].startswith("The model decides each label by itself: F1 is ")
+
+
+def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(tried):
+    assert (kind_in(tried.folder), kind_before(tried.folder)) == (kinds.LABELS, kinds.LABELS)

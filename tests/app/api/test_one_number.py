@@ -12,8 +12,10 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
 from attest.core.errors import AttestError
+from attest.core.kinds import NUMBER
 from attest.core.measures.numbers import number, significant
 from attest.experiments.registry import EXPERIMENTS
+from attest.runs.kinds import kind_before, kind_in
 from tests.conftest import without_numbers
 from tests.docs.test_evidence_columns import IDENTITY
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
@@ -224,3 +226,7 @@ def test_an_experiment_that_says_nothing_of_numbers_is_not_asked(model, tokenize
     with pytest.raises(AttestError) as error:
         tried(model, tokenizer)
     assert str(error.value) == snapshot
+
+
+def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(trial):
+    assert (kind_in(trial.folder), kind_before(trial.folder)) == (NUMBER, NUMBER)

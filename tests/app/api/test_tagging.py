@@ -11,8 +11,10 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
 from attest.app.cli.main import main
+from attest.core.kinds import TAGS as OF_WORDS
 from attest.experiments.sampling import sample_of_ids
 from attest.runs.folder import RunFolder
+from attest.runs.kinds import kind_before, kind_in
 from tests.models.pretrained.tiny import WORDS, batch, tiny
 
 TAGS = ["O", "B-NP", "I-NP"]
@@ -156,3 +158,7 @@ def test_batches_need_tags(model, refusal):
     tokens, mask = batch()
     with refusal():
         attest.trial(tiny("bert", tokens=True), [{"token_ids": tokens, "mask": mask}], progress=False)
+
+
+def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(tried):
+    assert (kind_in(tried.folder), kind_before(tried.folder)) == (OF_WORDS, OF_WORDS)
