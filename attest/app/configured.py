@@ -24,6 +24,7 @@ from attest.core.attention import Uniform
 from attest.core.bounded_yaml import bounded
 from attest.core.bounds import require_bounds, require_finite
 from attest.core.errors import AttestError, as_user_error, unknown_choice
+from attest.core.kinds import CLASSES, TAGS
 from attest.core.memory import set_memory_budget
 from attest.core.spelled import spelled
 from attest.datamodules import TextDataModule
@@ -52,6 +53,8 @@ LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretra
 """Arguments of the model that come from the data; nobody types them."""
 KNOWN = (INSTANCES, MAPS, TAGGED, *EXPERIMENTS)
 """The names of evidence that can be left out of a run."""
+BY_PREDICTED = {CLASSES.label: CLASSES, TAGS.label: TAGS}
+"""What a run decides, by what its LightningModule ``predicts``."""
 DESCRIPTION = (
     "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files "
     "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
@@ -240,7 +243,8 @@ class ConfiguredRun(LightningCLI):
             with self.folder.claimed():
                 self.folder.remove()
         self._held.enter_context(self.folder.claimed())
-        self._identity().store(self.folder, self.asked.typed)
+        kind = BY_PREDICTED.get(declared(self.settings["model"], "predicts", None))
+        self._identity().store(self.folder, self.asked.typed, kind)
         self._write_settings(self.settings)
         if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
             write_json(self.folder.data, self.datamodule.record.plain())

@@ -92,11 +92,11 @@ def _texts(found: Findings, verdict: Mapping[str, Any]) -> str:
 
 def _rightly(found: Findings) -> str:
     """Say how many of the texts that were read the model decides rightly; nothing where this is no count of texts."""
-    measured, texts = found.table("E19"), found.instances
-    if measured is None or texts is None or not {"label", "predicted"} <= {*texts} or "asked" in texts:
+    measured, texts, kind = found.table("E19"), found.instances, found.kind
+    if measured is None or texts is None or not kind.right or kind.label not in texts:
         return ""
     read = texts[texts["id"].isin(measured["id"][measured["needs_words"].notna()])]
-    right = (read["label"] == read["predicted"]).to_numpy(float)
+    right = (read[kind.label] == read[kind.predicted]).to_numpy(float)
     if not len(right):
         return ""
     low, high = share_interval(right)

@@ -13,14 +13,16 @@ import numpy as np
 import pandas as pd
 
 from attest.core.errors import AttestError, nearest
+from attest.core.kinds import TAGS, Kind
 from attest.core.measures import OverSeeds, Paired, mcnemar, signed_rank, standard_errors
 from attest.core.measures.comparison import LEVEL, mean_of_each
 from attest.core.measures.numbers import interval, p_value
 from attest.core.measures.summary import share_interval
 from attest.experiments.registry import range_of
 from attest.report.summary import LABELS
-from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
+from attest.runs.folder import RunFolder, read_json, read_table
 from attest.runs.identity import TextsOfRun, identity_of, table_of, texts_of
+from attest.runs.kinds import kind_in
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 """A number in the name of a run, such as λ: 3, 0.001, 1e-05."""
@@ -245,10 +247,10 @@ class Decided:
     @classmethod
     def by(cls, run: RunFolder) -> "Decided":
         """Return the decisions and the texts of one run, read from its folder."""
-        path, texts = table_of(run), texts_of(run)
-        if path is None:
+        path, texts, kind = table_of(run), texts_of(run), kind_in(run)
+        if path is None or not kind.chooses:
             return cls(texts, None, tagging=False)
-        gold, predicted, lengths = decisions_in(path)
+        gold, predicted, lengths = decisions_in(path, kind)
         right = gold == predicted
         return cls(texts, right if lengths is None else mean_of_each(right, lengths), tagging=lengths is not None)
 
@@ -263,16 +265,15 @@ def paired(first: Decided, second: Decided) -> Pairing:
     return Pairing(same, len(first.rightly), tagging, test(first.rightly, second.rightly))
 
 
-def decisions_in(table: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def decisions_in(table: Path, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return gold and predicted classes ``(N,)``, and None; for a tagger return tags, and a count for each sentence.
 
     For a tagger, N is the number of tagged tokens, and the third array has the number of tagged tokens in each sentence. A
     word that is split into subwords has a tag only on its first subword.
     """
-    if table.stem != TAGGED:
-        rows = read_table(table, ["label", "predicted"])
-        return rows["label"].to_numpy(), rows["predicted"].to_numpy(), None
-    rows = read_table(table, ["tags", "predicted_tags"])
-    gold, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))
-    tagged = rows["tags"].map(lambda tags: int((tags >= 0).sum())).to_numpy()
+    rows = read_table(table, [kind.label, kind.predicted])
+    if kind != TAGS:
+        return rows[kind.label].to_numpy(), rows[kind.predicted].to_numpy(), None
+    gold, predicted = (np.concatenate(rows[column].to_numpy()) for column in (kind.label, kind.predicted))
+    tagged = rows[kind.label].map(lambda tags: int((tags >= 0).sum())).to_numpy()
     return gold[gold >= 0], predicted[gold >= 0], tagged

@@ -39,6 +39,7 @@ from attest.report.templating import render
 from attest.runs.asked import identity
 from attest.runs.folder import RunFolder, columns_in, read_table, write_text
 from attest.runs.identity import identity_of
+from attest.runs.kinds import kind_in
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,7 @@ def _counted(run: RunFolder, key: str, unit: str) -> str:
     known = columns_in(table) if table.is_file() else []
     if column not in known:
         return ""
-    several = {"asked", "text"} <= {*known}
+    several = kind_in(run).asks
     rows = read_table(table, [column, "text"] if several else [column]).dropna(subset=[column])
     count = rows["text"].nunique() if several else len(rows)
     return f"{count:,} {unit}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from attest.core.kinds import CLASSES, LABELS, NUMBER, SPANS, Kind
 from attest.core.measures import Learned, Majority, OverSeeds, against_majority, classes_apart
 from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import number, p_value, percent, significant, spread
@@ -19,8 +20,9 @@ from attest.report.collection import decisions_in, tested, value_of
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
 from attest.runs.choices import are_plain
-from attest.runs.folder import TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table
+from attest.runs.folder import TRIAL, RunFolder, columns_in, read_json, read_table
 from attest.runs.identity import table_of, typed_of
+from attest.runs.kinds import kind_in
 
 SCORE_NAMES = {
     "accuracy": "accuracy",
@@ -92,13 +94,13 @@ def baseline(run: RunFolder) -> Baseline | None:
     Also return None if there is no constant answer to compare with: if the model returns one number, answers by a span of the
     text, or decides about pairs of a text and a label.
     """
-    path = table_of(run)
-    if path is None:
+    path, kind = table_of(run), kind_in(run)
+    if path is None or not kind.constant:
         return None
     columns = columns_in(path)
-    if path.stem != TAGGED and (not {"label", "predicted"} <= {*columns} or {"asked", "answer"} & {*columns}):
+    if not {kind.label, kind.predicted} <= {*columns}:
         return None
-    gold, predicted, lengths = decisions_in(path)
+    gold, predicted, lengths = decisions_in(path, kind)
     names, majority = classes_in(columns), against_majority(gold, predicted, lengths)
     only = None if majority.only is None else names[majority.only]
     apart = None
@@ -166,23 +168,24 @@ def _of_number(summary: dict[str, float]) -> str:
     )
 
 
-def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
+def sentence(held: Baseline | None, summary: dict[str, float], kind: Kind = CLASSES) -> str | None:
     """Return a sentence that says whether the model is better than a constant answer; None without test scores."""
-    if summary.get("test/f1_micro") is not None:
+    if summary.get(f"test/{kind.score}") is None:
+        return None
+    if kind == LABELS:
         return (
             f"The model decides each label by itself: F1 is {percent(summary['test/f1_micro'], 1)} over all decisions, and "
             f"{percent(summary['test/exact_match'], 1)} of texts have all labels right and no other. No constant answer is "
             "held against it."
         )
-    if (exact := summary.get("test/answer_exact_match")) is not None:
+    if kind == SPANS:
         return (
-            f"The model answers questions by a span of their passages: {percent(exact, 1)} of its answers match a right one, "
-            f"and the F1 of their words is {percent(summary['test/answer_f1'], 1)}. No constant answer is held against it."
+            "The model answers questions by a span of their passages: "
+            f"{percent(summary['test/answer_exact_match'], 1)} of its answers match a right one, and the F1 of their words is "
+            f"{percent(summary['test/answer_f1'], 1)}. No constant answer is held against it."
         )
-    if summary.get("test/rmse") is not None:
+    if kind == NUMBER:
         return _of_number(summary)
-    if summary.get("test/accuracy") is None:
-        return None
     if held is None:
         return (
             f"Not known: the accuracy of the model is {percent(summary['test/accuracy'], 1)}. This folder has no table of the "

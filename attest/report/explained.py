@@ -15,6 +15,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from attest.core.kinds import Kind
 from attest.core.measures.numbers import significant
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.readings import readings_of_text
@@ -117,14 +118,13 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
     return rows
 
 
-def said_of(row: Mapping[str, Any], class_names: Sequence[str]) -> dict[str, str | None]:
-    """Return the names of a text's gold class (``label``; None if unknown) and of its ``predicted`` class."""
-    if "prediction" in row:
-        return {"label": significant(row["label"]) if "label" in row else None, "predicted": significant(row["prediction"])}
-    return {
-        "label": class_names[int(row["label"])] if "label" in row else None,
-        "predicted": class_names[int(row["predicted"])],
-    }
+def said_of(row: Mapping[str, Any], class_names: Sequence[str], kind: Kind) -> dict[str, str | None]:
+    """Return in words what is true of a text (``label``; None if unknown) and what is ``predicted``: classes or numbers."""
+
+    def told(value: Any) -> str:
+        return class_names[int(value)] if kind.chooses else significant(value)
+
+    return {"label": told(row[kind.label]) if kind.label in row else None, "predicted": told(row[kind.predicted])}
 
 
 def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:

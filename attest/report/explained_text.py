@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from attest.core.kinds import CLASSES, Kind
 from attest.report.explained import (
     COLOURS,
     VISIBLE,
@@ -34,14 +35,20 @@ class ExplainedText:
             that the model does not know.
         called: the tested explanation in words.
         source: the run or the trial and what was found in it, as sentences, for the line below a picture.
+        kind: what the model decides.
     """
 
-    def __init__(self, row: Mapping[str, Any], called: str = "attention", source: str = "") -> None:
-        self._row, self._called, self._source = row, called, source
+    def __init__(self, row: Mapping[str, Any], called: str = "attention", source: str = "", kind: Kind = CLASSES) -> None:
+        self._row, self._called, self._source, self._kind = row, called, source, kind
 
     @classmethod
     def of_row(
-        cls, row: Mapping[str, Any], class_names: Sequence[str], called: str = "attention", source: str = ""
+        cls,
+        row: Mapping[str, Any],
+        class_names: Sequence[str],
+        called: str = "attention",
+        source: str = "",
+        kind: Kind = CLASSES,
     ) -> "ExplainedText":
         """Create an explained text from a row of the table that ``joined`` returns."""
         named = {
@@ -50,7 +57,7 @@ class ExplainedText:
             "unknown": [],
             "probabilities": {name: float(row[f"probability_{name}"]) for name in class_names},
         }
-        return cls({**row, **named, **said_of(row, class_names)}, called, source)
+        return cls({**row, **named, **said_of(row, class_names, kind)}, called, source, kind)
 
     @property
     def tokens(self) -> list[str]:
@@ -94,7 +101,7 @@ class ExplainedText:
     @property
     def shown(self) -> ShownText:
         """Return the text as two rows, what the explanation marks and what decides; as one where nobody knows what does."""
-        return shown_of(self._row)
+        return shown_of(self._row, self._kind)
 
     def save(self, path: str | Path, theme: str = "auto") -> Path:
         """Write the text as a picture that one can share, or as a page with all explanations.

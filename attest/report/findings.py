@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import spearmanr
 
+from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures import Paired
 from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import p_value, percent
@@ -22,8 +23,9 @@ from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Decided, Pairing, paired
 from attest.report.controls import Baseline, Controls, baseline, classes_in, sentence
 from attest.report.measured import Group, Line, measured
-from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_json
-from attest.runs.identity import identity_of
+from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table, write_json
+from attest.runs.identity import identity_of, table_of
+from attest.runs.kinds import kind_in
 
 CHUNKS = "test/chunk_f1"
 """The usual score of taggers, which is drawn beside accuracy."""
@@ -55,6 +57,11 @@ class Findings:
         return about.get("name") or f"{about['model'].rpartition('.')[2]} on {about['texts']} texts"
 
     @cached_property
+    def kind(self) -> Kind:
+        """Return what the model decides."""
+        return kind_in(self.folder)
+
+    @cached_property
     def summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``: the numbers of the run by key."""
         return read_json(self.folder.summary)
@@ -77,7 +84,7 @@ class Findings:
     @cached_property
     def class_names(self) -> list[str]:
         """Return the names of the classes in their order; no names if the model gives one number for each text."""
-        if self.instances is not None and "prediction" in self.instances:
+        if not self.kind.chooses:
             return []
         names = [] if self.instances is None else classes_in(self.instances)
         if names:
@@ -115,7 +122,8 @@ class Findings:
     @cached_property
     def labelled(self) -> bool:
         """Return whether the labels of the texts, or the tags of the words, are known."""
-        return "tagged" in self.experiments or (self.instances is not None and "label" in self.instances)
+        path = table_of(self.folder)
+        return path is not None and self.kind.label in columns_in(path)
 
     @cached_property
     def verdict(self) -> Verdict | None:
@@ -129,16 +137,15 @@ class Findings:
         """Return whether the model has learned its task; None if nobody knows."""
         if self.held is not None:
             return self.held.learned
-        rows = self.instances
-        if rows is None or not {"label", "prediction"} <= {*rows}:
+        rows, kind = self.instances, self.kind
+        if kind.chooses or rows is None or kind.label not in rows:
             return None
-        return bool(spearmanr(rows["label"], rows["prediction"], alternative="greater").pvalue < LEVEL)
+        return bool(spearmanr(rows[kind.label], rows[kind.predicted], alternative="greater").pvalue < LEVEL)
 
     @property
     def counted(self) -> str:
         """Return what the share of the verdict counts, in words."""
-        rows = self.table("E19")
-        return SENTENCES if rows is not None and "token" in rows else TEXTS  # the word whose tag was asked about
+        return SENTENCES if self.kind == TAGS else TEXTS
 
     @property
     def called(self) -> str:
@@ -235,7 +242,7 @@ class Findings:
         """Return one sentence with the result of each experiment, by the id of the experiment."""
         twin = self.controls.uniform_run
         pair = None if twin is None else paired(Decided.by(self.folder), Decided.by(twin))
-        said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
+        said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair, self.kind)
         first = None if self.first_tokens is None else self.first_tokens.sentence
         if first and "E1" in said:
             said["E1"] = f"{said['E1']} {first}"
@@ -263,11 +270,15 @@ def pools(settings: dict[str, Any]) -> bool:
 
 
 def answers(
-    controls: Controls, instances: int | None, held: Baseline | None = None, pair: Pairing | None = None
+    controls: Controls,
+    instances: int | None,
+    held: Baseline | None = None,
+    pair: Pairing | None = None,
+    kind: Kind = CLASSES,
 ) -> dict[str, str]:
     """Return one sentence with the result of each experiment, by the id of the experiment."""
     mean = Means(controls.summary, instances, "sentences" if held is not None and held.tagging else "texts")
-    sentences: dict[str, str | None] = {"test": sentence(held, controls.summary)}
+    sentences: dict[str, str | None] = {"test": sentence(held, controls.summary, kind)}
     if not controls.of_trial:
         sentences["E4"] = _uniform(controls, held, pair)
     sentences |= {name: spec.answer(mean) for name, spec in EXPERIMENTS.items() if spec.answer}

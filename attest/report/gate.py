@@ -19,7 +19,6 @@ import pandas as pd
 import torch
 
 from attest.core.errors import AttestError, nearest
-from attest.core.kinds import CLASSES, TAGS
 from attest.core.measures.betting import MeanByBetting
 from attest.core.measures.numbers import number
 from attest.core.version import __version__
@@ -29,7 +28,9 @@ from attest.experiments.stopping import ALL
 from attest.experiments.verdict import ANSWERS
 from attest.report.answer import WHY_NO_WORDS
 from attest.report.findings import Findings, pools
-from attest.runs.folder import INSTANCES, TAGGED, RunFolder, columns_in, read_table
+from attest.runs.folder import INSTANCES, RunFolder, columns_in, read_table
+from attest.runs.identity import table_of
+from attest.runs.kinds import kind_in
 
 PassOrFail = Literal["pass", "fail", "undecided"]
 EXIT_CODES: dict[PassOrFail, int] = {"pass": 0, "fail": 1, "undecided": 2}
@@ -207,7 +208,7 @@ class Sample:
 
 def _copies(folder: RunFolder) -> set[int]:
     """Return the ids of texts that equal an earlier text, token by token, in the folder's table of texts."""
-    path = next((each for each in map(folder.evidence, (INSTANCES, TAGGED)) if each.is_file()), None)
+    path = table_of(folder)
     shown = [] if path is None else [name for name in ("tokens", "question") if name in columns_in(path)]
     if path is None or "tokens" not in shown:
         return set()
@@ -223,16 +224,16 @@ def _in_order(folder: RunFolder, rows: pd.DataFrame, copies: set[int]) -> pd.Dat
 
 
 def _accuracy(folder: RunFolder) -> Sample:
-    path = folder.evidence(INSTANCES)
+    path, kind = folder.evidence(INSTANCES), kind_in(folder)
     columns = columns_in(path) if path.is_file() else []
-    if not {"label", "predicted"} <= {*columns} or "asked" in columns:
+    if not kind.right or not {kind.label, kind.predicted} <= {*columns}:
         raise AttestError(
             f"the tables in {folder.path} do not show for which texts the model was right; expected texts with labels, and a "
             "model that chooses one class for each text. Leave test/accuracy out."
         )
     copies = _copies(folder)
-    rows = _in_order(folder, read_table(path, ["id", "label", "predicted"]), copies)
-    right = (rows["label"] == rows["predicted"]).to_numpy(float)
+    rows = _in_order(folder, read_table(path, ["id", kind.label, kind.predicted]), copies)
+    right = (rows[kind.label] == rows[kind.predicted]).to_numpy(float)
     return Sample(right, 0.0, 1.0, len(right), len(right), len(copies))
 
 
@@ -260,7 +261,7 @@ def _measured(folder: RunFolder, key: str) -> Sample:
         raise AttestError(
             f"{path} has no column {name!r}; expected the name of a column, such as {', '.join(nearest(name, described))}."
         )
-    if "asked" in columns:
+    if kind_in(folder).asks:
         raise AttestError(
             f"{path} has several rows for each text, one for each label, so no confidence interval can be computed; expected "
             f"one row for each text. Leave {key} out."
@@ -301,6 +302,5 @@ def _range(key: str, values: pd.Series) -> tuple[float, float]:
 
 def _is_sample(folder: RunFolder, experiment: str) -> bool:
     """Return whether an experiment draws its own sample of texts, with a size that is fixed in advance."""
-    kind = TAGS if folder.evidence(TAGGED).is_file() else CLASSES
-    asked = askable(not pools(Findings(folder).settings), kind).get(experiment)
+    asked = askable(not pools(Findings(folder).settings), kind_in(folder)).get(experiment)
     return asked is not None and asked.samples

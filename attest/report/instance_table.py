@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
+from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures.chunks import chunk_counts, has_chunks, of_scheme
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.controls import classes_in
@@ -68,7 +69,10 @@ OF_EXPERIMENTS = tuple(
 
 
 def instance_table(
-    tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str = "Attention"
+    tables: Mapping[str, pd.DataFrame],
+    class_names: Sequence[str],
+    attention_name: str = "Attention",
+    kind: Kind = CLASSES,
 ) -> dict[str, Any]:
     """Return the data that the script of the page needs for the table of texts.
 
@@ -81,13 +85,12 @@ def instance_table(
         the measures then include the label and the prediction.
     """
     texts = tables[INSTANCES].set_index("id")
-    numbers = "prediction" in texts
-    own, classes = (OF_NUMBERS, []) if numbers else (OF_TEXTS, ["label", "predicted"])
-    order = "instances/prediction" if numbers else "instances/confidence"
+    own, classes = (OF_TEXTS, [kind.label, kind.predicted]) if kind.chooses else (OF_NUMBERS, [])
+    order = "instances/confidence" if kind.chooses else "instances/prediction"
     texts = texts.assign(confidence=texts.filter(regex="^probability_").max(axis=1))
     measured = {each.key: texts[name] for each in own if (name := each.key.partition("/")[2]) in texts}
     rows = joined(tables, attention_name).assign(**measured)
-    return _table(rows, tables, own, classes, _whole_text, order) | {"classes": list(class_names)}
+    return _table(rows, tables, own, classes, _whole_text, order, kind) | {"classes": list(class_names)}
 
 
 def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> dict[str, Any]:
@@ -108,7 +111,7 @@ def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names
     if has_chunks(names):
         measured["tagged/chunk_f1"] = _chunk_f1(rows, names)
     rows = rows.set_index("id", drop=False).assign(**measured)
-    found = _table(rows, tables, OF_SENTENCES, [], _whole_sentence, "tagged/right")
+    found = _table(rows, tables, OF_SENTENCES, [], _whole_sentence, "tagged/right", TAGS)
     return found | {"tagging": True, "classes": list(names)}
 
 
@@ -119,6 +122,7 @@ def _table(
     classes: Sequence[str],
     whole: Callable[[Mapping[str, Any]], dict[str, Any]],
     order: str,
+    kind: Kind,
 ) -> dict[str, Any]:
     """Return the data of a page's table, one row for each text; ``classes`` names the columns of class numbers."""
     for measure in OF_EXPERIMENTS:
@@ -136,7 +140,7 @@ def _table(
         "rows": [
             [
                 int(row["id"]),
-                _excerpt(row),
+                _excerpt(row, kind),
                 *(int(row[name]) if name in row else None for name in classes),
                 *(_rounded(row[each.key]) for each in shown),
             ]
@@ -146,10 +150,10 @@ def _table(
     }
 
 
-def _excerpt(row: Mapping[str, Any]) -> str:
+def _excerpt(row: Mapping[str, Any], kind: Kind) -> str:
     """Return the first words of a text; if the model decides each label separately, the label comes first."""
     words = [word.text for word in words_of(row) if not word.special]
-    text = " ".join([f"{row['asked']}:", *words] if "asked" in row else words)
+    text = " ".join([f"{row['asked']}:", *words] if kind.asks else words)
     return text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
 
 

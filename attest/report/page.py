@@ -11,6 +11,7 @@ import pandas as pd
 import yaml
 from matplotlib.figure import Figure
 
+from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures.numbers import percent
 from attest.datamodules.corpus import told
 from attest.experiments.registry import EXPERIMENTS
@@ -37,13 +38,15 @@ from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, column
 from attest.runs.identity import identity_of
 
 
-def evidence_illustrations(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> Iterator[Illustration]:
+def evidence_illustrations(
+    tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], kind: Kind = CLASSES
+) -> Iterator[Illustration]:
     """Yield the figures of all experiments that have a table, in the order of the report."""
     for experiment, spec in EXPERIMENTS.items():
         rows = tables.get(experiment)
-        if rows is None or not {"predicted", "prediction"} & {*rows.columns}:
+        if rows is None or kind.predicted not in rows:
             continue
-        if "prediction" in rows:  # one number, and so one panel for all texts
+        if not kind.chooses:  # one number, and so one panel for all texts
             rows, class_names = rows.assign(predicted=0), [ALL_TEXTS]
         for drawing in spec.drawings:
             if {*drawing.needs} <= {*rows.columns}:
@@ -170,7 +173,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
         **dict.fromkeys(("sentences", "tagged", "texts", "instances", "data")),
     }
-    tagged = tagged_sentences(folder.evidence(TAGGED))
+    tagged = tagged_sentences(folder.evidence(TAGGED)) if found.kind == TAGS else None
     if tagged is not None:
         page |= _sentences(found, folder.evidence(TAGGED), tagged, tables)
     elif INSTANCES in tables and "attention" in tables[INSTANCES]:
@@ -198,34 +201,29 @@ def _sentences(found: Findings, path: Path, tagged: pd.DataFrame, tables: Mappin
 
 
 def _texts(found: Findings, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    instances, attention_name = tables[INSTANCES], SHOWN_AS.get(found.explanation, found.explanation)
-    table = with_judged(instance_table(tables, found.class_names, attention_name), found)
-    order = "the smallest to the largest number" if "prediction" in instances else "the least to the most confident prediction"
+    kind, attention_name = found.kind, SHOWN_AS.get(found.explanation, found.explanation)
+    table = with_judged(instance_table(tables, found.class_names, attention_name, kind), found)
     texts = _shown_texts(joined(tables, attention_name), found)
     red = any(each.kind == "adversary" for text in texts for each in text["explanations"])
-    counted = (
-        f"{len(instances):,} labels of {instances['text'].nunique():,}" if "asked" in instances else f"{len(instances):,}"
-    )
-    shown = {"texts": texts, "red": red, "order": order, "instances": counted}
+    shown = {"texts": texts, "red": red, "order": kind.order, "instances": kind.counted(tables[INSTANCES])}
     return shown | {"data": as_script_data(table), "empty": table["empty"]}
 
 
 def _shown_texts(rows: pd.DataFrame, found: Findings) -> list[dict[str, Any]]:
     """Return some texts to show on the page, with all explanations; the verdict's example comes first."""
-    if "prediction" in rows:
-        rows = rows.assign(confidence=None).sort_values("prediction")
-    else:
+    if found.kind.chooses:
         rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
+    else:
+        rows = rows.assign(confidence=None).sort_values(found.kind.predicted)
     shows_verdict = rows["id"] == found.example
     count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
     chosen = pd.concat([rows[shows_verdict], evenly(rows[~shows_verdict], count)])
-    return [_shown_text(row, found.class_names) for row in chosen.to_dict("records")]
+    return [_shown_text(row, found) for row in chosen.to_dict("records")]
 
 
-def _shown_text(row: Mapping[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
-    title = f"text {row['text']}, label {row['asked']}" if "asked" in row else f"text {row['id']}"
-    named = {"id": row["id"], "title": title, "confidence": row["confidence"]}
-    return named | said_of(row, class_names) | contents(row)
+def _shown_text(row: Mapping[str, Any], found: Findings) -> dict[str, Any]:
+    named = {"id": row["id"], "title": found.kind.titled(row), "confidence": row["confidence"]}
+    return named | said_of(row, found.class_names, found.kind) | contents(row)
 
 
 def illustrations(folder: RunFolder) -> list[Illustration]:
@@ -243,7 +241,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
             )
         )
     tables = {experiment: rows for experiment in EXPERIMENTS if (rows := found.table(experiment)) is not None}
-    figures += evidence_illustrations(tables, class_names)
+    figures += evidence_illustrations(tables, class_names, found.kind)
     if "E7" in tables:
         figures.append(
             Illustration(

@@ -24,6 +24,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
 from attest.core.errors import AttestError
+from attest.core.kinds import CLASSES, Kind
 from attest.core.measures.numbers import percent
 from attest.experiments.verdict import LEVEL
 from attest.report.answer import in_a_sentence, within
@@ -79,11 +80,12 @@ def cut(word: str, most: int = LETTERS) -> str:
     return word if len(word) <= most else f"{word[: most - 1]}…"
 
 
-def shown_of(row: Mapping[str, Any]) -> ShownText:
+def shown_of(row: Mapping[str, Any], kind: Kind = CLASSES) -> ShownText:
     """Return a text as two rows; as one, without ``deciding``, where no word decides or nobody measured what does.
 
     Args:
         row: one text of ``joined``, as ``ExplainedText`` has it.
+        kind: what the model decides.
     """
     names = [*row["probabilities"]]
     instance: dict[str, Any] = {key: value for key, value in row.items() if "/" not in key} | {"id": row.get("id", 0)}
@@ -91,7 +93,7 @@ def shown_of(row: Mapping[str, Any]) -> ShownText:
     instance |= {"attention": row.get(ATTENTION), "predicted": names.index(row["predicted"]) if names else 0}
     measured = {key.removeprefix("E19/"): value for key, value in row.items() if key.startswith("E19/")}
     measured |= {"id": instance["id"]}
-    found = shown_texts(texts_with(pd.DataFrame([measured]), pd.DataFrame([instance]), names))
+    found = shown_texts(texts_with(pd.DataFrame([measured]), pd.DataFrame([instance]), names, kind))
     if found:
         return found[0]
     words, marked = words_of(row), [each for each in explanations(row) if each.key == ATTENTION]

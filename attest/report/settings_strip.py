@@ -7,8 +7,8 @@ from attest.core.measures import OverSeeds
 from attest.core.measures.summary import share_interval
 from attest.report.collection import Decided, Setting, over_seeds
 from attest.report.measured import published
-from attest.runs.folder import TAGGED
 from attest.runs.identity import identity_of
+from attest.runs.kinds import kind_in
 
 ACCURACY, RIGHT = "test/accuracy", "E19/right"
 """Keys of a summary; the second tells the range of shares."""
@@ -61,7 +61,7 @@ def lines_of(settings: Sequence[Setting]) -> list[Line]:
 
 def unit_of(setting: Setting) -> str:
     """Return what the numbers of a setting are means over: ``texts``, or ``sentences`` of taggers."""
-    return "sentences" if setting.any_run.evidence(TAGGED).is_file() else "texts"
+    return kind_in(setting.any_run).units
 
 
 def _shares(found: Sequence[Mapping[str, Any]], unit: str) -> Placed:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures.numbers import percent, rounded
 from attest.experiments.deciding.neutral import WITHOUT_SINK
 from attest.experiments.deciding.pointing import MOST
@@ -22,7 +23,7 @@ from attest.experiments.readings.compared import title_of
 from attest.experiments.readings.kinds import RANDOM
 from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, readings_in, share_of
 from attest.experiments.verdict_errors import error_sentence
-from attest.report.answer import SENTENCES, advised, doubt, headline, in_a_sentence, instead
+from attest.report.answer import advised, doubt, headline, in_a_sentence, instead
 from attest.report.controls import classes_in
 from attest.report.explained import Word, printable, words_of
 from attest.report.findings import SHOWN_AS, Findings
@@ -152,9 +153,9 @@ def texts_of(found: Findings) -> pd.DataFrame:
     if rows is None:
         return pd.DataFrame()
     if instances is not None:
-        return texts_with(rows, instances, found.class_names)
+        return texts_with(rows, instances, found.class_names, found.kind)
     sentences = tagged_sentences(path)
-    return rows[:0] if sentences is None else texts_with(rows, sentences, classes_in(columns_in(path)))
+    return rows[:0] if sentences is None else texts_with(rows, sentences, classes_in(columns_in(path)), found.kind)
 
 
 def each_shown(texts: pd.DataFrame) -> list[ShownText]:
@@ -167,7 +168,7 @@ def each_shown(texts: pd.DataFrame) -> list[ShownText]:
 
 def unit_of(found: Findings) -> str:
     """Return what the verdict counts: ``text``, or ``sentence`` of a tagger."""
-    return "sentence" if found.counted == SENTENCES else "text"
+    return found.kind.unit
 
 
 def with_judged(table: dict[str, Any], found: Findings) -> dict[str, Any]:
@@ -267,27 +268,28 @@ def _in_words(name: str, called: str) -> str:
     return f"{called} without its sink" if name == WITHOUT_SINK else in_a_sentence(title_of(name))
 
 
-def texts_with(rows: pd.DataFrame, instances: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
+def texts_with(rows: pd.DataFrame, instances: pd.DataFrame, named: Sequence[str], kind: Kind = CLASSES) -> pd.DataFrame:
     """Return the texts that need words, with what E19 measured of them, and ``said``, the decision in words.
 
     Args:
         rows: the table of E19.
         instances: the table of the texts, or of a tagger's sentences.
         named: the names of the classes or of the tags; empty where the model returns a number.
+        kind: what the model decides.
     """
     if not {"first", "matter", "right"} <= {*rows} or not rows["id"].is_unique:  # of an older version, or in several windows
         return rows[:0]
     measured = rows.dropna(subset=["right"]).set_index("id").add_prefix("E19/")
     found = instances.set_index("id", drop=False).join(measured, how="inner")
-    return found.assign(said=[_said(row, named) for row in found.to_dict("records")])
+    return found.assign(said=[_said(row, named, kind) for row in found.to_dict("records")])
 
 
-def _said(row: Mapping[str, Any], named: Sequence[str]) -> str:
-    if "asked" in row:
-        return f"{'' if row['predicted'] else 'not '}{row['asked']}"
-    if "predicted_tags" in row:
-        return named[int(row["predicted_tags"][int(row["E19/token"])])]
-    return named[int(row["predicted"])] if named and "predicted" in row else ""
+def _said(row: Mapping[str, Any], named: Sequence[str], kind: Kind) -> str:
+    if kind.asks:
+        return f"{'' if row[kind.predicted] else 'not '}{row['asked']}"
+    if kind == TAGS:
+        return named[int(row[kind.predicted][int(row["E19/token"])])]
+    return named[int(row[kind.predicted])] if kind.chooses else ""
 
 
 def shown_texts(texts: pd.DataFrame) -> list[ShownText]:

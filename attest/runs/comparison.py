@@ -20,11 +20,13 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from attest.core.errors import AttestError
+from attest.core.kinds import TAGS
 from attest.core.measures import total_variation
 from attest.core.measures.divergences import jensen_shannon_terms, kullback_leibler_terms
 from attest.core.measures.rank_correlation import kendall_tau_b
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_table
 from attest.runs.identity import table_of, texts_of
+from attest.runs.kinds import kind_in
 
 
 def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
@@ -32,7 +34,7 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
     theirs, ours = _instances(base), _instances(other)
     if not texts_of(base).same_as(texts_of(other)):
         raise AttestError(f"{base.path} and {other.path} were tested on different texts; expected runs on the same corpus.")
-    compare = _tagged if "tags" in theirs else _labelled
+    compare = _tagged if kind_in(base) == TAGS else _labelled
     return compare(theirs, ours)
 
 

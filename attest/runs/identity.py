@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attest.core.errors import AttestError
+from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.runs.asked import portable, readable_name
 from attest.runs.belonging import require_together
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_json
@@ -18,6 +19,8 @@ ROAR = "roar"
 """The folder inside a run that contains the models trained on erased texts."""
 TYPED = "typed"
 """The entry of ``run.json`` with the words that were typed to train the run."""
+DECIDES = "decides"
+"""The entry with the name of what the model decides: of ``run.json``, or of the settings of a trial."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,10 @@ class RunIdentity:
         """Return the identity as people read it: ``sst / jw-bilstm-additive-softmax / seed0``."""
         return f"{self.setting.replace('/', ' / ')} / seed{self.seed}"
 
-    def store(self, folder: RunFolder, typed: Sequence[str] = ()) -> None:
-        """Write the identity into the folder of the run, with the choices and options that were typed."""
-        write_json(folder.identity, asdict(self) | {TYPED: list(typed)})
+    def store(self, folder: RunFolder, typed: Sequence[str] = (), kind: Kind | None = None) -> None:
+        """Write the identity into the folder of the run, with what was typed, and with what the model decides if known."""
+        decides = {} if kind is None else {DECIDES: kind.name}
+        write_json(folder.identity, asdict(self) | {TYPED: list(typed)} | decides)
 
 
 def typed_of(folder: RunFolder) -> list[str] | None:
@@ -128,7 +132,7 @@ class TextsOfRun:
         """Return the hash of the ids, lengths and labels of the test texts; None if the run has no table of them."""
         if self.table is None:
             return None
-        label = "tags" if self.table.stem == TAGGED else "label"
+        label = TAGS.label if self.table.stem == TAGS.table else CLASSES.label
         rows = read_table(self.table, ["id", "length", label])
         digest = hashlib.sha256()
         for column in (rows["id"], rows["length"], rows[label].explode()):

@@ -1,25 +1,24 @@
 """What the model of a run or a trial decides, read from its folder."""
 
 from attest.core.kinds import CLASSES, KINDS, LABELS, NUMBER, SPANS, TAGS, Kind
-from attest.runs.folder import TRIAL, RunFolder, columns_in, no_configuration
-
-KIND = "kind"
-"""The entry in the settings of a trial with the name of its kind."""
+from attest.runs.folder import TRIAL, RunFolder, columns_in, no_configuration, read_json
+from attest.runs.identity import DECIDES
 
 
 def kind_in(folder: RunFolder) -> Kind:
-    """Return what the model of a run or a trial decides; raise an ``AttestError`` if the settings name no known kind."""
+    """Return what the model of a run or a trial decides; raise an ``AttestError`` if a file names no known kind."""
+    identity = read_json(folder.identity) if folder.identity.is_file() else {}
     settings = folder.settings() if folder.config.is_file() else {}
-    said = settings.get(TRIAL, {}).get(KIND)
-    if said is None:
-        return kind_before(folder)
-    if said not in KINDS:
-        raise no_configuration(folder.config, f"{TRIAL}.{KIND} is {said!r}, which is none of {', '.join(KINDS)}")
-    return KINDS[said]
+    for file, entries in ((folder.identity, identity), (folder.config, settings.get(TRIAL, {}))):
+        if (said := entries.get(DECIDES)) in KINDS:
+            return KINDS[said]
+        if said is not None:
+            raise no_configuration(file, f"{DECIDES} is {said!r}, which is none of {', '.join(KINDS)}")
+    return kind_before(folder)
 
 
 def kind_before(folder: RunFolder) -> Kind:
-    """Return the kind of a folder whose settings do not name it, by its tables: of a trial before 2026-11-28, and of a run.
+    """Return the kind of a folder whose files do not name it, as none did before 2026-11-28, by its tables.
 
     A model of multiple choice is taken for one that decides between classes; its pages say the same.
     """

@@ -94,7 +94,7 @@ OF_TRIAL = Entries(
             {"model": str, "texts": int, "experiments": Entries(others=SECTION), "attest": str},
             {
                 **dict.fromkeys(("remarks", "labels"), ([str], NoneType)),
-                **dict.fromkeys(("name", "explanation", "model_from", "tokenizer_from", "kind"), TEXT),
+                **dict.fromkeys(("name", "explanation", "model_from", "tokenizer_from", "decides"), TEXT),
                 **dict.fromkeys(("max_tokens", "until"), NUMBER),
                 "asked": Entries(),
                 "of_sentences": bool,
@@ -153,7 +153,14 @@ SHAPES: dict[str, Shape] = {
     "neutral.json": [Entries({"pool": [int], "least_way": int | float}, {"firsts": [int], "made_from": Entries(others=str)})],
     "run.json": Entries(
         {"data": str, "name": str, "seed": int},
-        {"variant": str, "kind": str, "dependent": str, "typed": ([str], NoneType), "digests": Entries(others=str)},
+        {
+            "variant": str,
+            "kind": str,
+            "dependent": str,
+            "decides": TEXT,
+            "typed": ([str], NoneType),
+            "digests": Entries(others=str),
+        },
     ),
     "stopped.json": STOPPED,
     "summary.json": SUMMARY,

@@ -155,7 +155,8 @@ def test_values_outside_their_range_are_no_evidence(run, refusal):
 
 
 def test_several_rows_a_text_have_no_interval(run, refusal):
-    write_table(run.evidence("E2"), pd.read_parquet(run.evidence("E2")).assign(asked="good"))
+    for name in ("instances", "E2"):
+        write_table(run.evidence(name), pd.read_parquet(run.evidence(name)).assign(asked="good"))
     with refusal():
         ruled(run, "E2/tvd_median>0.1")
 

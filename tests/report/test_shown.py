@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attest.core.kinds import NUMBER, TAGS
 from attest.experiments.verdict import IN_PART, NO, YES, Share, Verdict
 from attest.report.findings import Findings
 from attest.report.shown import (
@@ -144,7 +145,9 @@ def test_a_number_is_shown_by_how_far_it_moves():
     instance, measured = text(1, "a good end .", "a", "good", False)
     measured |= {"moved_with_words": 0.02, "moved_with_first": 0.4, "moved_without_words": 0.5}
     (shown,) = shown_texts(
-        texts_with(pd.DataFrame([measured]), pd.DataFrame([instance | {"prediction": 1.5}]).drop(columns="predicted"), [])
+        texts_with(
+            pd.DataFrame([measured]), pd.DataFrame([instance | {"prediction": 1.5}]).drop(columns="predicted"), [], NUMBER
+        )
     )
     assert dict(shown.alone) == {"first": "0.400 away", "words": "0.020 away", "without": "0.500 away"}
     assert not shown.said
@@ -158,11 +161,11 @@ def test_the_asked_word_of_a_tagger_is_marked():
         "tags": np.array([0, 1, 0, 0]),
         "predicted_tags": np.array([0, 1, 0, 0]),
     }
-    (shown,) = shown_texts(texts_with(pd.DataFrame([measured | {"token": 1.0}]), pd.DataFrame([sentence]), CLASSES))
+    (shown,) = shown_texts(texts_with(pd.DataFrame([measured | {"token": 1.0}]), pd.DataFrame([sentence]), CLASSES, TAGS))
     assert [word.text for word in shown.words if word.asked] == ["saw"]
     rows = [text(k, "she saw him .", "she", "him", k % 2)[1] | {"token": 1.0} for k in range(40)]
     tags = [sentence | {"id": k, "probability_blame": np.full(4, 0.1 + k / 50)} for k in range(40)]
-    assert groupings_of(texts_with(pd.DataFrame(rows), pd.DataFrame(tags), CLASSES)) == ([], 0)
+    assert groupings_of(texts_with(pd.DataFrame(rows), pd.DataFrame(tags), CLASSES, TAGS)) == ([], 0)
     assert shown.said == "praise"
 
 

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from attest.core.kinds import CLASSES, KINDS, LABELS, NUMBER, SPANS, TAGS
-from attest.runs.folder import RunFolder, read_yaml, write_table, write_text
+from attest.runs.folder import RunFolder, read_json, read_yaml, write_json, write_table, write_text
 from attest.runs.kinds import kind_in
 from tests.report.made import decided, made_run, tagged
 
@@ -22,7 +22,7 @@ OLDER = {
 
 def of_trial(path, kind, rows=None):
     folder = made_run(path, {}, rows)
-    trial = {"model": "a.Model", "texts": 2, "experiments": {}, "kind": kind, "attest": "0"}
+    trial = {"model": "a.Model", "texts": 2, "experiments": {}, "decides": kind, "attest": "0"}
     write_text(folder.config, yaml.safe_dump(read_yaml(folder.config) | {"trial": trial}))
     return folder
 
@@ -49,3 +49,15 @@ def test_an_unknown_kind_is_refused(tmp_path, refusal):
     folder = of_trial(tmp_path / "trial", "colours")
     with refusal():
         kind_in(folder)
+
+
+def test_a_run_says_what_it_decides(small_run):
+    assert read_json(small_run.identity)["decides"] == "classes"
+    assert kind_in(small_run) == CLASSES
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_a_run_says_goes_before_its_table(tmp_path, name):
+    folder = made_run(tmp_path / "a" / "seed0", {}, ONE)
+    write_json(folder.identity, read_json(folder.identity) | {"decides": name})
+    assert kind_in(folder).name == name

@@ -57,7 +57,7 @@ from attest.models.variants import each_pass
 from attest.report.findings import ROLLOUT, write_summary
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_text
-from attest.runs.kinds import KIND
+from attest.runs.identity import DECIDES
 from attest.runs.versions import environment, peak_memory
 
 
@@ -496,7 +496,7 @@ class Measuring:
         model = shown_class(self.network)
         names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
-        several: dict[str, Any] = {KIND: self.kind.name} | ({"labels": list(self.labels)} if self.labels else {})
+        several: dict[str, Any] = {DECIDES: self.kind.name} | ({"labels": list(self.labels)} if self.labels else {})
         several |= {"of_sentences": True} if self.of_sentences else {}
         if not getattr(self.network, "pools_by_attention", True):
             several["explanation"] = "cross-attention" if getattr(self.network, "crosses", False) else ROLLOUT

@@ -109,7 +109,7 @@ class Outcome:
             raise AttestError(f"no text has the id {identity!r}; expected {expected}, as in the column `id` of the tables.")
         rows = joined({name: self.table(name) for name in findings.experiments})
         (row,) = rows[rows["id"] == identity].to_dict("records")
-        return ExplainedText.of_row(row, findings.class_names, findings.called, source_of(findings))
+        return ExplainedText.of_row(row, findings.class_names, findings.called, source_of(findings), findings.kind)
 
     def readings(self) -> Picture:
         """Return a picture of all readings: in how many texts each points at the words that decide.

@@ -40,6 +40,7 @@ from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import TRIAL, UNFINISHED, RunFolder, write_text
 from attest.runs.identity import table_of
+from attest.runs.kinds import kind_in
 
 ALL = "all"
 """Every experiment that suits the model, in the place of ids."""
@@ -77,7 +78,7 @@ class Trial(Outcome):
         if path is None:
             return f"{self._model} on 0 texts"
         rows = self.table(path.stem)
-        tested = f"{len(rows)} labels of {rows['text'].nunique()}" if "asked" in rows else f"{len(rows)}"
+        tested = f"{len(rows)} labels of {rows['text'].nunique()}" if kind_in(self.folder).asks else f"{len(rows)}"
         return f"{self._model} on {tested} texts"
 
     def explain(self, identity: int) -> ExplainedText:
