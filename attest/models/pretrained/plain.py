@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.errors import AttestError, refusing, said_by
-from attest.core.kinds import CLASSES, TAGS
+from attest.core.kinds import CLASSES, NUMBER, TAGS
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_no_chance
 from attest.models.observation import hooked
+from attest.models.prediction import OneNumber, kind_of
 from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, PretrainedNetwork
 
 GUIDE = "“Your own model” in the documentation shows one that works"
@@ -31,7 +32,8 @@ class PlainNetwork(PretrainedNetwork):
     Args:
         model: maps token ids int64 ``(B, T)`` and, if one of its parameters has ``mask`` in its name, a mask ``(B, T)`` to
             logits ``(B, C)`` or, for every token, ``(B, T, K)``; or returns an object whose attribute ``logits`` has this
-            shape. Its mask may be True at real tokens or at padding.
+            shape. Its mask may be True at real tokens or at padding. If its attribute ``kind`` is ``NUMBER``, the one logit
+            is a number; else it is that of a sigmoid.
         padding, masked: as in ``PretrainedNetwork``.
         segments: the number of token types that it takes as ``token_type_ids``, which are then part of the ids; 1 for none.
     Raises:
@@ -72,11 +74,13 @@ class PlainNetwork(PretrainedNetwork):
             for self._mask_as in MASKS:  # some modules fail with one of them: 1 - mask with bool, for example
                 try:
                     tokens = self.some_tokens()
-                    self.kind = TAGS if self._own_logits(_half(tokens), input_ids=tokens).ndim == 3 else CLASSES
+                    of_tokens = self._own_logits(_half(tokens), input_ids=tokens).ndim == 3
                     break
                 except AttestError:
                     if self._mask_as is MASKS[-1]:
                         raise
+            self.kind = TAGS if of_tokens else NUMBER if kind_of(self.model) == NUMBER else CLASSES
+            self.number = OneNumber() if self.kind == NUMBER else None
             several = tokens.repeat(SEVERAL, 1)
             require_no_chance(name, lambda: self._own_logits(torch.ones_like(several).bool(), input_ids=several))
             self._find_out_mask(tokens)
