@@ -6,10 +6,11 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torchmetrics import Metric, MetricCollection
 
 from attest.core.errors import AttestError
 from attest.core.measures import probabilities
-from attest.core.measures.decisions import decision_scores
+from attest.core.measures.decisions import decision_metrics
 from attest.experiments import Network, Observation, observe
 from attest.lightning_modules.text_module import Batch, TextModule
 from attest.models.contract import require_forward, require_steps
@@ -24,7 +25,8 @@ class Classifier(TextModule):
     """A LightningModule that trains a network to predict one label per text.
 
     The output is one sigmoid for two classes, as in the papers, else a softmax. Logs ``train/loss`` and
-    ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
+    ``{validation,test}/{loss,accuracy,f1,roc_auc}``; all but the loss are metrics of torchmetrics, to which ``make_metrics``
+    of a subclass may add others.
 
     Args:
         network: makes the network from vocabulary size and number of logits.
@@ -97,14 +99,19 @@ class Classifier(TextModule):
     def _pools_by_attention(self) -> bool:
         return getattr(self.network, "pools_by_attention", True)
 
-    def scores(self, rows: Tensor) -> dict[str, Tensor]:
+    def make_metrics(self) -> MetricCollection:
+        """Return accuracy, F1 and ROC-AUC; each metric is updated with probabilities ``(N, K)`` and labels ``(N,)``."""
+        return decision_metrics(self.num_classes, sync_on_compute=False)  # every process has the rows of all
+
+    def scores(self, rows: Tensor, metrics: MetricCollection) -> dict[str, Tensor | Metric]:
         """Return the accuracy, the F1 score, the ROC-AUC and the mean loss of a split.
 
         Args:
             rows: float64 ``(N, 2 + K)``: loss, label and predicted probabilities of each instance.
+            metrics: those of ``make_metrics``, which read probabilities and labels here.
         """
-        scores = decision_scores(rows[:, 2:].float(), rows[:, 1].long())
-        return scores | {"loss": rows[:, 0].mean().float()}
+        metrics.update(rows[:, 2:].float(), rows[:, 1].long())
+        return {**dict(metrics.items()), "loss": rows[:, 0].mean().float()}
 
 
 class Retrained(Classifier):

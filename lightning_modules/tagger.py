@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional
+from torchmetrics import Metric, MetricCollection
 
 from attest.core.errors import AttestError
 from attest.core.labels import UNLABELLED
@@ -67,11 +68,12 @@ class Tagger(TextModule):
         self.collected(stage).update(batch["id"], *sums, *counts)
         return {}
 
-    def scores(self, rows: Tensor) -> dict[str, Tensor]:
+    def scores(self, rows: Tensor, metrics: MetricCollection) -> dict[str, Tensor | Metric]:
         """Return the loss, the accuracy, and the F1 scores of tokens and chunks in a split.
 
         Args:
             rows: the columns that ``collect`` collects, float64 ``(N, 12)``.
+            metrics: none of our own, because rows have counts of a sentence and no tag of a token.
         Returns:
             ``loss``, mean over tokens; ``accuracy`` over tokens, ``token_f1`` and ``chunk_f1``, in [0, 1]. F1 is NaN if there
             are neither true nor predicted items; ``chunk_f1`` is also NaN if the tags do not mark chunks.

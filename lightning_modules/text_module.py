@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from pytorch_lightning import LightningModule
 from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
-from torchmetrics import Metric
+from torchmetrics import Metric, MetricCollection
 from torchmetrics.utilities import dim_zero_cat
 
 from attest.core.errors import AttestError
@@ -138,7 +138,9 @@ class TextModule(LightningModule):
         load_vectors(self.network, pretrained_embeddings, vocab_size, freeze_embeddings)
         self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
         self.masking = masking
-        self.predictions = nn.ModuleDict({f"{stage}_split": InstanceRows() for stage in ("validation", "test")})
+        splits = [f"{stage}_split" for stage in ("validation", "test")]
+        self.predictions = nn.ModuleDict({split: InstanceRows() for split in splits})
+        self.metrics = nn.ModuleDict({split: self.make_metrics() for split in splits})
 
     @property
     def outputs(self) -> int:
@@ -179,15 +181,29 @@ class TextModule(LightningModule):
     def on_test_epoch_end(self) -> None:
         self._log_scores("test")
 
-    def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Return the scores of a split from the rows of its N instances, float64 ``(N, columns)``."""
+    def make_metrics(self) -> MetricCollection:
+        """Return new metrics of torchmetrics that are logged for a split, by the names under which they are logged.
+
+        They read the rows of all instances once the split is read, each instance once, so that they are the same on any
+        number of processes. A subclass may add its own.
+        """
+        return MetricCollection({})
+
+    def scores(self, rows: Tensor, metrics: MetricCollection) -> dict[str, Tensor | Metric]:
+        """Return the scores of a split from the rows of its N instances, float64 ``(N, columns)``.
+
+        Args:
+            metrics: those of ``make_metrics``, which have read nothing yet.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define the method scores.")
 
     def _log_scores(self, stage: str) -> None:
         collected = self.collected(stage)
         ids, rows = collected.compute().tensor_split([1], dim=-1)
         require_finite(rows[:, 0], ids.squeeze(-1).long(), stage)
-        scores = {f"{stage}/{name}": score for name, score in self.scores(rows).items()}
+        metrics = cast(MetricCollection, self.metrics[f"{stage}_split"])
+        metrics.reset()
+        scores = {f"{stage}/{name}": score for name, score in self.scores(rows, metrics).items()}
         self.log_dict(scores, prog_bar=stage == "validation")
         collected.reset()
 
