@@ -29,12 +29,12 @@ from attest.report.collection import (
     shared_keys,
     value_of,
 )
-from attest.report.controls import baseline
+from attest.report.controls import baseline, scored
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.measured import scale_of
 from attest.report.related import LONG, Conclusion, link_between, spelled_out
-from attest.report.settings_strip import ACCURACY, RIGHT, lines_of, unit_of
-from attest.report.summary import DESCRIBED, QUESTIONS, label_of
+from attest.report.settings_strip import RIGHT, lines_of, unit_of
+from attest.report.summary import DESCRIBED, QUESTIONS, SCORES, label_of
 from attest.report.templating import render
 from attest.runs.asked import identity
 from attest.runs.folder import RunFolder, columns_in, read_table, write_text
@@ -291,8 +291,9 @@ def _mean(setting: Setting, key: str) -> tuple[str, str]:
         found = over_seeds(over, RIGHT if key in SHARES else key)
         return rounded(over.mean) if found is None else str(found), f"{over.seeds} seed{'s' if over.seeds > 1 else ''}"
     (summary,), run = setting.summaries.values(), setting.any_run
-    if key == ACCURACY and (held := baseline(run)) is not None and held.bounds is not None:
-        return interval(over.mean, *held.bounds), f"{held.instances:,} {unit_of(setting)}"
+    test = scored(run, baseline(run)) if key in SCORES else None
+    if test is not None and key in test.bounds:
+        return interval(over.mean, *test.bounds[key]), f"{test.texts:,} {unit_of(setting)}"
     only = over_texts(summary, key)
     return rounded(over.mean) if only is None else str(only), _counted(run, key, unit_of(setting))
 

@@ -12,11 +12,12 @@ import numpy as np
 from attest.core.kinds import CLASSES, LABELS, NUMBER, SPANS, Kind
 from attest.core.measures import Learned, Majority, OverSeeds, against_majority, classes_apart
 from attest.core.measures.comparison import LEVEL
-from attest.core.measures.numbers import number, p_value, percent, significant, spread
+from attest.core.measures.numbers import interval, number, p_value, percent, significant, spread
 from attest.core.measures.summary import share_interval
 from attest.experiments.registry import measures
 from attest.experiments.spec import DEVIATION
 from attest.report.collection import decisions_in, tested, value_of
+from attest.report.score_bounds import Bounds, Scored, score_bounds
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
 from attest.runs.choices import are_plain
@@ -113,10 +114,24 @@ def baseline(run: RunFolder) -> Baseline | None:
     return Baseline(majority, names[majority.label], only, count, lengths is not None, apart, bounds)
 
 
-def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
-    """Return the scores of a split as a line, ``Test:       accuracy 0.8010, F1 0.8000``; None if there are no scores."""
+def scored(run: RunFolder, held: Baseline | None) -> Scored | None:
+    """Return the intervals of all test scores of a run, as ``score_bounds`` does, with that of the accuracy of ``held``."""
+    found = score_bounds(run)
+    if found is None or held is None or held.bounds is None:
+        return found
+    return found._replace(bounds=found.bounds | {"test/accuracy": held.bounds})
+
+
+def scores_line(split: str, numbers: Mapping[str, float | None], bounds: Bounds | None = None) -> str | None:
+    """Return the scores of a split as a line, ``Test:       accuracy 0.8010, F1 0.8000``; None if there are no scores.
+
+    Args:
+        bounds: the 95 % interval of each score, by key, which then stands behind it: ``[0.7749, 0.8253]``.
+    """
     known = {metric: numbers[f"{split}/{metric}"] for metric in SCORE_NAMES if f"{split}/{metric}" in numbers}
-    scores = ", ".join(f"{SCORE_NAMES[metric]} {_value(metric, value, '.4f')}" for metric, value in known.items())
+    ends = {key: f" [{low:.4f}, {high:.4f}]" for key, (low, high) in (bounds or {}).items()}
+    told = {metric: f"{_value(metric, value, '.4f')}{ends.get(f'{split}/{metric}', '')}" for metric, value in known.items()}
+    scores = ", ".join(f"{SCORE_NAMES[metric]} {value}" for metric, value in told.items())
     return f"{split.title() + ':':<12}{scores}" if any(value is not None for value in known.values()) else None
 
 
@@ -129,12 +144,13 @@ def _value(metric: str, value: float | None, style: str) -> str:
 def last_words(run: RunFolder) -> list[str]:
     """Return a line of test scores, with warnings if the model is not shown to beat a constant answer."""
     summary, held = read_json(run.summary), baseline(run)
-    scores = scores_line("test", summary)
-    if scores is None:
-        return []
+    found = scored(run, held)
+    scores = scores_line("test", summary, None if found is None else found.bounds)
+    if scores is None or found is None:
+        return [] if scores is None else [scores]
     if held is None:
-        return [scores]
-    first = f"{scores}; always “{held.answer}” would have accuracy {held.majority.share:.4f}"
+        return [f"{scores} on {found.texts:,} test texts"]
+    first = f"{scores} on {held.of}; always “{held.answer}” would have accuracy {held.majority.share:.4f}"
     return [first, *(f"Warning:    {each[0].lower()}{each[1:]}" for each in warnings(held))]
 
 
@@ -157,35 +173,55 @@ def warnings(held: Baseline) -> list[str]:
     return said
 
 
-def _of_number(summary: dict[str, float]) -> str:
+def _told(key: str, summary: Mapping[str, float], found: Scored | None, as_share: bool = True) -> str:
+    """Return a score with its interval: ``80.0 % [78.1 %, 81.9 %]``, or ``0.801 [0.781, 0.819]`` if it is no share."""
+    ends = None if found is None else found.bounds.get(key)
+    if not as_share:
+        return number(summary[key]) if ends is None else interval(summary[key], *ends)
+    said = percent(summary[key], 1)
+    return said if ends is None else f"{said} [{', '.join(percent(end, 1) for end in ends)}]"
+
+
+def _of_number(summary: dict[str, float], found: Scored | None) -> str:
     rmse, of_mean = summary["test/rmse"], summary["test/rmse_of_mean"]
-    pearson, spearman = (number(summary[f"test/{kind}"]) for kind in ("pearson", "spearman"))
+    pearson, spearman, error = (_told(f"test/{kind}", summary, found, False) for kind in ("pearson", "spearman", "rmse"))
+    over = "" if found is None else f", over {found.texts:,} test texts"
     return (
         f"The model returns one number for each text. Its correlation with the labels is {pearson} (Pearson) and {spearman} "
-        f"(Spearman). Its root mean squared error is {number(rmse)}, {'less' if rmse < of_mean else 'no less'} than "
+        f"(Spearman){over}. Its root mean squared error is {error}, {'less' if rmse < of_mean else 'no less'} than "
         f"{number(of_mean)}, the error of always returning the mean label. Evidence is in σ, the standard "
         f"deviation of its numbers: {significant(summary[DEVIATION])}."
     )
 
 
-def sentence(held: Baseline | None, summary: dict[str, float], kind: Kind = CLASSES) -> str | None:
-    """Return a sentence that says whether the model is better than a constant answer; None without test scores."""
+def sentence(
+    held: Baseline | None, summary: dict[str, float], found: Scored | None = None, kind: Kind = CLASSES
+) -> str | None:
+    """Return a sentence that says whether the model is better than a constant answer; None without test scores.
+
+    Args:
+        found: the intervals of the test scores, as ``scored`` returns them.
+        kind: what the model decides.
+    """
     if summary.get(f"test/{kind.score}") is None:
         return None
     if kind == LABELS:
+        over = "all decisions" if found is None else f"all decisions about {found.texts:,} texts"
         return (
-            f"The model decides each label by itself: F1 is {percent(summary['test/f1_micro'], 1)} over all decisions, and "
-            f"{percent(summary['test/exact_match'], 1)} of texts have all labels right and no other. No constant answer is "
+            f"The model decides each label by itself: F1 is {_told('test/f1_micro', summary, found)} over {over}, and "
+            f"{_told('test/exact_match', summary, found)} of texts have all labels right and no other. No constant answer is "
             "held against it."
         )
     if kind == SPANS:
+        answers = "its answers" if found is None else f"its answers to {found.texts:,} questions"
         return (
-            "The model answers questions by a span of their passages: "
-            f"{percent(summary['test/answer_exact_match'], 1)} of its answers match a right one, and the F1 of their words is "
-            f"{percent(summary['test/answer_f1'], 1)}. No constant answer is held against it."
+            f"The model answers questions by a span of their passages: {_told('test/answer_exact_match', summary, found)} of "
+            f"{answers} match a right one, and the F1 of their words is {percent(summary['test/answer_f1'], 1)}, as a mean "
+            "over questions; it has no interval, since the F1 of single answers is not kept. No constant answer is held "
+            "against it."
         )
     if kind == NUMBER:
-        return _of_number(summary)
+        return _of_number(summary, found)
     if held is None:
         return (
             f"Not known: the accuracy of the model is {percent(summary['test/accuracy'], 1)}. This folder has no table of the "
@@ -196,14 +232,15 @@ def sentence(held: Baseline | None, summary: dict[str, float], kind: Kind = CLAS
         f"The model decides {held.accuracy} of {held.of} rightly; always answering “{held.answer}”, the most "
         f"frequent label of these {units}, would be right on {percent(majority.share, 1)} ({held.test})."
     )
-    if (chunks := summary.get("test/chunk_f1")) is not None:
-        said = f"{said} The F1 of its chunks is {percent(chunks, 1)}."
+    if summary.get("test/chunk_f1") is not None:
+        said = f"{said} The F1 of its chunks is {_told('test/chunk_f1', summary, found)}."
     only = "" if held.only is None else f" The model predicts “{held.only}” every time."
     if held.learned:
         return f"Yes. {said}{only}"
     roc_auc = summary.get("test/roc_auc")
     chance = "" if roc_auc is None else "; chance is 0.5"
-    area = f" Its ROC-AUC is {_value('roc_auc', roc_auc, '.3f')}{chance}." if "test/roc_auc" in summary else ""
+    told = _value("roc_auc", None, "") if roc_auc is None else _told("test/roc_auc", summary, found, False)
+    area = f" Its ROC-AUC is {told}{chance}." if "test/roc_auc" in summary else ""
     return (
         f"Not shown. {said}{only}{area} What is measured below on a model that has not learned its task says little about "
         "attention."
@@ -268,6 +305,11 @@ class Controls:
         elif len(self.seeds) >= 2:
             known.append(ControlNumber(NAMES["seeds"], number(None)))
         return known
+
+    @cached_property
+    def scored(self) -> Scored | None:
+        """Return the intervals of the test scores, and over how many texts they are; None if no labels are kept."""
+        return scored(self.folder, self.held)
 
     @cached_property
     def held_uniform(self) -> Baseline | None:

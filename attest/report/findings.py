@@ -278,7 +278,7 @@ def answers(
 ) -> dict[str, str]:
     """Return one sentence with the result of each experiment, by the id of the experiment."""
     mean = Means(controls.summary, instances, "sentences" if held is not None and held.tagging else "texts")
-    sentences: dict[str, str | None] = {"test": sentence(held, controls.summary, kind)}
+    sentences: dict[str, str | None] = {"test": sentence(held, controls.summary, controls.scored, kind)}
     if not controls.of_trial:
         sentences["E4"] = _uniform(controls, held, pair)
     sentences |= {name: spec.answer(mean) for name, spec in EXPERIMENTS.items() if spec.answer}

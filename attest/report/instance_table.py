@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import torch
-from torch.nn.utils.rnn import pad_sequence
 
 from attest.core.kinds import CLASSES, TAGS, Kind
-from attest.core.measures.chunks import chunk_counts, has_chunks, of_scheme
+from attest.core.measures.chunks import has_chunks
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.controls import classes_in
 from attest.report.explained import ATTENTION, Explanation, contents, joined, words_of
+from attest.report.score_bounds import tag_counts
 from attest.runs.folder import INSTANCES, columns_in, read_table
 
 ROWS = 25_000
@@ -201,13 +200,8 @@ def _whole_sentence(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _chunk_f1(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Return the chunk F1 of each of N sentences, float64 ``(N,)``; NaN without any true or predicted chunk."""
-
-    def padded(column: str) -> torch.Tensor:
-        tags = [torch.from_numpy(np.array(each, dtype=np.int64)) for each in rows[column]]
-        return pad_sequence(tags, batch_first=True, padding_value=-1)  # -1 is the gold tag of a token that is no word
-
-    counts = chunk_counts(padded("predicted_tags"), padded("tags"), names)
-    correct, claimed, true = of_scheme(counts).double().unbind(dim=-1)
+    chunks, _ = tag_counts(rows, names)
+    correct, claimed, true = chunks.double().unbind(dim=-1)
     found: np.ndarray = (2 * correct / (claimed + true)).numpy()
     return found
 

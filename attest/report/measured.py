@@ -136,12 +136,14 @@ def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
     theirs = {} if run.kind else published(run.data, run.full_name)
     lines = uniform_control(controls)
+    scored, held = controls.scored, controls.held
     for key, score in SCORES.items():
         if key in summary:
-            bounds = controls.held.bounds if key == "test/accuracy" and controls.held is not None else None
+            bounds = None if scored is None else scored.bounds.get(key)
             ours = number(summary[key]) if bounds is None else interval(summary[key], *bounds)
-            lines.append(Line(key, score.title, ours, summary[key], score.means, score.misread,
-                              bounds=bounds, controls=controls.of(key), published=theirs.get(key)))  # fmt: skip
+            detail = "" if scored is None else f"n = {scored.texts:,}" + (" sentences" if held and held.tagging else "")
+            lines.append(Line(key, score.title, ours, summary[key], score.means, score.misread, detail,
+                              bounds, controls.of(key), theirs.get(key)))  # fmt: skip
     for key, measure in measures().items():
         if f"{key}/mean" in summary:
             mean, low, high = (summary.get(f"{key}/{part}") for part in PARTS)  # published runs have kept no interval
@@ -168,7 +170,10 @@ def uniform_control(controls: Controls) -> list[Line]:
         return []
     value, mine = (summary.get("test/accuracy") for summary in (controls.uniform, controls.summary))
     ours = ControlNumber("this run", number(mine), mine)
-    return [Line("E4/accuracy", name, number(value), value, means, misread, controls=[ours])]
+    held = controls.held_uniform
+    bounds = None if held is None else held.bounds
+    said = number(value) if bounds is None else interval(value, *bounds)
+    return [Line("E4/accuracy", name, said, value, means, misread, bounds=bounds, controls=[ours])]
 
 
 def share(key: str, name: str, values: pd.Series, means: str, control: ControlNumber) -> Line:

@@ -15,7 +15,7 @@ import pandas as pd
 from attest.core.measures.numbers import interval, rounded
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.collection import within
-from attest.report.controls import baseline
+from attest.report.controls import baseline, scored
 from attest.report.figures import Illustration, embedded
 from attest.report.run_tables import PAGE
 from attest.report.summary import QUESTIONS
@@ -224,13 +224,15 @@ def _lines(name: str, table: LinkedTable) -> Iterator[str]:
 
 
 def scores_of(run: RunFolder) -> dict[str, float]:
-    """Return those test scores of a run that the page shows, the interval of its accuracy, and the number of its texts."""
+    """Return those test scores of a run that the page shows, their intervals, and the number of its texts."""
     summary, held = read_json(run.summary), baseline(run)
     scores = {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
     if held is None:
         return scores
-    if held.bounds is not None:
-        scores |= {f"accuracy/{end}": bound for end, bound in zip(ENDS, held.bounds, strict=True)}
+    found = scored(run, held)
+    bounds = {} if found is None else found.bounds
+    for name in [*scores]:
+        scores |= {f"{name}/{end}": bound for end, bound in zip(ENDS, bounds.get(f"test/{name}", ()), strict=False)}
     return scores | {"sentences" if held.tagging else "texts": held.instances}
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from attest.core.measures import OverSeeds
-from attest.core.measures.summary import share_interval
-from attest.report.collection import Decided, Setting, over_seeds
+from attest.report.collection import Setting, over_seeds
+from attest.report.controls import baseline
 from attest.report.measured import published
 from attest.runs.identity import identity_of
 from attest.runs.kinds import kind_in
@@ -82,11 +82,10 @@ def _accuracy(setting: Setting) -> Placed | None:
     values = [summary[ACCURACY] for summary in setting.summaries.values() if ACCURACY in summary]
     if len(values) != 1:
         return _over_seeds(values, ACCURACY) if values else None
-    decided = Decided.by(setting.any_run)
-    if decided.rightly is None or decided.tagging:  # accuracy counts tokens, whose sentences differ in length
+    held = baseline(setting.any_run)
+    if held is None or held.bounds is None:
         return Placed(values[0], None, None, "one seed")
-    low, high = share_interval(decided.rightly.astype(float))
-    return Placed(values[0], low, high, f"{len(decided.rightly):,} texts")
+    return Placed(values[0], *held.bounds, f"{held.instances:,} {unit_of(setting)}")
 
 
 def _published(setting: Setting) -> str:

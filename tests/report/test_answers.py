@@ -23,7 +23,7 @@ def said(summary, experiment, instances=None, **others):
     for key, value in summary.items():
         full |= {key: value} if key.startswith("test/") or key.endswith("/nan") else {f"{key}/mean": value, f"{key}/nan": 0.0}
     full |= {key: value for key, value in summary.items() if key.endswith("/nan")}
-    known = {"summary": full, "is_uniform": False, "uniform": None, "held_uniform": None, "of_trial": False}
+    known = {"summary": full, "is_uniform": False, "uniform": None, "held_uniform": None, "of_trial": False, "scored": None}
     controls = SimpleNamespace(**(known | others.pop("controls", {})))
     return plain(answers(controls, instances, **others).get(experiment))
 

@@ -50,9 +50,11 @@ def test_a_seed_without_a_verdict_leaves_its_setting_without_a_share(tmp_path):
     assert not lines(tmp_path / "mine" / "a"), "no picture of nothing"
 
 
-def test_the_accuracy_of_a_tagger_has_no_interval_of_sentences(tmp_path):
+def test_the_accuracy_of_a_tagger_has_an_interval_over_sentences(tmp_path):
     made_run(tmp_path / "mine" / "a" / "seed0", verdict(0.5), tagged([[0, 1], [1]], [[0, 1], [0]]))
-    assert lines(tmp_path)[0].accuracy == (0.95, None, None, "one seed")
+    accuracy = lines(tmp_path)[0].accuracy
+    assert accuracy.of == "2 sentences"
+    assert 0 < accuracy.low < 0.95 < accuracy.high < 1
 
 
 def test_the_page_begins_with_the_picture(tmp_path):
