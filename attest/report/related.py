@@ -38,7 +38,7 @@ def _heading(distance: str) -> str:
     title = next(measure.title for measure in spec.measures if measure.column == distance)
     column = spec.column(distance)
     unit = f", {column.unit.replace('0 or 1', 'share')}" if column is not None and column.unit else ""
-    return f"{title[0].upper()}{title[1:]}{unit}"
+    return f"{title if title[0] == 'τ' else title[0].upper() + title[1:]}{unit}"  # a large τ would look like a T
 
 
 HEADINGS = {

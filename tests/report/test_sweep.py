@@ -57,8 +57,8 @@ def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, cap
     assert "Compare with E5, the runs that have other seeds." in page
     assert '<a href="unfrozen-kl-1e-05/report.html">0.00001</a>' in page
     assert "The larger λ is, the more an adversary is trained to attend differently" in page
-    assert "<td>0.400 [0.390, 0.410]</td>" in page, "each mean stands with its interval"
-    assert "<td>0.880 [0.757, 0.955]</td>" in page, "so does the accuracy"
+    assert '<td>0.400<span class="interval"> [0.390, 0.410]</span></td>' in page, "each mean stands with its interval"
+    assert '<td>0.880<span class="interval"> [0.757, 0.955]</span></td>' in page, "so does the accuracy"
     assert (
         "The attention of the run with another seed differs from the base run by at most JSD 0.150 [0.120, 0.180] nats."
         in page
