@@ -11,7 +11,7 @@ import yaml
 from jsonargparse import Namespace, get_loader, set_loader
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
-from pytorch_lightning.callbacks import ProgressBar
+from pytorch_lightning.callbacks import EarlyStopping, ProgressBar
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.strategies import DDPStrategy
 
@@ -301,6 +301,10 @@ class ConfiguredRun(LightningCLI):
         ]
         theirs = config.trainer.callbacks or []
         theirs = [theirs] if isinstance(theirs, Callback) else theirs
+        if self.run.patience is not None:
+            theirs = [each for each in theirs if not isinstance(each, EarlyStopping)]
+            by = {"monitor": self.run.monitor, "mode": self.run.mode, "patience": self.run.patience}
+            ours.append(EarlyStopping(**by, check_finite=False))  # an undefined score is no better one
         has_bar = any(isinstance(each, ProgressBar) for each in theirs)
         kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (has_bar or terminal())
         lines = EvidenceProgress() if kwargs["enable_progress_bar"] else EpochLines(self.curves, self.run.monitor)

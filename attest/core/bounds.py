@@ -17,7 +17,7 @@ WHOLE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("window", "permutations", "sets", "draws", "positions", "steps", "new_tokens"), (1, MANY)),
     **dict.fromkeys(("texts", "beam_texts", "restarts", "lead", "ablations"), (0, MANY)),
     **dict.fromkeys(("every_n_epochs", "validation_instances"), (0, MANY)),
-    **dict.fromkeys(("accumulate_grad_batches", "check_val_every_n_epoch"), (1, MANY)),
+    **dict.fromkeys(("accumulate_grad_batches", "check_val_every_n_epoch", "patience"), (1, MANY)),
     "seed": (0, 2**32 - 1),
     "width": (1, MANY),
 }

@@ -131,6 +131,22 @@ def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
     }
 
 
+def _stopped_early(settings: Mapping[str, Any], summary: Mapping[str, Any], folder: RunFolder) -> dict[str, int] | None:
+    """Return after how many epochs without a better one training stopped, and the most that it might take; None if not so."""
+    if "best/epoch" not in summary or not folder.curves.is_file():
+        return None
+    run, trainer = settings.get("run") or {}, settings.get("trainer") or {}
+    callbacks = trainer.get("callbacks") or []
+    options = [each.get("init_args") or {} for each in (callbacks if isinstance(callbacks, list) else [callbacks])]
+    theirs = [each.get("patience") for each in options if each.get("monitor") == run.get("monitor")]
+    patience = next((each for each in (run.get("patience"), *theirs) if each is not None), None)
+    epochs, most = len(read_json(folder.curves)), trainer.get("max_epochs") or -1
+    waited = epochs - 1 - int(summary["best/epoch"])
+    if patience is None or waited < max(patience, 1) or 0 < most <= epochs:
+        return None
+    return {"patience": waited, "most": max(most, 0)}
+
+
 TOKENS_SHOWN, TEXTS_SHOWN = 3000, 12
 """The most tokens, and the most texts, that are open when the page is opened; the table opens all other texts."""
 
@@ -160,6 +176,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "command": None if alone is not None else shlex.join(next_command(str(folder.path), found.example)),
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
+        "stopped": _stopped_early(settings, summary, folder),
         "warnings": [] if found.held is None else warnings(found.held),
         "first_question": readings.QUESTION,
         "masked": bool(((settings.get("model") or {}).get("init_args") or {}).get("masking")),

@@ -31,6 +31,8 @@ class RunSettings:
         data, recipe, model, scoring, projection: readable names of the configurations that make up the run.
         monitor: logged validation score that chooses the best epoch.
         mode: whether the best score is the largest (``max``) or the smallest (``min``).
+        patience: training stops when the best score is so many validations old, usually epochs. None leaves it to the recipe:
+            some recipes stop early by a callback of their own, which a number here replaces.
         force: whether to delete an existing run and begin afresh.
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
         processes: number of processes that compute evidence after training on the CPU; results are bit-identical for all
@@ -58,6 +60,7 @@ class RunSettings:
     projection: str = "unnamed"
     monitor: str = "validation/loss"
     mode: Literal["max", "min"] = "min"
+    patience: int | None = None
     force: bool = False
     threads: int = 1
     processes: int | None = None
@@ -225,6 +228,9 @@ def identity(settings: Settings) -> Settings:
             parts[section] = found | {"init_args": _without(found.get("init_args"), names)}
         else:
             parts[section] = _without(found, names)
+    run = parts.get("run")
+    if isinstance(run, dict) and run.get("patience") is None:  # as in runs that are older than this setting
+        parts["run"] = _without(run, ["patience"])
     return by_class(parts)
 
 
