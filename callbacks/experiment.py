@@ -96,6 +96,11 @@ class FeatureImportance(Explaining):
     id = "E1"
     experiment = staticmethod(POOLED["E1"].run)
 
+    def __init__(
+        self, explanation: Literal["attention", "rollout"] = "attention", l1: bool | None = None, **options: Any
+    ) -> None:
+        super().__init__(explanation, l1=l1, **options)
+
 
 class AttentionPermutation(Evidence):
     """A callback for E2, which permutes the attention weights of the tokens."""
@@ -146,8 +151,10 @@ class ImportanceEntropy(Evidence):
     id = "E10"
     experiment = staticmethod(POOLED["E10"].run)
 
-    def __init__(self, texts: int | None = None, positions: int | None = None, **schedule: int) -> None:
-        super().__init__(texts=texts, positions=positions, **schedule)
+    def __init__(
+        self, texts: int | None = None, positions: int | None = None, facets: bool | None = None, **schedule: int
+    ) -> None:
+        super().__init__(texts=texts, positions=positions, facets=facets, **schedule)
 
 
 class SingleErasure(Evidence):

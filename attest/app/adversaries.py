@@ -53,7 +53,7 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
             continue
         if not declared(projection, "reads_scores"):
             raise AttestError(
-                "PROJECTION=uniform gives every token the same attention, so an adversary has nothing to change; expected "
+                "the projection of the base reads no scores (uniform or last), so an adversary has nothing to change; expected "
                 "another projection. Type PROJECTION=softmax. To compare with uniform attention, type: "
                 f"{spelled('controls')}"
             )
@@ -104,7 +104,7 @@ def require_controls(base: Settings) -> None:
             f"no control runs can be trained for {base['model']['class_path']}; expected a LightningModule that is no "
             'adversary itself, and a network with the attribute predicts = "label" or "tags". Type for example: MODEL=bilstm'
         )
-    if run["projection"] == "uniform" or run["model"] == "average":
+    if run["projection"] in ("uniform", "last") or run["model"] == "average":
         raise AttestError(
             f"MODEL={run['model']} PROJECTION={run['projection']} is itself a control; expected the model that is compared "
             "with control runs. Type MODEL=bilstm PROJECTION=softmax"

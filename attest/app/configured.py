@@ -20,7 +20,7 @@ from attest.callbacks import Evidence
 from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from attest.callbacks.finite import EndAtOnce, FiniteLoss, StepSize
 from attest.callbacks.progress import Curves, EpochLines, EvidenceProgress, FirstBatches, terminal
-from attest.core.attention import Uniform
+from attest.core.attention import Projection
 from attest.core.bounded_yaml import bounded
 from attest.core.bounds import require_bounds, require_finite
 from attest.core.errors import AttestError, as_user_error, unknown_choice
@@ -406,7 +406,8 @@ def _strategy_for(model: LightningModule, trainer: Trainer, typed: Any) -> str |
         typed: the strategy that was typed.
     """
     given = getattr(model, "attention_is_given", False)
-    unused = given or any(isinstance(part, Uniform) for part in model.modules())  # the scores, which training leaves unused
+    idle = any(isinstance(part, Projection) and not part.reads_scores for part in model.modules())
+    unused = given or idle  # training leaves the scores unused
     if not unused or not isinstance(trainer.strategy, DDPStrategy) or not isinstance(typed, str) or "unused" in typed:
         return None
     return f"{'ddp' if typed == 'auto' else typed}_find_unused_parameters_true"

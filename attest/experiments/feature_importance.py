@@ -7,6 +7,8 @@ from attest.core.measures import kendall_tau_b, kendall_top_k, tau_b
 from attest.core.measures.numbers import number, percent
 from attest.core.rounding import in_steps
 from attest.experiments.importance import (
+    gradient_l1_norm_hidden,
+    gradient_l1_norm_inputs,
     gradient_norm_hidden,
     gradient_norm_inputs,
     gradient_times_input,
@@ -24,6 +26,10 @@ GRADIENTS = {
     "gradient_norm_inputs": gradient_norm_inputs,
     "gradient_norm_hidden": gradient_norm_hidden,
 }
+L1_NORMS = {
+    "gradient_l1_norm_inputs": gradient_l1_norm_inputs,
+    "gradient_l1_norm_hidden": gradient_l1_norm_hidden,
+}
 LEAVE_ONE_OUT = {
     "leave_one_out_inputs": leave_one_out_inputs,
     "leave_one_out_hidden": leave_one_out_hidden,
@@ -37,18 +43,19 @@ LEAST_MOVED = 1e-3
 deciding word each hides the other."""
 
 
-def feature_importance(observation: Observation, leave_one_out: bool = True) -> dict[str, Tensor]:
+def feature_importance(observation: Observation, leave_one_out: bool = True, l1: bool = False) -> dict[str, Tensor]:
     """Compare the explanation, such as attention, with two measures of importance: gradients and leave-one-out.
 
     Args:
         leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
+        l1: whether the L1 norms of gradients are compared, too; they cost no further pass.
     Returns:
-        Per token ``(B, T)``, at least 0, the importances of ``GRADIENTS`` and ``LEAVE_ONE_OUT``; those of hidden states only
-        if the network has any between ``encode`` and ``decode``. Per instance, ``(B,)`` float64, the other columns of
-        ``SPEC``, NaN if undefined, over all tokens except spared ones (``spared_by``); if texts are in subwords, also those of
-        ``agreement_over_words``. To rank tokens by leave-one-out, differences within rounding count as ties.
+        Per token ``(B, T)``, at least 0, the importances of ``GRADIENTS``, ``L1_NORMS`` and ``LEAVE_ONE_OUT``; those of hidden
+        states only if the network has any between ``encode`` and ``decode``. Per instance, ``(B,)`` float64, the other columns
+        of ``SPEC``, NaN if undefined, over all tokens except spared ones (``spared_by``); if texts are in subwords, also those
+        of ``agreement_over_words``. To rank tokens by leave-one-out, differences within rounding count as ties.
     """
-    kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
+    kinds = GRADIENTS | (LEAVE_ONE_OUT if leave_one_out else {}) | (L1_NORMS if l1 else {})
     if getattr(observation.network, "reads_in_decode", False):
         kinds = {name: importance for name, importance in kinds.items() if "hidden" not in name}
     importances = {name: importance(observation) for name, importance in kinds.items()}
@@ -198,7 +205,8 @@ SPEC = Spec(
     source="Jain & Wallace 2019; Meister et al. 2021",
     about="tokens",
     cost="T forward passes for each text for leave-one-out, two backward passes for gradients",
-    about_columns="If texts are in subwords, `tau_words_<importance>` and `concordant_words_<importance>` are about words: "
+    about_columns="With `l1=true`, `gradient_l1_norm_inputs` and `gradient_l1_norm_hidden` are importances, too. "
+    "If texts are in subwords, `tau_words_<importance>` and `concordant_words_<importance>` are about words: "
     "attention and gradients are summed over the subwords of a word, and `leave_one_out_words` removes the whole word. No "
     "column ranks special tokens or the token at which a Transformer decides.",
     columns=(

@@ -49,6 +49,19 @@ def gradient_norm_hidden(observation: Observation) -> Tensor:
     return _normalised_norms(gradients_through_attention(observation)[1], observation.mask)
 
 
+def gradient_l1_norm_inputs(observation: Observation) -> Tensor:
+    r"""Return :math:`\lVert \partial \hat y / \partial X_t \rVert_1` of each input, ``(B, T)``, scaled to sum 1.
+
+    Meister et al. (appendix A) name the L1 norm beside the L2 norm.
+    """
+    return _normalised_norms(gradients_through_attention(observation)[0], observation.mask, order=1)
+
+
+def gradient_l1_norm_hidden(observation: Observation) -> Tensor:
+    r"""Return :math:`\lVert \partial \hat y / \partial h_t \rVert_1` of each hidden state, ``(B, T)``, scaled to sum 1."""
+    return _normalised_norms(gradients_through_attention(observation)[1], observation.mask, order=1)
+
+
 @cached_per_batch
 def gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
     """Return the probability's gradients with respect to inputs ``(B, T, E)`` and to hidden states ``(B, T, H)``."""
@@ -63,8 +76,8 @@ def _gradients_of_prediction(observation: Observation, logits: Tensor, *inputs: 
         )
 
 
-def _normalised_norms(gradient: Tensor, mask: Tensor) -> Tensor:
-    norms = gradient.flatten(2).norm(dim=-1).masked_fill(~mask, 0)
+def _normalised_norms(gradient: Tensor, mask: Tensor, order: int = 2) -> Tensor:
+    norms = gradient.flatten(2).norm(p=order, dim=-1).masked_fill(~mask, 0)
     total = norms.sum(dim=-1, keepdim=True)
     return norms / torch.where(total > 0, total, 1.0)
 

@@ -5,6 +5,8 @@ Sparse attention concentrates weights on few hidden states; whether few inputs t
 Legend: B batch, P sampled positions, T tokens, E embedding, H hidden.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -28,6 +30,7 @@ def importance_entropy(
     texts: int = 200,
     positions: int = 16,
     leave_one_out: bool = True,
+    facets: bool = False,
 ) -> dict[str, Tensor]:
     """Compute the normalised entropy of token importance, and of token influence on sampled hidden states.
 
@@ -36,9 +39,11 @@ def importance_entropy(
         texts: size of the sample; 0 leaves hidden states out.
         positions: P, random hidden states of each sampled text, all if there are fewer; each costs a backward pass.
         leave_one_out: False for the entropy of gradients alone.
+        facets: whether the influence on each of the H facets (components) of a hidden state is measured, too, beside that on
+            its norm (Meister et al., appendix A). It costs H backward passes for each state in place of one.
     Returns:
-        The columns of ``SPEC``, ``(B,)`` in [0, 1], NaN if undefined; ``entropy_hidden`` (Table 1) only if the network shows
-        hidden states, NaN outside the sample.
+        The columns of ``SPEC``, ``(B,)`` in [0, 1], NaN if undefined; ``entropy_hidden`` (Table 1) and, if asked for,
+        ``entropy_hidden_facets`` only if the network shows hidden states, NaN outside the sample.
     """
     spread = {"gradient": gradient_norm_inputs(observation), "attention": observation.explanation}
     if leave_one_out:
@@ -48,15 +53,34 @@ def importance_entropy(
         others = observation.mask & ~tokens_that_are_sinks(observation)
         columns |= {f"entropy_{name}_without_sink": normalised_entropy(values, others) for name, values in spread.items()}
     if texts and not getattr(observation.network, "reads_in_decode", False):
-        entropy = observation.attention.new_full(observation.ids.shape, torch.nan)
         rows = in_sample(seed, observation.ids, everyone, texts).nonzero().flatten()
-        if len(rows):
-            entropy[rows] = _entropy_over_positions(observation, rows, positions, seed)
-        columns["entropy_hidden"] = entropy
+        for name, influence in (INFLUENCES if facets else {"entropy_hidden": _on_norm}).items():
+            columns[name] = observation.attention.new_full(observation.ids.shape, torch.nan)
+            if len(rows):
+                columns[name][rows] = _entropy_over_positions(observation, rows, positions, seed, influence)
     return columns
 
 
-def _entropy_over_positions(observation: Observation, rows: Tensor, positions: int, seed: int) -> Tensor:
+Influence = Callable[[Tensor, Tensor], Tensor]
+"""Takes N hidden states ``(N, H)`` and the embedded texts ``(N, T, E)`` that they were computed from; gives ``(N, T)``."""
+
+
+def _on_norm(states: Tensor, embedded: Tensor) -> Tensor:
+    r"""Return token influence on the norm of a state: :math:`\lVert \partial \lVert h_p \rVert / \partial X_i \rVert`."""
+    (gradient,) = torch.autograd.grad(states.norm(dim=-1).sum(), embedded)
+    return gradient.flatten(2).norm(dim=-1)
+
+
+def _on_facets(states: Tensor, embedded: Tensor) -> Tensor:
+    r"""Return each token's influence on all facets: :math:`\sqrt{\sum_f \lVert \partial h_{pf} / \partial X_i \rVert^2}`."""
+    gradients = (torch.autograd.grad(facet.sum(), embedded, retain_graph=True)[0] for facet in states.unbind(dim=-1))
+    return torch.stack([gradient.flatten(2).square().sum(dim=-1) for gradient in gradients]).sum(dim=0).sqrt()
+
+
+INFLUENCES: dict[str, Influence] = {"entropy_hidden": _on_norm, "entropy_hidden_facets": _on_facets}
+
+
+def _entropy_over_positions(observation: Observation, rows: Tensor, positions: int, seed: int, influence: Influence) -> Tensor:
     """Return the entropy of the tokens' influence on a hidden state, averaged over sampled states, ``(rows,)``."""
     tokens, mask = observation.tokens[rows], observation.mask[rows]
     keys_RT = random_order(seed, observation.ids[rows], 1, mask)[:, 0]
@@ -66,7 +90,7 @@ def _entropy_over_positions(observation: Observation, rows: Tensor, positions: i
     per_reading = observation.embedded[0].nbytes + ACTIVATIONS * observation.hidden[0].nbytes
 
     def of_readings(tokens: Tensor, mask: Tensor, position: Tensor) -> Tensor:
-        return normalised_entropy(_influence_on_hidden(observation, tokens, mask, position), mask)
+        return normalised_entropy(_influence_on_hidden(observation, tokens, mask, position, influence), mask)
 
     readings = (each.repeat_interleave(count, dim=0) for each in (tokens, mask))
     entropy_RP = by_rows(of_readings, per_reading, *readings, position_RP.flatten()).view(-1, count)
@@ -74,13 +98,13 @@ def _entropy_over_positions(observation: Observation, rows: Tensor, positions: i
 
 
 @torch.enable_grad()
-def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor, position: Tensor) -> Tensor:
-    r"""Return token influence on hidden state p: :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2`."""
+def _influence_on_hidden(
+    observation: Observation, tokens: Tensor, mask: Tensor, position: Tensor, influence: Influence
+) -> Tensor:
+    """Return the influence of each token on the hidden state at one position of each reading, ``(readings, T)``."""
     again = observe(observation.network, position, tokens, mask)
     with torch.backends.cudnn.flags(enabled=False):
-        lengths = again.hidden[torch.arange(len(position), device=position.device), position].norm(dim=-1)
-        (gradient,) = torch.autograd.grad(lengths.sum(), again.embedded)
-    return gradient.flatten(2).norm(dim=-1)
+        return influence(again.hidden[torch.arange(len(position), device=position.device), position], again.embedded)
 
 
 def _answer(mean: Means) -> str | None:
@@ -118,6 +142,11 @@ SPEC = Spec(
     columns=(
         *and_for_decoders(ENTROPIES, LEFT_OUT),
         Column.share("entropy_hidden", "mean normalised entropy of the inputs' influence on sampled hidden states"),
+        Column.share(
+            "entropy_hidden_facets",
+            "with `facets=true`: mean normalised entropy of the inputs' influence on all facets (components) of sampled "
+            "hidden states, the Frobenius norm of ∂h/∂X; `entropy_hidden` is about the states' norm",
+        ),
     ),
     measures=(
         ENTROPY_GRADIENT,

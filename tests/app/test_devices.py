@@ -7,7 +7,7 @@ import pytest
 from pytorch_lightning import Trainer
 
 from attest.app.configured import _strategy_for
-from attest.core.attention import Softmax, Uniform
+from attest.core.attention import Last, Softmax, Uniform
 from attest.lightning_modules import Classifier
 from attest.models.networks import BiLSTM, PoolingClassifier
 from tests.conftest import fresh_shell
@@ -64,6 +64,7 @@ def test_it_trains_on_two_devices_without_a_strategy(module, tmp_path):
         (Uniform, 2, "ddp_fork", "ddp_fork_find_unused_parameters_true"),
         (Uniform, 2, "ddp_find_unused_parameters_true", None),
         (Uniform, 1, "auto", None),
+        (Last, 2, "auto", "ddp_find_unused_parameters_true"),
         (Softmax, 2, "auto", None),
     ],
 )

@@ -191,3 +191,21 @@ def test_readings_agree_with_leave_one_out_in_no_order_of_rounding():
         for network in (defendant(STATED, "broadcast", "token"), defendant(STATED, "broadcast", "token").double())
     )
     np.testing.assert_allclose(single, double, atol=0.01)
+
+
+def test_l1_norms_stand_beside_l2_norms_where_they_are_asked_for():
+    """By hand: the sum of absolute entries of the gradient, in place of the root of their squares."""
+    observation = observation_of(pooling_classifier(), LENGTHS)
+    unasked, columns = (feature_importance(observation, leave_one_out=False, l1=l1) for l1 in (False, True))
+    assert unasked.keys() < columns.keys()
+    assert all(torch.equal(columns[name].nan_to_num(), unasked[name].nan_to_num()) for name in unasked)
+    positive = torch.sigmoid(observation.logits[:, 0])
+    for name, inputs in (("inputs", observation.embedded), ("hidden", observation.hidden)):
+        (gradient,) = torch.autograd.grad(positive.sum(), inputs, retain_graph=True)
+        for row, n in enumerate(LENGTHS):
+            by_hand = np.abs(gradient[row, :n].numpy()).sum(axis=-1)
+            found = columns[f"gradient_l1_norm_{name}"][row].numpy()
+            np.testing.assert_allclose(found[:n], by_hand / by_hand.sum(), rtol=1e-6)
+            assert not found[n:].any()
+    assert not torch.allclose(columns["gradient_l1_norm_inputs"], columns["gradient_norm_inputs"])
+    assert "tau_gradient_l1_norm_hidden" in columns

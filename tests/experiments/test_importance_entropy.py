@@ -65,3 +65,23 @@ def test_the_sample_does_not_depend_on_the_order_of_instances():
     assert len(sample.unique()) == 40
     assert set(sample_of_ids(3, ids.flip(0), 40).tolist()) == set(sample.tolist())
     assert set(sample_of_ids(4, ids, 40).tolist()) != set(sample.tolist())
+
+
+def test_influence_on_facets_is_the_norm_of_the_jacobian():
+    observation = observation_of(pooling_classifier(), LENGTHS)
+    asked = importance_entropy(observation, observation.ids[:3], positions=6, facets=True)
+    expected = []
+    for row, n in enumerate(LENGTHS[:3]):
+        tokens, mask = observation.tokens[row : row + 1, :n], observation.mask[row : row + 1, :n]
+        alone = observe(observation.network, observation.ids[:1], tokens, mask)
+        entropies = []
+        for p in range(n):
+            jacobian = [
+                torch.autograd.grad(facet, alone.embedded, retain_graph=True)[0][0].numpy() for facet in alone.hidden[0, p]
+            ]
+            entropies.append(entropy(np.sqrt(np.square(jacobian).sum(axis=(0, 2)))))
+        expected.append(np.mean(entropies))
+    np.testing.assert_allclose(asked["entropy_hidden_facets"], [*expected, np.nan], atol=1e-7)
+    unasked = importance_entropy(observation, observation.ids[:3], positions=6)
+    assert asked.keys() - unasked.keys() == {"entropy_hidden_facets"}
+    assert torch.equal(asked["entropy_hidden"].nan_to_num(), unasked["entropy_hidden"].nan_to_num())

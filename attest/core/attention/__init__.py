@@ -9,7 +9,7 @@ reads files.
 from attest.core.attention.interventions import HookedModule, HookPoint
 from attest.core.attention.multihead import MultiHeadAttention
 from attest.core.attention.pooled import PooledAttention
-from attest.core.attention.projections import Entmax, Entmax15, Projection, Softmax, Sparsegen, Sparsemax, Uniform
+from attest.core.attention.projections import Entmax, Entmax15, Last, Projection, Softmax, Sparsegen, Sparsemax, Uniform
 from attest.core.attention.scoring import AdditiveScoring, DotScoring
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Entmax15",
     "HookPoint",
     "HookedModule",
+    "Last",
     "MultiHeadAttention",
     "PooledAttention",
     "Projection",

@@ -182,3 +182,20 @@ class Uniform(Projection):
     def onto_simplex(self, scores: Tensor) -> Tensor:
         real = (scores > -torch.inf).to(scores.dtype)
         return real / real.sum(dim=-1, keepdim=True)
+
+
+class Last(Projection):
+    """A projection that gives the last real token all weight: the classifier without attention that reads the last state.
+
+    It is a baseline beside ``Uniform``. In a BiLSTM, the half of the last state that reads from right to left has seen the
+    last token alone.
+    """
+
+    reads_scores = False
+    sparse = True
+
+    def onto_simplex(self, scores: Tensor) -> Tensor:
+        real = scores > -torch.inf
+        count = real.long().cumsum(dim=-1)
+        last = (real & (count == count[..., -1:])).to(scores.dtype)
+        return last / last.sum(dim=-1, keepdim=True)

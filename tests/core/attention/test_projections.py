@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 from torch.autograd import gradcheck, gradgradcheck
 
-from attest.core.attention import Entmax, Entmax15, Softmax, Sparsegen, Sparsemax, Uniform
+from attest.core.attention import Entmax, Entmax15, Last, Softmax, Sparsegen, Sparsemax, Uniform
 from attest.core.errors import AttestError
 
 ALL = {
@@ -225,3 +225,12 @@ def test_alphas_that_cannot_be_learned_from_are_refused(alpha):
 def test_lambdas_out_of_range_are_refused(lam):
     with pytest.raises(AttestError, match=f"lam={lam} .* below 1"):
         Sparsegen(lam)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_the_last_real_token_takes_all_whatever_the_scores(dtype):
+    mask = torch.tensor([[True, True, True], [True, True, False], [True, False, True], [True, False, False]])
+    scores = torch.tensor([5.0, -3.0, 0.0], dtype=dtype).expand(4, 3)
+    assert Last()(scores, mask).tolist() == [[0, 0, 1], [0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    of_heads = Last()(scores[:, None, None].expand(4, 2, 3, 3), mask[:, None, None])
+    assert torch.equal(of_heads[:, 1, 2], Last()(scores, mask))
