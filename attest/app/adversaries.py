@@ -53,8 +53,8 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
             continue
         if not declared(projection, "reads_scores"):
             raise AttestError(
-                "the projection of the base reads no scores (uniform or last), so an adversary has nothing to change; expected "
-                "another projection. Type PROJECTION=softmax. To compare with uniform attention, type: "
+                "the projection of the base reads no scores (uniform or last), so an adversary has nothing to change; "
+                "expected another projection. Type PROJECTION=softmax. To compare with uniform attention, type: "
                 f"{spelled('controls')}"
             )
         if is_sparse(projection) and choices.divergence == "kl":
