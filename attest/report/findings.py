@@ -203,11 +203,19 @@ class Findings:
         """Return a sentence on the attention within and between the two texts of a pair; None if there are no pairs."""
         if f"pairs/{BETWEEN[0]}/mean" not in self.summary:
             return None
-        shares = [self.summary[f"pairs/{name}/mean"] for name in BETWEEN]
-        within, between = (percent(share, 1) for share in shares)
+        rows = self.instances
+        if rows is None or not {*BETWEEN} <= {*rows}:
+            shares = [self.summary[f"pairs/{name}/mean"] for name in BETWEEN]
+            told, over = [percent(share, 1) for share in (*shares, 1 - sum(shares))], ""
+        else:
+            told = [
+                readings.share_with_interval(each)
+                for each in (*(rows[name] for name in BETWEEN), 1 - rows[[*BETWEEN]].sum(axis=1, skipna=False))
+            ]
+            over = f" and then over {rows[BETWEEN[0]].count():,} pairs, with 95\N{NO-BREAK SPACE}% intervals"
         return (
-            f"Each input is a pair of texts. A token gives {within} of its attention to its own text, {between} to the other "
-            f"text, and {percent(1 - sum(shares), 1)} to special tokens (means over layers, heads and tokens)."
+            f"Each input is a pair of texts. A token gives {told[0]} of its attention to its own text, {told[1]} to the other "
+            f"text, and {told[2]} to special tokens (means over layers, heads and tokens{over})."
         )
 
     @cached_property

@@ -186,10 +186,15 @@ def share(key: str, name: str, values: pd.Series, means: str, control: ControlNu
     return Line(key, name, share_with_interval(values), mean, means, bounds=bounds, controls=[control])
 
 
-def share_with_interval(values: pd.Series) -> str:
-    """Return the mean of shares in percent with its 95 % interval, ``46.0 % [35.1 %, 57.0 %]``; at least one is defined."""
+def share_with_interval(values: pd.Series, digits: int | None = 1) -> str:
+    """Return the mean of shares in percent with its 95 % interval, ``46.0 % [35.1 %, 57.0 %]``; at least one is defined.
+
+    Args:
+        digits: as in ``percent``.
+    """
     mean, bounds = _mean_of(values)
-    return percent(mean, 1) + ("" if bounds is None else f" [{percent(bounds[0], 1)}, {percent(bounds[1], 1)}]")
+    ends = "" if bounds is None else f" [{', '.join(percent(end, digits) for end in bounds)}]"
+    return f"{percent(mean, digits)}{ends}"
 
 
 def _mean_of(shares: pd.Series) -> tuple[float, tuple[float, float] | None]:

@@ -7,7 +7,7 @@ top tokens change the prediction more than random tokens when erased. The result
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -18,9 +18,9 @@ from scipy.stats import false_discovery_control
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from attest.core.measures import signed_rank, top_k_overlap
+from attest.core.measures import signed_rank, summarise, top_k_overlap
 from attest.core.measures.comparison import LEVEL
-from attest.core.measures.numbers import number, p_value, percent
+from attest.core.measures.numbers import interval, number, p_value, percent
 from attest.core.measures.summary import by_text
 from attest.core.memory import by_rows
 from attest.experiments.deciding.neutral import WITHOUT_SINK
@@ -29,6 +29,7 @@ from attest.experiments.readings.kinds import BASES
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.verdict import share_of
 from attest.report.answer import of_texts
+from attest.report.collection import within
 from attest.report.controls import ControlNumber
 from attest.report.measured import Line, share, share_with_interval
 
@@ -324,7 +325,7 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
         return None
     best, others = str(scores.mean().idxmax()), len(scores.columns) - 1
     said = f"On {len(scores)} of {len(by_text(rows))} texts, {len(scores.columns)} readings were compared."
-    beaten = {str(reading): percent(scores[reading].mean()) for reading in scores}
+    beaten = {str(reading): share_with_interval(scores[reading], None) for reading in scores}
     if best == base:
         runner = str(scores.drop(columns=base).mean().idxmax())
         then = f"then {title_of(runner)} with {beaten[runner]}"
@@ -442,11 +443,19 @@ ABOUT_MARKS = (
 def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> ReadingTable | None:
     """Return a table of the mean scores of all explanations, the best first; None without scores."""
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
+    found = summarise(rows, by=None)
+    known = [name for name in means if not math.isnan(found.get(f"{name}/ci_low", math.nan))]
+    ends = {name: within(f"E15/{name}", found[f"{name}/ci_low"], found[f"{name}/ci_high"]) for name in known}
     tested = leads_over_attention(rows)
     cells = {title: {str(name): number(float(p)) for name, p in tested[by].items()} for title, by in TESTS.items()}
     took = {name.replace("-", "_"): f"{value:.2g}" for name, value in (seconds or {}).items()}
     took |= {f"{name}{SIGNED}": value for name, value in took.items()}  # the signed ranking takes as long
-    return _table(means, cells | {SECONDS: took})
+    shown = _table(means, cells | {SECONDS: took}, ends)
+    if shown is None:
+        return None
+    beaten = [name for name in rows if str(name).startswith(f"{SURVIVAL[0]}_")]
+    read = len(by_text(rows)[beaten].dropna(how="all"))
+    return replace(shown, legend=f"Cells are means over {read:,} texts, with 95 % intervals in brackets. {shown.legend}")
 
 
 def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTable | None:
@@ -465,11 +474,16 @@ def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTa
     return _table(numbers, {SHARED: shared, RANKED_FIRST: first})
 
 
-def _table(values: Mapping[str, float], beside: Mapping[str, Mapping[str, str]]) -> ReadingTable | None:
+def _table(
+    values: Mapping[str, float],
+    beside: Mapping[str, Mapping[str, str]],
+    ends: Mapping[str, tuple[float, float]] | None = None,
+) -> ReadingTable | None:
     """Return a table with one row for each explanation, the best first; None without scores.
 
     Args:
         beside: the cells of other columns, by heading and reading.
+        ends: the 95 % intervals of the values, by column; None for the numbers of one text.
     """
     first = f"{SURVIVAL[0]}_"
     readings = [name.removeprefix(first) for name, value in values.items() if name.startswith(first) and not math.isnan(value)]
@@ -478,9 +492,9 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Mapping[str, str]])
     for name in [*readings, "chance"]:
         values = {**values, f"plausible_iou_f1_{name}": _f1(values, name)}
     readings.sort(key=lambda reading: -fmean(values.get(f"{column}_{reading}", 0.0) for column in SURVIVAL))
-    columns = {title: [_cell(values.get(f"{column}_{each}")) for each in readings] for title, column in SCORES.items()}
+    columns = {title: [_cell_of(f"{column}_{each}", values, ends) for each in readings] for title, column in SCORES.items()}
     agreement = {**values, "tau_attention_and_attention": 1.0}  # signed rankings have none: only erasure compares them
-    columns[AGREEMENT] = [_cell(agreement.get(f"tau_attention_and_{each}")) for each in readings]
+    columns[AGREEMENT] = [_cell_of(f"tau_attention_and_{each}", agreement, ends) for each in readings]
     columns |= {title: [cells.get(each, EMPTY) for each in readings] for title, cells in beside.items()}
     shown = {title: cells for title, cells in columns.items() if {*cells} != {EMPTY}}
     body = [[title_of(each), *(cells[place] for cells in shown.values())] for place, each in enumerate(readings)]
@@ -506,6 +520,11 @@ def _about_marks(values: Mapping[str, float]) -> str:
     human, kappa = (_cell(values.get(name)) for name in ("plausible_f1_human", "kappa_human"))
     people = f" Of two annotators, one has F1 {human} against the other (κ {kappa})." if human != EMPTY else ""
     return ABOUT_MARKS.format(**chance, human=people)
+
+
+def _cell_of(name: str, values: Mapping[str, float], ends: Mapping[str, tuple[float, float]] | None) -> str:
+    value, known = values.get(name), (ends or {}).get(name)
+    return _cell(value) if value is None or known is None else interval(value, *known)
 
 
 def _cell(value: float | None) -> str:

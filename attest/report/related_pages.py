@@ -384,7 +384,7 @@ def _along_sweep(rows: pd.DataFrame, summaries: Sequence[Mapping[str, Any]], col
         return f"{measured} changes from {rounded(first)} to {rounded(last)}{_unit(column)}", 0
     said = f"{measured} changes from {found[0]} to {found[-1]}{_unit(column)}"
     between = max(found)
-    if between.apart(found[0]) and between.apart(found[-1]):
+    if between.apart(found[0]) and between.apart(found[-1]) and exceeds(between.mean, found[-1].mean):
         said = f"{said}; in between it reaches {between} at λ = {plain(rows['lambda'].iloc[found.index(between)])}"
     return said, found[-1].apart(found[0])
 

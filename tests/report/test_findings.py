@@ -1,11 +1,12 @@
 """What a run says does not depend on where one stands."""
 
+import re
 from pathlib import Path
 
 from attest.report.findings import Findings, pools
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder, write_json
-from tests.report.made import made_run
+from tests.report.made import decided, made_run
 
 
 def test_a_run_named_from_within_its_parent_says_the_same(small_run, monkeypatch, tmp_path):
@@ -34,6 +35,16 @@ def test_of_pairs_the_page_says_how_much_attention_stays_in_a_text(tmp_path, sna
     write_report(run, figures=[], alone=tmp_path / "page.html")
     assert Findings(run).pairs in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert Findings(made_run(tmp_path / "single" / "seed0", {})).pairs is None
+
+
+def test_shares_of_pairs_stand_with_their_intervals_and_how_many_pairs(tmp_path):
+    within, between = [0.5, 0.6, 0.4, 0.5], [0.1, 0.2, 0.3, 0.2]
+    rows = decided([0, 1, 0, 1], [0, 1, 1, 1]).assign(attention_within=within, attention_between=between)
+    shares = {"pairs/attention_within/mean": 0.5, "pairs/attention_between/mean": 0.2}
+    said = Findings(made_run(tmp_path / "pairs" / "seed0", shares, rows)).pairs.replace("\N{NO-BREAK SPACE}", " ")
+    for value in ("50.0", "20.0", "30.0"):
+        assert re.search(rf"{value} % \[\d+\.\d %, \d+\.\d %\]", said)
+    assert said.endswith("over 4 pairs, with 95 % intervals).")
 
 
 def test_attention_of_a_tagger_lies_inside_its_layers():

@@ -30,9 +30,10 @@ def test_a_run_has_the_means_of_the_sampled_texts_and_what_survived_best_first()
     ]
     assert table.rows == [
         ["Gradient × input (signed)", "0.800", "0.800", EMPTY, EMPTY, EMPTY, "0.5"],
-        ["Attention α", "0.400", "0.900", "0.500", "1.000", "1.000", "0.00012"],
-        ["Gradient × input", "0.700", "0.500", EMPTY, EMPTY, "−0.250", "0.5"],
+        ["Attention α", "0.400 [0.000, 1.000]", "0.900", "0.500 [−2.677, 3.677]", "1.000", "1.000", "0.00012"],
+        ["Gradient × input", "0.700", "0.500 [0.002, 0.998]", EMPTY, EMPTY, "−0.250 [−1.000, 1.000]", "0.5"],
     ]
+    assert table.legend.startswith("Cells are means over 2 texts, with 95 % intervals in brackets.")
     assert "P@k: share of deciding tokens" in table.legend
     assert "Signed readings" in table.legend
 
