@@ -329,15 +329,18 @@ class LayerAdversarialAttention(LayerEvidence):
         restarts: int | None = None,
         steps: int | None = None,
         each_layer: bool | None = None,
+        every_n_epochs: int = 0,
+        **schedule: int,
     ) -> None:
         super().__init__(
-            every_n_epochs=0,
+            every_n_epochs,
             texts=texts,
             epsilon=epsilon,
             filter_epsilon=filter_epsilon,
             restarts=restarts,
             steps=steps,
             each_layer=each_layer,
+            **schedule,
         )
 
 
@@ -379,5 +382,5 @@ class TagErasure(LayerEvidence):
     id = "E14"
     experiment = staticmethod(OF_TAGS["E14"].run)
 
-    def __init__(self, texts: int | None = None, sets: int | None = None) -> None:
-        super().__init__(0, texts=texts, sets=sets)
+    def __init__(self, texts: int | None = None, sets: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
+        super().__init__(every_n_epochs, texts=texts, sets=sets, **schedule)

@@ -1,0 +1,18 @@
+"""Experiments that run on the test split alone unless asked run at validation end where they are asked for."""
+
+import pytest
+
+from attest.app.cli.main import main
+from attest.runs.folder import read_json
+from tests.library import LAYERS, only_folder, without
+
+ASKED = ("E3", "E13", "E14", "E15")
+
+
+@pytest.mark.whole("a run from beginning to end")
+def test_experiments_inside_layers_run_at_validation_end_where_they_are_asked_for(tmp_path):
+    schedule = [f"--experiments.{name}.init_args.every_n_epochs=1" for name in ASKED]
+    left_out = without("E1", "E2", "E8", "E9", "E10", "E17", "E19", "maps")
+    assert main(["fit", *LAYERS, *left_out, *schedule, f"--run.root={tmp_path}"]) == 0
+    (epoch,) = read_json(only_folder(tmp_path).curves)
+    assert {name for name in ASKED if any(key.startswith(f"{name}/validation/") for key in epoch)} == {*ASKED}
