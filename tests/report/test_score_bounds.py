@@ -64,6 +64,8 @@ def test_of_several_labels_a_text_it_is_over_texts(tmp_path):
     found = score_bounds(run)
     assert found.texts == 8
     assert inside(2 * 6 / 18, found.bounds["test/f1_micro"])
+    sums = rows.assign(either=1 + rows["predicted"]).groupby("text")[["predicted", "either"]].sum().to_numpy()
+    assert found.bounds["test/f1_micro"] == f1_interval(sums[:, :1], sums[:, 1:]), "the labels of a text count together"
     told = sentence(None, {"test/f1_micro": 0.67, "test/exact_match": 0.5}, found, kinds.LABELS)
     said = told.replace("\N{NO-BREAK SPACE}", " ")
     assert "F1 is 67.0 % [" in said
