@@ -55,7 +55,7 @@ def _answer(mean: Means) -> str | None:
     moves = {label: value for name, label in NAMES.items() if (value := mean.number(f"E8/moved_{name}")) is not None}
     if moves:
         found = ", ".join(f"{value} under {label}" for label, value in moves.items())
-        return f"Another projection moves the prediction of the average text by, in{mean.unit}: {found}."
+        return f"Another projection moves the prediction of the average {mean.called_one} by, in{mean.unit}: {found}."
     trained = mean.share("E8/correct")
     column = "kept" if trained is None else "correct"
     known = {label: share for name, label in NAMES.items() if (share := mean.share(f"E8/{column}_{name}")) is not None}

@@ -65,8 +65,8 @@ def _answer(mean: Means) -> str | None:
         return None
     how = "There are" if exact is not None else "A search finds"
     return (
-        f"{how} other attention weights that move the prediction by at most 0.01{mean.unit}. In the average text, their "
-        f"distance (JSD) from the model's attention is {found} of the largest possible distance."
+        f"{how} other attention weights that move the prediction by at most 0.01{mean.unit}. In the average {mean.called_one}, "
+        f"their distance (JSD) from the model's attention is {found} of the largest possible distance."
     )
 
 

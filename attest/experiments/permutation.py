@@ -44,10 +44,10 @@ def _answer(mean: Means) -> str | None:
     moves, flipped, of_number = mean.number("E2/tvd_median"), mean.share("E2/flipped"), mean.number("E2/moved_median")
     shuffling = "Shuffling the attention weights among the tokens moves the prediction by"
     if of_number is not None:
-        return f"{shuffling} {of_number}{mean.unit} in the average text."
+        return f"{shuffling} {of_number}{mean.unit} in the average {mean.called_one}."
     if moves is None or flipped is None:
         return None
-    return f"{shuffling} {moves} in the average text and changes {flipped} of decisions."
+    return f"{shuffling} {moves} in the average {mean.called_one} and changes {flipped} of decisions."
 
 
 TVD_MEDIAN = Measure.low(

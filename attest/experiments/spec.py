@@ -28,6 +28,11 @@ class Means:
         self.summary, self.instances, self.called = summary, instances, called
 
     @property
+    def called_one(self) -> str:
+        """Return the singular of ``called``: ``text`` or ``sentence``."""
+        return self.called.removesuffix("s")
+
+    @property
     def unit(self) -> str:
         """Return the unit of changes in the prediction, in words; an empty string for probabilities."""
         return " standard deviations" if DEVIATION in self.summary else ""

@@ -11,6 +11,8 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Means
 from attest.report.collection import Pairing
 from attest.report.controls import baseline
+from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.spec import Means
 from attest.report.findings import answers
 from tests.report.made import decided, made_run
 
@@ -306,3 +308,9 @@ def test_deciding_words_are_told_beside_chance(snapshot):
     assert "of the sentences that need words" in of_tagger
     assert "texts" not in of_tagger
     assert said({"E19/right": math.nan, "E19/needs_words": 0.0}, "E19") is None
+
+
+def test_of_a_tagger_the_average_is_over_sentences():
+    summary = {"E2/tvd_median/mean": 0.1, "E2/tvd_median/nan": 0.0, "E2/flipped/mean": 0.2, "E2/flipped/nan": 0.0}
+    for called, one in (("texts", "text"), ("sentences", "sentence")):
+        assert f"in the average {one} and" in EXPERIMENTS["E2"].answer(Means(summary, 50, called))

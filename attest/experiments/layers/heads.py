@@ -135,8 +135,8 @@ def _answer(mean: Means) -> str | None:
     said.append(_changed("add most to the decision", write, random_write))
     if look is not None and random_look is not None and tau_look is not None and tau_write is not None:
         said.append(
-            f"In the average text, τ-b over heads is {tau_look} between the effect of switching a head off and its "
-            f"attention to the important tokens, and {tau_write} between this effect and what the head adds to the "
+            f"In the average {mean.called_one}, τ-b over heads is {tau_look} between the effect of switching a head off and "
+            f"its attention to the important tokens, and {tau_write} between this effect and what the head adds to the "
             "decision."
         )
     return " ".join(said)

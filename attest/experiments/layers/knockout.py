@@ -145,7 +145,7 @@ def _answer(mean: Means) -> str | None:
     if won is not None and sink is not None and (moves := mean.number("E16/moved")) is not None:
         return (
             "If the token at which the decoder decides cannot attend to the tokens that it attends to most, the prediction "
-            f"moves by {moves}{mean.unit} in the average text. In {won} of comparisons, this is further than "
+            f"moves by {moves}{mean.unit} in the average {mean.called_one}. In {won} of comparisons, this is further than "
             f"without attention to random tokens. The token gives {sink} of its attention to the first token of the "
             "text."
         )
