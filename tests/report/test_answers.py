@@ -11,8 +11,6 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Means
 from attest.report.collection import Pairing
 from attest.report.controls import baseline
-from attest.experiments.registry import EXPERIMENTS
-from attest.experiments.spec import Means
 from attest.report.findings import answers
 from tests.report.made import decided, made_run
 
