@@ -63,10 +63,10 @@ def _answer(mean: Means) -> str | None:
     found = mean.share("E3/jsd_search", of=LN2) if exact is None else exact
     if found is None:
         return None
-    how = "There are" if exact is not None else "A search finds"
+    how, one = "There are" if exact is not None else "A search finds", mean.called_one
     return (
-        f"{how} other attention weights that move the prediction by at most 0.01{mean.unit}. In the average {mean.called_one}, "
-        f"their distance (JSD) from the model's attention is {found} of the largest possible distance."
+        f"{how} other attention weights that move the prediction by at most 0.01{mean.unit}. In the average {one}, their "
+        f"distance (JSD) from the model's attention is {found} of the largest possible distance."
     )
 
 
