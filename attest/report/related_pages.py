@@ -9,11 +9,12 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from attest.core.measures import OverSeeds, summarise
 from attest.core.measures.numbers import interval, percent, rounded
-from attest.core.measures.summary import area_between, knee, racu
+from attest.core.measures.summary import area_between, knee, racu, share_interval
 from attest.experiments.readings.kinds import RANDOM, READINGS
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.collection import Decided, Pairing, over_seeds, over_texts, paired
@@ -427,13 +428,27 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
         "figure judges explanations on this task, not one model.",
         partial(roar_curves, shares, titled, READINGS[RANDOM].title),
     )
-    tables = {"Gain on random": areas, "Accuracy": pd.DataFrame({"share erased": shares} | titled)}
+    tables = {"Gain on random": areas, "Accuracy": _accuracies(base, shares, titled)}
     best = areas.loc[areas["area"].idxmax()]
     who = best["reading"] if exceeds(best["area"], 0.0) else "No explanation"
     most = Conclusion(
         f"{who} makes accuracy fall faster than random erasure does.",
         f"The largest area between random erasure and an explanation is {rounded(best['area'])} ({best['reading']}). "
-        "Each point is one model, so the area is not tested against models with other seeds.",
+        "Each point is one model, so the area is not tested against models with other seeds; areas and RACU have no interval.",
     )
     page = Page(f"Recursive ROAR of {identity_of(base)}", tables, [figure], [most])
     _publish(page, folder.report, "ROAR")
+
+
+def _accuracies(base: RunFolder, shares: Sequence[float], titled: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    """Return a row for each share, with the accuracy of each reading's model; with intervals if the base has kept its texts.
+
+    All models are tested on as many texts as the base.
+    """
+    rows, held = pd.DataFrame({"share erased": shares} | titled), baseline(base)
+    if held is None:
+        return rows
+    for title, values in titled.items():
+        right = (np.arange(held.instances) < round(value * held.instances) for value in values)
+        rows[[f"{title}/{end}" for end in ENDS]] = [share_interval(each) for each in right]
+    return rows.assign(texts=held.instances)
