@@ -445,7 +445,7 @@ def _accuracies(base: RunFolder, shares: Sequence[float], titled: Mapping[str, S
 
     All models are tested on as many texts as the base.
     """
-    rows, held = pd.DataFrame({"share erased": shares} | titled), baseline(base)
+    rows, held = pd.DataFrame({"share erased": shares, **titled}), baseline(base)
     if held is None:
         return rows
     for title, values in titled.items():
