@@ -428,7 +428,7 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
         "figure judges explanations on this task, not one model.",
         partial(roar_curves, shares, titled, READINGS[RANDOM].title),
     )
-    tables = {"Gain on random": areas, "Accuracy": _accuracies(base, shares, titled)}
+    tables = {"Gain on random": areas, "Accuracy": _accuracies_by_share(base, shares, titled)}
     best = areas.loc[areas["area"].idxmax()]
     who = best["reading"] if exceeds(best["area"], 0.0) else "No explanation"
     most = Conclusion(
@@ -440,7 +440,7 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
     _publish(page, folder.report, "ROAR")
 
 
-def _accuracies(base: RunFolder, shares: Sequence[float], titled: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+def _accuracies_by_share(base: RunFolder, shares: Sequence[float], titled: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """Return a row for each share, with the accuracy of each reading's model; with intervals if the base has kept its texts.
 
     All models are tested on as many texts as the base.
