@@ -18,8 +18,10 @@ import attest
 from attest.app.api.foreign import bare
 from attest.app.cli.main import main
 from attest.core.errors import AttestError
+from attest.core.kinds import TAGS
 from attest.models.pretrained.admitted import require_as_it_is
-from attest.models.pretrained.loading import config_tried, decides_tokens, load, to_fine_tune
+from attest.models.pretrained.heads import kind_saved
+from attest.models.pretrained.loading import config_tried, load, to_fine_tune
 from attest.models.pretrained.network import PretrainedNetwork
 from tests.models.pretrained.speaking import speaking_tokenizer
 from tests.models.pretrained.test_softmaxes import OF_ENCODERS, Own
@@ -179,7 +181,7 @@ def test_a_folder_is_read_with_the_base_that_it_names(name, task, settings, toke
     given = {"input_ids": tokens.clamp(max=len(WORDS) - 1), "attention_mask": mask.long()}
     with torch.no_grad():
         torch.testing.assert_close(found(**given).logits, model(**given).logits, rtol=0, atol=1e-5)
-    assert decides_tokens(config_tried(str(tmp_path / "adapter"))) == (task == "TOKEN_CLS")
+    assert (kind_saved(config_tried(str(tmp_path / "adapter"))) == TAGS) == (task == "TOKEN_CLS")
     assert read.get_vocab() == tokenizer.get_vocab()
 
 
