@@ -134,9 +134,9 @@ def trained(seed: int, root: Path, more: Sequence[str] = ()) -> Iterator[tuple[s
 
 ABOUT = (
     "[Sparse attention](sparse-attention.md) is not shown to make a BiLSTM attend to the [words that decide](../deciding.md). "
-    "Can training do it? Each setting is compared with the softmax base (Jain & Wallace's BiLSTM on SST), with the same seeds and "
-    "on the same texts. Settings, claims and tests were stated on 2026-11-28 in `benchmarks/pointing.py`, before the first "
-    "run; the claims of a column are judged together, each at 0.05 / 4. Intervals are of 95 %. All numbers: "
+    "Can training do it? Each setting is compared with the softmax base (Jain & Wallace's BiLSTM on SST), with the same seeds "
+    "and on the same texts. Settings, claims and tests were stated on 2026-11-28 in `benchmarks/pointing.py`, before the "
+    "first run; the claims of a column are judged together, each at 0.05 / 4. Intervals are of 95 %. All numbers: "
     "`python -m benchmarks.pointing --seeds 3`."
 )
 LIMITS = (
