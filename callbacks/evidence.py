@@ -35,6 +35,8 @@ from attest.runs.folder import RunFolder
 Batch = Any
 """Whatever the trainer's loader gives; ours are dictionaries, described in ``TextDataModule``."""
 Columns = dict[str, Tensor]
+IDENTITY = ("id", "loader", "label", "predicted", "length")
+"""Columns that say which text a row is about, and nothing of an experiment."""
 
 
 class Evidence(Callback):
@@ -229,6 +231,8 @@ class Evidence(Callback):
         if self._due(trainer):
             self.table = self._gather()
             self._log_means(pl_module, "validation", self.table)
+            if trainer.is_global_zero:
+                self._name_missed(self.table)
 
     def on_test_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
@@ -269,6 +273,16 @@ class Evidence(Callback):
             say(
                 f"{self.id}: {self._spec.quadratic} skipped for {count} of {len(rows)} texts, which have more than "
                 f"{longest:,} tokens. {limits} this limit."
+            )
+
+    def _name_missed(self, rows: pd.DataFrame) -> None:
+        """Say that the sample of the experiment holds none of the validation texts that were read, if this is so."""
+        measured = rows.drop(columns=[*IDENTITY], errors="ignore")
+        if self.draws_a_sample and len(rows) and measured.isna().all(axis=None):
+            say(
+                f"{self.id}: no mean at validation end, because its random sample of texts holds none of the {len(rows)} "
+                f"validation texts that were read. Read more of them, --experiments.{self.id}.init_args.validation_instances="
+                f"<number>, or draw a larger sample, --experiments.{self.id}.init_args.texts=<number>"
             )
 
     def _due(self, trainer: Trainer) -> bool:

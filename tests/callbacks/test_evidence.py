@@ -59,6 +59,17 @@ def test_a_sample_of_which_no_text_was_run_is_an_empty_table():
     assert Evidence()._gather().empty
 
 
+def test_a_sample_that_holds_none_of_the_validation_texts_is_said(capsys):
+    rows = pd.DataFrame({"id": [0, 1], "label": [0, 1], "predicted": [1, 1], "length": [3, 4]})
+    Erasure()._name_missed(rows)
+    said = capsys.readouterr().out
+    assert "E14: no mean at validation end" in said
+    assert "holds none of the 2 validation texts" in said
+    Erasure()._name_missed(rows.assign(kept=[np.nan, 0.5]))
+    AttentionPermutation()._name_missed(rows)
+    assert capsys.readouterr().out == "", "one text is enough, and an experiment without a sample reads all"
+
+
 def test_an_instance_that_two_ranks_have_counts_once_and_two_instances_of_one_id_are_refused(refusal):
     first, second = pd.DataFrame({"id": [0, 2], "length": [3, 4]}), pd.DataFrame({"id": [1, 0], "length": [5, 3]})
     assert each_once([first, second])["id"].tolist() == [0, 1, 2]
