@@ -50,6 +50,7 @@ class FileOptions:
         second_column: the column of the second text of a pair; None for single texts, or to guess it if ``pairs`` is True.
         pairs: whether a second text is guessed by the name of its column, if no ``text_column`` is named.
         several: the names of the labels, where a text can have several of them instead of one class; else empty.
+        groups: columns with what the user knows of each text, such as its source, which are kept beside the labels.
     """
 
     text_column: str | None = None
@@ -60,6 +61,7 @@ class FileOptions:
     second_column: str | None = None
     pairs: bool = False
     several: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 class Instances:
@@ -94,6 +96,19 @@ class Instances:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def column(self, name: str, chosen: np.ndarray) -> list[Any]:
+        """Return the cells of a column of the source, of the rows at some places among the good ones.
+
+        Args:
+            chosen: as in ``texts``.
+        Raises:
+            AttestError: the source has no such column.
+        """
+        if name not in self._rows.names:
+            raise AttestError(f"the data have no column {name!r}; expected one of: {some(self._rows.names)}.")
+        wanted = {*self.numbers[chosen].tolist()}
+        return [row.cells.get(name) for number, row in enumerate(self._rows.of([name])) if number in wanted]
 
     def texts(self, chosen: np.ndarray | None = None) -> list[Any]:
         """Return the texts (strings, pairs or lists of words) of the rows at some places among the good ones, None for all.

@@ -1,8 +1,10 @@
 """The texts with labels, from a corpus or a file, for models with their own tokenizer."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,9 @@ CORPORA = {name: module for name, module in STORED_CORPORA.items() if not issubc
 OF_TEXTS = FileOptions(tagging=False, pairs=True)
 """How a file with a label for each text, or for each pair of texts, is read."""
 
+Chosen = Callable[[np.ndarray], list[Any]]
+"""Returns what belongs to rows of a source, int64 ``(M,)``, the smallest first."""
+
 
 @dataclass(frozen=True)
 class Labelled:
@@ -37,6 +42,7 @@ class Labelled:
         of: the number of texts in the source.
         whence: a description of the source of the texts.
         every: all names of labels in the source, also those of texts that were not chosen.
+        groups: the values of the columns that were asked for, by name.
     """
 
     texts: list[Any]
@@ -44,6 +50,7 @@ class Labelled:
     of: int
     whence: str
     every: frozenset[str]
+    groups: dict[str, list[Any]] = field(default_factory=dict)
 
     def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
         """Return the labels of the texts as ``names``, the class names of the model.
@@ -72,6 +79,11 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
         numbers: whether the labels are numbers instead of classes.
     """
     if is_corpus(source):
+        if options.groups:
+            raise AttestError(
+                f"{source} is a corpus, whose texts have no column {options.groups[0]!r}; expected a file. Leave --group-column "
+                "out."
+            )
         texts, labels = CORPORA[source]().originals(split)
         if isinstance(labels[0], list) is not bool(options.tagging):
             there, expected = "a tag for each word", "a label for each text"
@@ -92,13 +104,16 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
         labels = [
             [name for name, there in zip(names, row, strict=True) if there] for row in label_sets(labels, len(labels), names)
         ]
-    return _drawn(chosen, labels, most, source, numbers)
+    return _drawn(chosen, labels, most, source, numbers, {name: partial(found.column, name) for name in options.groups})
 
 
-def _drawn(chosen: Callable[[np.ndarray], list[Any]], labels: list[Any], most: int, whence: str, numbers: bool) -> Labelled:
+def _drawn(
+    chosen: Chosen, labels: list[Any], most: int, whence: str, numbers: bool, groups: Mapping[str, Chosen] = MappingProxyType({})
+) -> Labelled:
     classes = pa.array([""] * len(labels) if numbers else labels)
     rows = sample(np.arange(len(labels)), classes, most)
     if lacking := missing(classes, classes.take(rows), whence):
         say(f"{lacking} For more texts, type --texts <number>")
     every = frozenset(name for label in labels for name in (label if isinstance(label, list) else [label]))
-    return Labelled(chosen(rows), [labels[row] for row in rows], len(labels), whence, every)
+    known = {name: values(rows) for name, values in groups.items()}
+    return Labelled(chosen(rows), [labels[row] for row in rows], len(labels), whence, every, known)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures.numbers import percent, rounded
@@ -28,7 +29,7 @@ from attest.report.controls import classes_in
 from attest.report.explained import Word, printable, words_of
 from attest.report.findings import SHOWN_AS, Findings
 from attest.report.instance_table import tagged_sentences
-from attest.runs.folder import TAGGED, columns_in
+from attest.runs.folder import GROUPED, TAGGED, columns_in
 
 CHARACTERS = 56
 """The most characters of a shown text; the rest is left out, but no word that is framed or decides."""
@@ -40,6 +41,8 @@ CARRIES, FULLY = 0.8, 0.9
 """The shares of the way to the decision from which a reader asks why a text counts as wrong."""
 GROUP, GROUPINGS = 10, 3
 """The fewest texts of a group, and the most groupings that are shown."""
+VALUES = 6
+"""The most values of a column of the user's that are groups of their own."""
 SHOWN_READINGS = 6
 LABEL = 12
 """The width of what stands before a line in the terminal."""
@@ -477,6 +480,19 @@ def _groupings(texts: pd.DataFrame, unit: str) -> Iterator[Grouping]:
         middle = sure.median()
         groups = {"the less sure half": sure < middle, "the surer half": sure >= middle}
         yield _grouped("How sure is the model?", right, groups)
+    for column in texts.filter(regex=f"^{GROUPED}"):
+        yield _of_a_column(column.removeprefix(GROUPED), right, texts[column])
+
+
+def _of_a_column(name: str, right: pd.Series, values: pd.Series) -> Grouping:
+    """Return the grouping by a column of the user: its most frequent values, or halves of many different numbers."""
+    if is_numeric_dtype(values) and values.nunique() > VALUES:
+        middle = values.median()
+        halves = {f"{name} up to {middle:g}": values <= middle, f"more than {middle:g}": values > middle}
+        return _grouped(f"How large is {name}?", right, halves)
+    frequent = [*values.value_counts().index[:VALUES]]
+    each = {f"{name}: {value:g}" if is_numeric_dtype(values) else str(value): values == value for value in frequent}
+    return _grouped(f"What is {name}?", right, each)
 
 
 def _set_of(of_tokens: Any, words: Sequence[Word]) -> set[str]:

@@ -31,6 +31,8 @@ INSTANCES, MAPS = CLASSES.table, "maps"
 """The table of the texts, to which every table of evidence can be joined by ``id``; and the table of attention maps."""
 TAGGED = TAGS.table
 """The table of the sentences of a tagger, which takes the place of ``INSTANCES``."""
+GROUPED = "group_"
+"""Columns of the table of the texts that say what the user knows of each text begin with this."""
 TRIAL = "trial"
 """The section in the settings of a model that was put on trial and not trained by Attest."""
 NAMELESS = ("", "..")

@@ -12,6 +12,7 @@ from attest.report.findings import Findings
 from attest.report.shown import (
     GROUP,
     Drawn,
+    _groupings,
     bracketed,
     elided,
     groupings_of,
@@ -211,6 +212,22 @@ def test_a_word_whose_presence_among_the_deciding_ones_sorts_the_texts_is_found(
         assert said in re.sub(" +", " ", page), "no group without its number of texts"
     few, tried = groupings_of(joined(*negated[:12], *plain[:9]))
     assert not few, "nine texts are no group"
+
+
+def test_a_column_of_the_user_sorts_the_texts():
+    """A string with its most frequent values, numbers in halves, and groups of fewer than ten texts are left out."""
+    sources = ["forum"] * 19 + ["news"] * 19 + ["blog"] * 2
+    rows = [
+        text(k, f"w{k} is a plot", "is" if where == "forum" else f"w{k}", f"w{k}", where != "forum", group_source=where,
+             group_year=1990.0 + k, group_stars=float(1 + (k >= 19)))
+        for k, where in enumerate(sources)
+    ]  # fmt: skip
+    found = {each.question: each for each in groupings_of(joined(*rows))[0]}
+    groups = {group.name: (group.right, group.share.texts) for group in found["What is source?"].groups}
+    assert groups == {"forum": (0, 19), "news": (19, 19)}
+    every = {each.question: [group.name for group in each.groups] for each in _groupings(joined(*rows), "text")}
+    assert every["How large is year?"] == ["year up to 2009.5", "more than 2009.5"]
+    assert sorted(every["What is stars?"]) == ["stars: 1", "stars: 2"]
 
 
 def test_a_sentence_of_a_tagger_is_not_called_a_text():

@@ -9,6 +9,7 @@ import torch
 
 from attest.app.api.batches import Encode, Words
 from attest.app.api.explanations import Explanations
+from attest.app.api.grouping import Groups
 from attest.app.api.rationales import Rationales
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
@@ -17,7 +18,7 @@ Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 
 NOT_KEPT = ("experiments", "seed", "progress", "processes", "device")
 """Options that stand elsewhere in ``config.yaml``, or that change no number."""
-OF_TEXTS = ("labels", "background", "explanations", "rationales")
+OF_TEXTS = ("labels", "background", "explanations", "rationales", "groups")
 """Options that are as long as the texts, and like these are not written down."""
 
 
@@ -58,6 +59,7 @@ class Options:
     reading: str | None
     readings: Sequence[str] | None
     rationales: Rationales | None
+    groups: Groups | None
     name: str | None
 
     def __post_init__(self) -> None:

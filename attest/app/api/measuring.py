@@ -24,6 +24,7 @@ from tqdm.std import tqdm  # tqdm.auto asks for ipywidgets in a notebook
 
 from attest.app.api.batches import Batch, attended, batch_of, in_batches, text_of, texts_of
 from attest.app.api.explanations import given_in
+from attest.app.api.grouping import Groups, with_groups
 from attest.app.api.rationales import KEY, OF_TAG
 from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError, said_by
@@ -165,6 +166,7 @@ class Measuring:
         scores: the scores of the model; empty if they are computed from the tested decisions.
         given: the name of each explanation of the user, and whether some of its numbers are below 0.
         reading: the reading (a weight for each token) that replaces attention; None for the attention itself.
+        groups: what the user knows of each text, by name.
     """
 
     network: nn.Module
@@ -176,6 +178,7 @@ class Measuring:
     scores: dict[str, float] = field(default_factory=dict)
     given: Mapping[str, bool] = field(default_factory=dict)
     reading: str | None = None
+    groups: Groups = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.kind = kind_of(self.network)
@@ -469,7 +472,10 @@ class Measuring:
         """Write all files of a run folder except the report."""
         stopped = {name: Stopped(table.rule.precision, table.rule.found()) for name, table in self._early.items()}
         for name, parts in self._parts.items():
-            folder.write_evidence(name, joined(parts).sort_values("id", ignore_index=True), stopped.get(name))
+            rows = joined(parts).sort_values("id", ignore_index=True)
+            if name == self.first:
+                rows = with_groups(rows, self.groups, "text" if self.kind.asks else "id")
+            folder.write_evidence(name, rows, stopped.get(name))
         texts = pd.read_parquet(folder.evidence(self.first))
         write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
         measured = summarise_tables(folder, self._parts.keys() - {INSTANCES})

@@ -19,6 +19,7 @@ from attest.app.api.batches import Batch, Encode, Words, attended
 from attest.app.api.cases import Batched
 from attest.app.api.explanations import TEXTS_COMPARED, Explanations, require_one_decision, signs_of, with_explanations
 from attest.app.api.given import Given, given, with_types
+from attest.app.api.grouping import Groups, groups_of
 from attest.app.api.long_texts import require_readable, require_suited
 from attest.app.api.measuring import Measuring, device_of
 from attest.app.api.rationales import Rationales, with_marks
@@ -146,6 +147,7 @@ def trial(
     reading: str | None = None,
     readings: Sequence[str] | None = None,
     rationales: Rationales | None = None,
+    groups: Groups | None = None,
     name: str | None = None,
 ) -> Trial:
     """Test the attention of a model as an explanation of its predictions, on the given texts.
@@ -209,6 +211,9 @@ def trial(
             ``(start, end)`` or with ``start_token`` and ``end_token``; or the text with stars around marked words. Or a table
             of these, as for ``explanations``. For a tagger ``{"word": 3, "marks": …}``: the marks explain the tag of this
             word, counted from 0. E15 then measures how well readings find the marked tokens.
+        groups: what you know of each text, by name: ``{"source": [...]}``, one string or number for each text in a list or a
+            table. The page says in which groups the explanation is right if they differ most, and ``table("instances")`` has
+            a column ``group_source``.
     Raises:
         AttestError: the model, the data, an experiment or an explanation is not valid.
 
@@ -225,6 +230,7 @@ def trial(
     options = Options(**locals())
     noted = written(trial, vars(options))
     read = given(data, labels, options.columns)
+    grouped = groups_of(groups, len(read.items), read.batched and not read.tokenized)
     bare, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
     if isinstance(bare, nn.Module):
         require_finite_weights(bare)
@@ -236,7 +242,7 @@ def trial(
         if remark := defendant.remark(batches):
             say(remark)
         batches, scores = defendant.case.instances(batches, scores, batch_size)
-        measuring = _measuring(defendant, measures, batches, scores, [*numbers], options)
+        measuring = _measuring(defendant, measures, batches, scores, [*numbers], grouped, options)
         _measure(measuring, defendant, batches, read, options)
         result = Trial(shown_class(defendant.network).__name__)
         told = {"remarks": remark and [remark], "name": name, "until": until, "explanations": numbers or None}
@@ -297,6 +303,7 @@ def _measuring(
     batches: Sequence[Batch],
     scores: dict[str, float],
     explanations: Sequence[str],
+    groups: Groups,
     options: Options,
 ) -> Measuring:
     background = None
@@ -305,7 +312,7 @@ def _measuring(
     decisions, labels = defendant.case.decisions(defendant.names)
     signed, seed = signs_of(batches, explanations), options.seed
     return defendant.case.measuring(
-        defendant.network, measures, decisions, seed, background, labels, scores, signed, options.reading
+        defendant.network, measures, decisions, seed, background, labels, scores, signed, options.reading, groups
     )
 
 

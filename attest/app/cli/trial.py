@@ -149,7 +149,8 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
     names = tuple(_names(typed.labels, config)) if kind == kinds.LABELS else ()
     of_files = ("text_column", "label_column", "encoding", "on_bad_rows", "second_column")
     named = {option: getattr(typed, option) for option in of_files}
-    how = FileOptions(**named, tagging=kind == kinds.TAGS, pairs=typed.prompt is None, several=names)
+    groups = tuple(dict.fromkeys(typed.group_column))
+    how = FileOptions(**named, tagging=kind == kinds.TAGS, pairs=typed.prompt is None, several=names, groups=groups)
     data = labelled(typed.data, typed.split, typed.texts, how, kind == kinds.NUMBER)
     import torch
 
@@ -172,6 +173,7 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
         device=device,
         explanations=typed.explanation,
         readings=readings,
+        groups=data.groups or None,
         name=f"{Path(typed.model).name} on {Path(typed.data).name if Path(typed.data).is_file() else data.whence}",
         processes=processes,
         **{option: getattr(typed, option) for option in taken},
@@ -281,6 +283,13 @@ def _parser() -> CommandParser:
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--second-column", help="the column of the second text of a pair; guessed by its name if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
+    parser.add_argument(
+        "--group-column",
+        action="append",
+        default=[],
+        help="a column with what you know of each text, such as its source: the page asks in which groups attention is right; "
+        "may be typed several times",
+    )
     parser.add_argument("--encoding", default="utf-8", help="the encoding of a CSV, TSV or JSONL file; by default utf-8")
     parser.add_argument(
         "--on-bad-rows",

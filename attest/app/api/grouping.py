@@ -1,0 +1,58 @@
+"""What the user knows of each text, such as its source: the page asks in which groups the explanation is right."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from attest.core.errors import AttestError
+from attest.core.label_values import listed
+from attest.runs.folder import GROUPED
+
+Groups = Mapping[str, Sequence[Any]]
+"""By name, a string or a number for each text."""
+
+
+def groups_of(groups: Groups | None, texts: int, batched: bool) -> dict[str, list[Any]]:
+    """Return the groupings that the user gave, by name, with one value for each text.
+
+    Args:
+        texts: how many texts were given.
+        batched: whether these were given as batches, which name texts by ids of their own.
+    Raises:
+        AttestError: there is not one value for each text, or there are batches.
+    """
+    if not groups:
+        return {}
+    if batched:
+        raise AttestError(
+            "groups= was given together with batches, whose texts have ids of their own; expected groups= only for a list or "
+            "a table of texts. Leave groups= out."
+        )
+    found = {str(name): [*listed(values)] for name, values in groups.items()}
+    for name, values in found.items():
+        if len(values) != texts:
+            raise AttestError(
+                f"groups= has {len(values)} values of {name!r} for {texts} texts; expected one value for each text, in their "
+                "order."
+            )
+    return found
+
+
+def with_groups(rows: pd.DataFrame, groups: Groups, key: str) -> pd.DataFrame:
+    """Return the table of the texts with a column ``group_<name>`` for each grouping.
+
+    A column holds numbers if all its values can be read as numbers, as in a CSV file, else strings.
+
+    Args:
+        key: the column with the number of each row's text.
+    """
+    return rows.assign(
+        **{f"{GROUPED}{name}": _column([values[text] for text in rows[key]]) for name, values in groups.items()}
+    )
+
+
+def _column(values: Sequence[Any]) -> pd.Series:
+    words = pd.Series([None if pd.isna(value) else str(value) for value in values], dtype=object)
+    numbers = pd.to_numeric(words, errors="coerce")
+    return numbers if numbers.notna().equals(words.notna()) else words
