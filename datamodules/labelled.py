@@ -81,8 +81,8 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
     if is_corpus(source):
         if options.groups:
             raise AttestError(
-                f"{source} is a corpus, whose texts have no column {options.groups[0]!r}; expected a file. Leave --group-column "
-                "out."
+                f"{source} is a corpus, whose texts have no column {options.groups[0]!r}; expected a file. Leave "
+                "--group-column out."
             )
         texts, labels = CORPORA[source]().originals(split)
         if isinstance(labels[0], list) is not bool(options.tagging):
@@ -108,7 +108,12 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
 
 
 def _drawn(
-    chosen: Chosen, labels: list[Any], most: int, whence: str, numbers: bool, groups: Mapping[str, Chosen] = MappingProxyType({})
+    chosen: Chosen,
+    labels: list[Any],
+    most: int,
+    whence: str,
+    numbers: bool,
+    groups: Mapping[str, Chosen] = MappingProxyType({}),
 ) -> Labelled:
     classes = pa.array([""] * len(labels) if numbers else labels)
     rows = sample(np.arange(len(labels)), classes, most)
