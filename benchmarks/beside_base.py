@@ -16,7 +16,7 @@ from attest.core.measures.comparison import mcnemar
 from attest.core.measures.numbers import percent
 from attest.replication.comparison import HOLDS, judge_claim
 from attest.report.run_tables import markdown_table
-from attest.runs.folder import RunFolder, write_table
+from attest.runs.folder import RunFolder, write_table, write_text
 from benchmarks.sparse import by_seed_and_text, differences, over_seeds, over_texts, points, share_of, texts_of
 
 MARGIN = 0.03
@@ -87,6 +87,11 @@ class Settings:
             lines.append([*line, *told, more, alike])
             raised += [name] if (more, alike) == (HOLDS, HOLDS) else []
         return markdown_table(lines), raised
+
+    def write(self, path: Path, title: str, about: str, limits: str) -> None:
+        """Write the page from what is kept."""
+        table, raised = self.page()
+        write_text(path, "\n\n".join([f"# {title}", about, self.answer(raised), table, "## Limits", limits]) + "\n")
 
     def answer(self, raised: list[str]) -> str:
         """Return the answer in one sentence."""

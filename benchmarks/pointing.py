@@ -36,7 +36,7 @@ from attest.lightning_modules.classifier import attended
 from attest.lightning_modules.text_module import Batch
 from attest.models.observation import observe
 from attest.runs.asked import AskedRun
-from attest.runs.folder import RunFolder, write_text
+from attest.runs.folder import RunFolder
 from benchmarks.beside_base import Settings
 from benchmarks.sparse import RESULTS
 
@@ -147,13 +147,6 @@ LIMITS = (
 )
 
 
-def write() -> None:
-    """Write the page from what is kept."""
-    table, raised = COMPARED.page()
-    parts = ["# Training attention to point", ABOUT, COMPARED.answer(raised), table, "## Limits", LIMITS]
-    write_text(PAGE, "\n\n".join(parts) + "\n")
-
-
 def main() -> None:
     """Train what is missing and keep what each text says, if seeds are given; write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -162,7 +155,7 @@ def main() -> None:
     typed = parser.parse_args()
     if typed.seeds:
         COMPARED.keep((name, seed, run) for seed in range(typed.seeds) for name, run in trained(seed, typed.root))
-    write()
+    COMPARED.write(PAGE, "Training attention to point", ABOUT, LIMITS)
     print(PAGE)
 
 

@@ -28,12 +28,13 @@ from attest.app.evaluating import RunOnTrial, configuration_of, evaluate
 from attest.core.attention import Entmax15, Projection, Sparsemax
 from attest.models.pretrained.fine_tuning import FineTunedClassifier
 from attest.runs.asked import AskedRun
-from attest.runs.folder import RunFolder, write_text
+from attest.runs.folder import RunFolder
 from benchmarks.beside_base import Settings
 from benchmarks.sparse import RESULTS
 
 PAGE = RESULTS / "sparse-pretrained.md"
-SPARSE: dict[str, type[Projection]] = {"1.5-entmax": Entmax15, "sparsemax": Sparsemax}
+SPARSE: dict[str, tuple[str, type[Projection]]] = {"1.5-entmax": ("entmax15", Entmax15), "sparsemax": ("sparsemax", Sparsemax)}
+"""The choice that is typed for each projection, and the projection."""
 COMPARED = Settings(
     RESULTS / "sparse-pretrained",
     "softmax",
@@ -85,19 +86,11 @@ def trained(seed: int, root: Path, pretrained: str, *more: str) -> Iterator[tupl
     own = (*TYPED, TEXTS, f"--model.init_args.pretrained={pretrained}", f"SEED={seed}", f"--run.root={root}", *more)
     base = train_base(AskedRun.of([*own, "PROJECTION=softmax"])).folder
     yield "softmax", seed, base
-    for name, projection in SPARSE.items():
-        word = projection.__name__.lower()
+    for name, (word, projection) in SPARSE.items():
         yield name, seed, train_base(AskedRun.of([*own, f"PROJECTION={word}"])).folder
         swapped = RunFolder(base.path / f"swapped-{word}")
         evaluate(Swapped(base, projection(), swapped.path))
         yield f"{name}, swapped", seed, swapped
-
-
-def write() -> None:
-    """Write the page from what is kept."""
-    table, raised = COMPARED.page()
-    parts = ["# Sparse attention in a pretrained Transformer", ABOUT, COMPARED.answer(raised), table, "## Limits", LIMITS]
-    write_text(PAGE, "\n\n".join(parts) + "\n")
 
 
 def main() -> None:
@@ -111,7 +104,7 @@ def main() -> None:
         parser.error("--seeds needs --pretrained, the folder or Hub id of all-MiniLM-L6-v2")
     if typed.seeds:
         COMPARED.keep(each for seed in range(typed.seeds) for each in trained(seed, typed.root, typed.pretrained))
-    write()
+    COMPARED.write(PAGE, "Sparse attention in a pretrained Transformer", ABOUT, LIMITS)
     print(PAGE)
 
 
