@@ -3,8 +3,8 @@
     python -m benchmarks.deciding.trained
 
 configs/judges/deciding.yaml states the networks, the endpoints and the goals. Each network that is done is a row of
-docs/results/deciding/trained.csv; a run that was stopped goes on behind the last one. With ``--texts long``, ``short`` or
-``uneven``, texts have another length, or few of them have one of the labels: configs/judges/deciding-others.yaml.
+docs/results/deciding/trained.csv; a run that was stopped goes on behind the last one. With ``--texts long`` or another name of
+configs/judges/deciding-others.yaml, texts have another length, few of them have one of the labels, or they have a shortcut.
 
 The truth is found by replacement, without the search: every subset of the words of the rule is tried, with the generator's own
 fillers in all other places. A text needs words if the way from fillers alone to the whole text is long enough, as in the
@@ -40,7 +40,7 @@ from attest.experiments.deciding.pointing import MATTERS, TIE
 from attest.experiments.deciding.search import LONG
 from attest.experiments.layers import observe_layers
 from attest.experiments.layers.rollout import where_rollout_begins
-from attest.judges.texts import FILLERS, LONGEST, SHORTEST, Texts, draw_texts
+from attest.judges.texts import FILLERS, LONGEST, MINUS, OTHER_MINUS, OTHER_PLUS, SHORTEST, SPACING, Texts, draw_texts
 from benchmarks.deciding.looks import answer_of
 from benchmarks.deciding.page import OTHERS_STATED, SETTING, STATED, TABLES, write
 from benchmarks.judges.trained import FREE
@@ -53,6 +53,8 @@ AT_A_TIME = 512
 """Texts that a network reads together: few enough to stay near a core."""
 OTHERS = 1000
 """Texts that tell whether a network has learned its rule."""
+CUES = {"negation": (OTHER_MINUS, OTHER_PLUS), "majority": (OTHER_MINUS, OTHER_PLUS), "order": (OTHER_MINUS, MINUS)}
+"""Words that go along with the labels 0 and 1, and that the rule does not read."""
 
 
 class Truth(NamedTuple):
@@ -155,6 +157,25 @@ def drawn_as(stated: Mapping[str, Any], rule: str, count: int, seed: int) -> Tex
     return rows_of(texts, rows[random_bits(stream(seed, "uneven"), rows).argsort()])
 
 
+def with_cue(texts: Texts, seed: int, drawn: bool = False) -> Texts:
+    """Write the word that goes along with its label into each text, behind the words of the rule.
+
+    Args:
+        texts: they have at least ``SHORTEST`` tokens; the word stands in one of the last places that every text has.
+        drawn: whether a label is drawn for this word; the returned texts have this label, which the rule does not give.
+    """
+    place, chance = (random_bits(stream(seed, name), texts.ids) for name in ("place of the cue", "label of the cue"))
+    labels = chance.remainder(2) if drawn else texts.labels
+    place = SHORTEST - SPACING + place.remainder(SPACING).unsqueeze(1)
+    words = torch.tensor(CUES[texts.rule])[labels].unsqueeze(1)
+    return replace(texts, tokens=texts.tokens.scatter(1, place, words), labels=labels)
+
+
+def reading_the_cue(texts: Texts) -> Texts:
+    """Return texts with a cue, which counts as a word of their rule."""
+    return replace(texts, deciding=texts.deciding | torch.isin(texts.tokens, torch.tensor(CUES[texts.rule])))
+
+
 def block_of(network: Any, texts: Texts, most: int, seed: int) -> pd.DataFrame:
     """Return a row for each text of a block: the truth, and what is measured in the first ``most`` texts that need words."""
     with torch.no_grad():
@@ -192,8 +213,13 @@ def row_of(asked: Network, stated: Mapping[str, Any]) -> dict[str, Any]:
     """Train a network, and return what is measured and what is true; less, if it has not learned its rule."""
     started = time.process_time()
     _, _, rule, seed, _ = asked
-    network = trained(asked, stated, drawn_as(stated, rule, stated["train_texts"], seed + OTHER_TEXTS))
+    learned_from = drawn_as(stated, rule, stated["train_texts"], seed + OTHER_TEXTS)
     others = drawn_as(stated, rule, OTHERS, seed + 2 * OTHERS)
+    texts = drawn_as(stated, rule, sum(stated["drawn"]), seed)
+    if stated.get("cue"):
+        learned_from, others = with_cue(learned_from, seed), with_cue(others, seed, drawn=True)
+        texts = reading_the_cue(with_cue(texts, seed))
+    network = trained(asked, stated, learned_from)
     with torch.no_grad():
         rightly = ((network(others.tokens, others.mask)[:, 0] > 0).long() == others.labels).double()
     learned = float(rightly.mean())
@@ -202,7 +228,6 @@ def row_of(asked: Network, stated: Mapping[str, Any]) -> dict[str, Any]:
     named = dict(zip(SETTING, asked, strict=True)) | {"accuracy": learned, "training": time.process_time() - started}
     if learned < stated["learned"]:
         return named
-    texts = drawn_as(stated, rule, sum(stated["drawn"]), seed)
     blocks: list[pd.DataFrame] = []
     answer, drawn = None, 0
     for block, (count, most) in enumerate(zip(stated["drawn"], stated["looks"], strict=True)):

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from attest.core.measures.numbers import percent
-from attest.judges.texts import draw_texts
+from attest.judges.texts import _labels, draw_texts
 from benchmarks.deciding import trained
 from benchmarks.deciding.looks import CANNOT_TELL, IN_PART, NO, YES, answer_of, interval
 from benchmarks.deciding.page import SETTING, STATED, _trained, endpoints, judged_of
@@ -145,3 +145,19 @@ def test_texts_of_a_rare_label_stand_among_the_others():
     assert int(texts.labels.sum()) == 32
     assert all(part.sum() >= 3 for part in parts)
     assert len({*texts.ids.tolist()}) == 320
+
+
+@pytest.mark.parametrize("rule", trained.CUES)
+def test_a_cue_goes_along_with_the_label_and_is_no_word_of_the_rule(rule):
+    plain = draw_texts(rule, 200, 3)
+    texts, drawn = trained.with_cue(plain, 3), trained.with_cue(plain, 3, drawn=True)
+    for some in (texts, drawn):
+        written = some.tokens != plain.tokens
+        assert written.sum(dim=1).tolist() == [1] * 200
+        assert not (written & plain.deciding).any()
+        assert some.mask[written].all()
+        assert some.tokens[written].tolist() == [trained.CUES[rule][label] for label in some.labels]
+        assert torch.equal(_labels(rule, some.tokens), plain.labels), "the rule does not read it"
+        assert torch.equal(trained.reading_the_cue(some).deciding, plain.deciding | written)
+    assert torch.equal(texts.labels, plain.labels)
+    assert 60 < (drawn.labels == plain.labels).sum() < 140
