@@ -14,6 +14,10 @@ from attest.core.measures.numbers import percent
 SHIPPED = Path(str(files("attest.experiments"))) / "verdict_errors.json"
 
 
+CALLED = {"attention": "small networks with pooled attention", "rollout": "small Transformers"}
+"""What the networks are called that were asked about an explanation."""
+
+
 class AnswerError(NamedTuple):
     """How many networks that got an answer have another truth."""
 
@@ -27,19 +31,31 @@ class AnswerError(NamedTuple):
 
 
 @cache
-def verdict_errors() -> dict[str, AnswerError]:
-    """Return the errors by answer: ``yes``, ``in part``, ``no``."""
-    return {answer: AnswerError(**counts) for answer, counts in json.loads(SHIPPED.read_text(encoding="utf-8")).items()}
+def verdict_errors(networks: str) -> dict[str, AnswerError]:
+    """Return the errors by answer: ``yes``, ``in part``, ``no``.
+
+    Args:
+        networks: ``attention``, those whose attention pools the tokens; ``rollout``, small Transformers; ``all``.
+    """
+    shipped = json.loads(SHIPPED.read_text(encoding="utf-8"))[networks]
+    return {answer: AnswerError(**counts) for answer, counts in shipped.items()}
 
 
-def error_sentence(answer: str) -> str | None:
-    """Return how often an answer was wrong, as a sentence; None for an answer that nobody counted."""
-    if (found := verdict_errors().get(answer)) is None or not found.networks:
+def error_sentence(answer: str, explanation: str) -> str | None:
+    """Return how often an answer was wrong, as a sentence; None for an answer that nobody counted.
+
+    Args:
+        explanation: what was judged. For ``attention`` and ``rollout`` the networks count that were asked about it, for any
+            other explanation all networks.
+    """
+    networks = explanation if explanation in CALLED else "all"
+    if (found := verdict_errors(networks).get(answer)) is None or not found.networks:
         return None
     share = f"{percent(found.wrong / found.networks)} [{percent(found.low)}, {percent(found.high)}]"
     which = ", each by one step of yes, in part, no" if found.wrong and not found.opposite else ""
     opposite = f", {found.opposite} of them with the opposite truth" if found.opposite else ""
+    called = CALLED.get(networks, "small networks")
     return (
-        f"“{answer.capitalize()}” was wrong in {share} of the {found.networks:,} small networks with this answer whose truth "
-        f"is known{which}{opposite}."
+        f"“{answer.capitalize()}” was wrong in {share} of the {found.networks:,} {called} that got this answer and whose "
+        f"truth is known{which}{opposite}."
     )

@@ -42,7 +42,7 @@ def section(folder: RunFolder, picture: str | None = None) -> str:
     said = [" ".join(filter(None, [f"**{each['sentence']}**", each.get("advice")])) for each in verdicts]
     drawn = None if picture is None else picture_of(folder)
     shown = [] if drawn is None else [f"![{drawn.title} {drawn.description}]({picture})"]
-    errors = filter(None, [error_sentence(each["answer"]) for each in verdicts])
+    errors = filter(None, [error_sentence(each["answer"], found.explanation) for each in verdicts])
     about = [*map(_texts, [found] * len(verdicts), verdicts), *errors, INTERVALS]
     parts = ["## May its attention be read as an explanation?", *said, *shown, " ".join(about), _again(found)]
     return "\n\n".join([BEGIN, *parts, END]) + "\n"

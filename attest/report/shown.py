@@ -219,7 +219,7 @@ def terminal_lines(found: Findings) -> list[str]:
     """
     said = [str(found.unanswered)] if found.of_sentences else found.sentences
     lines = [f"Verdict:    {line}" for line in said]
-    error = None if found.verdict is None else error_sentence(found.verdict.answer)
+    error = None if found.verdict is None else error_sentence(found.verdict.answer, found.explanation)
     lines += [] if error is None else [f"{'Error:':<{LABEL}}{error}"]
     shown, example = first_screen(found)["texts"][:1], found.example
     for text in shown:

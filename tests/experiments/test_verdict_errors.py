@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, YES
-from attest.experiments.verdict_errors import SHIPPED, error_sentence, verdict_errors
+from attest.experiments.verdict_errors import SHIPPED, AnswerError, error_sentence, verdict_errors
 from benchmarks.deciding.errors import errors, measured
 
 ALIKE = {"accuracy": 1.0, "true_texts": 40, "kind": "cnn", "projection": "softmax", "guide": "free"}
@@ -35,11 +35,19 @@ def test_networks_of_one_mechanism_count_as_one():
 
 
 def test_the_sentence_has_share_interval_and_number_and_other_answers_have_none(monkeypatch):
-    found = verdict_errors()[NO]
-    said = error_sentence(NO).replace("\N{NO-BREAK SPACE}", " ")
+    found = verdict_errors("all")[NO]
+    said = error_sentence(NO, "my scores").replace("\N{NO-BREAK SPACE}", " ")
     assert said.startswith(f"“No” was wrong in {100 * found.wrong / found.networks:.0f} % [")
-    assert f"of the {found.networks} small networks with this answer whose truth is known" in said
-    assert [error_sentence(answer) for answer in (CANNOT_TELL, NOT_LEARNED)] == [None, None]
+    assert f"of the {found.networks} small networks that got this answer and whose truth is known" in said
+    assert [error_sentence(answer, "attention") for answer in (CANNOT_TELL, NOT_LEARNED)] == [None, None]
+
+
+def test_the_networks_count_that_were_asked_about_the_same_explanation():
+    pooled, layers, every = (verdict_errors(name)[YES] for name in ("attention", "rollout", "all"))
+    assert pooled.networks + layers.networks == every.networks
+    assert pooled.wrong + layers.wrong == every.wrong
+    assert f"{layers.networks} small Transformers that got this answer" in error_sentence(YES, "rollout")
+    assert f"{pooled.networks} small networks with pooled attention that got this answer" in error_sentence(YES, "attention")
 
 
 @pytest.mark.parametrize(
@@ -50,6 +58,6 @@ def test_the_sentence_has_share_interval_and_number_and_other_answers_have_none(
     ],
 )
 def test_the_sentence_says_how_far_wrong(monkeypatch, counts, end):
-    made = {YES: type(verdict_errors()[YES])(*counts)}
-    monkeypatch.setattr("attest.experiments.verdict_errors.verdict_errors", lambda: made)
-    assert error_sentence(YES).endswith(end)
+    made = {YES: AnswerError(*counts)}
+    monkeypatch.setattr("attest.experiments.verdict_errors.verdict_errors", lambda networks: made)
+    assert error_sentence(YES, "attention").endswith(end)

@@ -67,7 +67,7 @@ def test_a_card_has_sentences_of_the_texts_that_were_read_and_no_key(run):
 
 
 def test_a_card_says_how_often_such_an_answer_is_wrong(run):
-    assert error_sentence("in part") in section(run)
+    assert error_sentence("in part", "attention") in section(run)
 
 
 def measure(run, predicted=(0, 1)) -> None:
