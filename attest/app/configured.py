@@ -14,6 +14,7 @@ from pytorch_lightning import Callback, LightningDataModule, LightningModule, Tr
 from pytorch_lightning.callbacks import EarlyStopping, ProgressBar
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.strategies import DDPStrategy
+from pytorch_lightning.strategies.launchers import _MultiProcessingLauncher
 
 from attest import datamodules
 from attest.callbacks import Evidence
@@ -310,6 +311,7 @@ class ConfiguredRun(LightningCLI):
         lines = EvidenceProgress() if kwargs["enable_progress_bar"] else EpochLines(self.curves, self.run.monitor)
         callbacks = [*theirs, *ours, *([] if has_bar else [lines])]
         trainer = self._trainer(callbacks, **kwargs)
+        _require_processes_that_stay(trainer, config.trainer.strategy)
         if strategy := _strategy_for(self.model, trainer, config.trainer.strategy):
             trainer = self._trainer(callbacks, strategy=strategy, **kwargs)
         _require_whole_weights(trainer.precision)
@@ -411,6 +413,16 @@ def _strategy_for(model: LightningModule, trainer: Trainer, typed: Any) -> str |
     if not unused or not isinstance(trainer.strategy, DDPStrategy) or not isinstance(typed, str) or "unused" in typed:
         return None
     return f"{'ddp' if typed == 'auto' else typed}_find_unused_parameters_true"
+
+
+def _require_processes_that_stay(trainer: Trainer, typed: Any) -> None:
+    """Refuse strategies whose processes end with the training: the curves and tables that they have gathered end with them."""
+    if isinstance(trainer.strategy.launcher, _MultiProcessingLauncher):
+        raise AttestError(
+            f"trainer.strategy is {typed if isinstance(typed, str) else type(trainer.strategy).__name__}, which starts its "
+            "processes from this one and ends them after the training, with the curves and the evidence in them; expected a "
+            "strategy whose processes stay. Type --trainer.strategy=ddp, which gives the same numbers"
+        )
 
 
 def _require_whole_weights(precision: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pytorch_lightning import Trainer
 
+from attest.app.cli.main import main
 from attest.app.configured import _strategy_for
 from attest.core.attention import Last, Softmax, Uniform
 from attest.lightning_modules import Classifier
@@ -55,13 +56,21 @@ def test_it_trains_on_two_devices_without_a_strategy(module, tmp_path):
     assert done.stdout.count("ROAR:") == (module == "Retrained"), "the first process alone writes the page of several runs"
 
 
+@pytest.mark.parametrize("strategy", ["ddp_spawn", "ddp_fork", "ddp_spawn_find_unused_parameters_true"])
+def test_processes_that_end_with_the_training_are_refused_before_it(strategy, tmp_path, capsys):
+    assert main(["fit", *LITTLE, *TWO, f"--trainer.strategy={strategy}", f"--run.root={tmp_path}"]) == 2
+    said = capsys.readouterr().err
+    assert f"trainer.strategy is {strategy}" in said
+    assert "Type --trainer.strategy=ddp" in said
+    assert not list(tmp_path.rglob("*.ckpt"))
+
+
 @pytest.mark.parametrize(
     ("projection", "devices", "typed", "strategy"),
     [
         (Uniform, 2, "auto", "ddp_find_unused_parameters_true"),
         (Uniform, 2, "ddp", "ddp_find_unused_parameters_true"),
         (Uniform, 1, "ddp", "ddp_find_unused_parameters_true"),
-        (Uniform, 2, "ddp_fork", "ddp_fork_find_unused_parameters_true"),
         (Uniform, 2, "ddp_find_unused_parameters_true", None),
         (Uniform, 1, "auto", None),
         (Last, 2, "auto", "ddp_find_unused_parameters_true"),
