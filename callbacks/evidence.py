@@ -91,6 +91,8 @@ class Evidence(Callback):
         """The rows of the last validation or test, of all ranks and on every rank; None if they were written to the folder."""
         self.reading: str | None = None
         """The reading of ``attest.experiments.readings`` that replaces attention; None for the attention itself."""
+        self.validation_seconds: float | None = None
+        """The most seconds of a validation; an experiment that takes longer is left out of all others; None: no limit."""
         self.enabled_on_test = True
         """False if the test table exists already."""
         self.seconds = 0.0
@@ -102,6 +104,7 @@ class Evidence(Callback):
         self._running = RunningBatch()
         self._parts: list[pd.DataFrame] = []
         self._seconds = 0.0
+        self._too_slow = False
 
     @property
     def draws_a_sample(self) -> bool:
@@ -233,6 +236,7 @@ class Evidence(Callback):
             self._log_means(pl_module, "validation", self.table)
             if trainer.is_global_zero:
                 self._name_missed(self.table)
+            self._leave_out_if_slow(trainer, len(self.table))
 
     def on_test_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
@@ -285,8 +289,31 @@ class Evidence(Callback):
                 f"<number>, or draw a larger sample, --experiments.{self.id}.init_args.texts=<number>"
             )
 
+    def _leave_out_if_slow(self, trainer: Trainer, texts: int) -> None:
+        if self.validation_seconds is None:
+            return
+        seconds = max(all_gather(self.seconds))  # every rank must decide alike
+        self._too_slow = seconds > self.validation_seconds
+        if self._too_slow and trainer.is_global_zero:
+            say(
+                f"{self.id} took {seconds:.1f} s on {texts} validation texts, more than the {self.validation_seconds:g} s of "
+                "--run.validation_seconds. It is left out of all further validations, but not of the test."
+            )
+
+    @property
+    def state_key(self) -> str:
+        return f"{type(self).__qualname__}-{self.id}"
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return whether the experiment was too slow for further validations; a resumed run leaves it out, too."""
+        return {"too_slow": True} if self._too_slow else {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take up what ``state_dict`` has returned."""
+        self._too_slow = state_dict.get("too_slow", False)
+
     def _due(self, trainer: Trainer) -> bool:
-        if trainer.sanity_checking or not self.every_n_epochs or not self.validation_instances:
+        if self._too_slow or trainer.sanity_checking or not self.every_n_epochs or not self.validation_instances:
             return False
         return trainer.current_epoch % self.every_n_epochs == 0
 

@@ -26,10 +26,17 @@ class Curves(Callback):
         validation value."""
         self._loss_sum: float | Tensor = 0.0
         self._batches = 0
-        self._validated = False
+        self._known: dict[str, Tensor] = {}
+        self._logged: dict[str, float] = {}
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._known = {**trainer.callback_metrics}
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._validated = not trainer.sanity_checking
+        """Keep what this validation has logged: Lightning's metrics also hold values of epochs before, as the same tensors."""
+        if not trainer.sanity_checking:
+            logged = {name: value for name, value in trainer.callback_metrics.items() if "validation" in name}
+            self._logged |= {name: float(value) for name, value in logged.items() if value is not self._known.get(name)}
 
     def state_dict(self) -> dict[str, Any]:
         return {"epochs": self.epochs, "running": all_gather((float(self._loss_sum), self._batches))}
@@ -45,12 +52,10 @@ class Curves(Callback):
         self._batches += 1
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        known = trainer.callback_metrics if self._validated else {}  # else they are those of an epoch before
-        logged = {name: float(value) for name, value in known.items() if "validation" in name}
         loss, batches = _total(all_gather((float(self._loss_sum), self._batches)))
         losses = {"train/loss": loss / max(batches, 1)}
-        self.epochs.append({"epoch": trainer.current_epoch, "step": trainer.global_step} | losses | logged)
-        self._loss_sum, self._batches, self._validated = 0.0, 0, False
+        self.epochs.append({"epoch": trainer.current_epoch, "step": trainer.global_step} | losses | self._logged)
+        self._loss_sum, self._batches, self._logged = 0.0, 0, {}
 
 
 def _total(running: list[tuple[float, int]]) -> tuple[float, int]:

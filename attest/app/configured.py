@@ -284,6 +284,7 @@ class ConfiguredRun(LightningCLI):
                     f"experiments.{name} is {type(evidence).__name__}, whose id is {evidence.id}; expected one id for both. "
                     f"Type --experiments.{evidence.id}=… instead."
                 )
+            evidence.validation_seconds = self.run.validation_seconds
             if not self.run.evidence_while_training:
                 evidence.every_n_epochs = 0
         self.curves = Curves()

@@ -22,7 +22,7 @@ WHOLE: Mapping[str, tuple[int, int]] = {
     "width": (1, MANY),
 }
 """The least and the most of a setting that counts something."""
-POSITIVE = ("memory_gib", "until", "epsilon", "filter_epsilon", "gradient_clip_val")
+POSITIVE = ("memory_gib", "until", "validation_seconds", "epsilon", "filter_epsilon", "gradient_clip_val")
 """Settings that measure something: finite and above 0."""
 
 

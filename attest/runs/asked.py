@@ -40,6 +40,8 @@ class RunSettings:
         checkpoint_every_n_batches: number of training batches between checkpoints, the most that a killed run loses.
         evidence_while_training: whether evidence is also computed after each validation; without it, training is faster and
             gives the same model, but there are no curves of evidence.
+        validation_seconds: most seconds that each experiment may take at the end of one validation. One that takes longer is
+            left out of all further validations, and stays in the test; None for no limit.
         memory_gib: working memory that evidence may use besides the loaded model and batch, in GiB.
         max_evidence_tokens: largest length of a text in evidence that compares every token with every other. Longer texts, and
             texts whose token pairs do not fit into ``memory_gib``, are left out: their columns are NaN, and they are counted.
@@ -66,6 +68,7 @@ class RunSettings:
     processes: int | None = None
     checkpoint_every_n_batches: int = 100
     evidence_while_training: bool = True
+    validation_seconds: float | None = None
     memory_gib: float = 1.0
     max_evidence_tokens: int = 3000
     max_search_steps: int | None = None
@@ -106,7 +109,8 @@ NO_PART = ("seed_everything", "experiments", "config", "ckpt_path", "weights_onl
 """Sections that are no part of the identity: the seed has a folder of its own, and evidence can be gathered at any time."""
 OF_THE_MACHINE = {
     "run": (
-        *("root", "force", "threads", "processes", "checkpoint_every_n_batches", "evidence_while_training", "memory_gib"),
+        *("root", "force", "threads", "processes", "checkpoint_every_n_batches", "evidence_while_training"),
+        *("validation_seconds", "memory_gib"),
         *("max_evidence_tokens", "max_search_steps", "until", "upload_texts", "upload_weights"),
     ),
     "trainer": (

@@ -4,7 +4,7 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.runs.folder import read_json
-from tests.library import LAYERS, only_folder, without
+from tests.library import LAYERS, SMALL_TRAINING, only_folder, without
 
 ASKED = ("E3", "E13", "E14", "E15")
 
@@ -16,3 +16,15 @@ def test_experiments_inside_layers_run_at_validation_end_where_they_are_asked_fo
     assert main(["fit", *LAYERS, *left_out, *schedule, f"--run.root={tmp_path}"]) == 0
     (epoch,) = read_json(only_folder(tmp_path).curves)
     assert {name for name in ASKED if any(key.startswith(f"{name}/validation/") for key in epoch)} == {*ASKED}
+
+
+@pytest.mark.whole("a run from beginning to end")
+def test_an_experiment_over_its_seconds_is_measured_once_and_stays_in_the_test(tmp_path):
+    assert main(["fit", *SMALL_TRAINING, "LOGGER=csv", "--run.validation_seconds=1e-9", f"--run.root={tmp_path}"]) == 0
+    run = only_folder(tmp_path)
+    first, *later = read_json(run.curves)
+    measured = {key.split("/")[0] for key in first if key.startswith("E")}
+    assert measured
+    assert later
+    assert not any(key.startswith("E") for epoch in later for key in epoch)
+    assert measured <= {table.stem for table in run.evidence("E2").parent.iterdir()}

@@ -70,6 +70,20 @@ def test_a_sample_that_holds_none_of_the_validation_texts_is_said(capsys):
     assert capsys.readouterr().out == "", "one text is enough, and an experiment without a sample reads all"
 
 
+@pytest.mark.parametrize(("allowed", "left_out"), [(None, False), (9.0, False), (7.0, True)])
+def test_an_experiment_that_takes_too_long_is_left_out_of_further_validations(allowed, left_out, capsys):
+    slow, trainer = Erasure(every_n_epochs=1), SimpleNamespace(sanity_checking=False, current_epoch=3, is_global_zero=True)
+    slow.validation_seconds, slow.seconds = allowed, 8.0
+    assert slow._due(trainer)
+    slow._leave_out_if_slow(trainer, texts=32)
+    resumed = Erasure(every_n_epochs=1)
+    resumed.load_state_dict(slow.state_dict())
+    assert [slow._due(trainer), resumed._due(trainer)] == [not left_out] * 2
+    said = capsys.readouterr().out
+    assert ("E14 took 8.0 s on 32 validation texts, more than the 7 s" in said) == left_out
+    assert resumed.state_key != AttentionPermutation().state_key
+
+
 def test_an_instance_that_two_ranks_have_counts_once_and_two_instances_of_one_id_are_refused(refusal):
     first, second = pd.DataFrame({"id": [0, 2], "length": [3, 4]}), pd.DataFrame({"id": [1, 0], "length": [5, 3]})
     assert each_once([first, second])["id"].tolist() == [0, 1, 2]

@@ -80,3 +80,23 @@ def test_without_a_terminal_an_epoch_is_a_line_with_its_score(tmp_path, capsys):
     curves = Curves()
     train(tmp_path, False, callbacks=[curves, EpochLines(curves, "train/loss")], logger=False)
     assert capsys.readouterr().out.splitlines()[-2:] == ["Epoch 1/2: train/loss 0.2500", "Epoch 2/2: train/loss 0.5000"]
+
+
+class Seldom(Learning):
+    """Logs one value after each epoch, and another one after every second epoch."""
+
+    def validation_step(self, batch, batch_idx):
+        self.log("validation/loss", 0.25)
+        if self.current_epoch % 2 == 0:
+            self.log("validation/seldom", 0.25)
+
+
+def test_an_epoch_has_the_values_that_were_logged_in_it(tmp_path):
+    curves = Curves()
+    trainer = Trainer(
+        max_epochs=3, default_root_dir=tmp_path, accelerator="cpu", enable_checkpointing=False, enable_model_summary=False,
+        enable_progress_bar=False, log_every_n_steps=1, logger=False, callbacks=[curves],
+    )  # fmt: skip
+    trainer.fit(Seldom(), DataLoader(zeros(2, 1)), DataLoader(zeros(2, 1)))
+    assert ["validation/seldom" in epoch for epoch in curves.epochs] == [True, False, True]
+    assert [epoch["validation/loss"] for epoch in curves.epochs] == [0.25] * 3
