@@ -17,6 +17,7 @@ from attest.runs.dependent_names import (
     BY_BASE,
     BY_LEARNED,
     BY_UNIFORM,
+    LAST,
     PROBES,
     UNIFORM,
     AdversaryChoices,
@@ -138,6 +139,8 @@ def controls(
     left_out = dict(without_sense(settings))
     if "E4" not in left_out:
         yield "E4", UNIFORM, _training(typed, "PROJECTION=uniform")
+    if kind == "label" and not left_out:
+        yield "E4", LAST, _training(typed, "PROJECTION=last")
     follows_seed = settings["data"]["init_args"].get("corpus_seed", 0) is None
     corpus = [f"--data.init_args.corpus_seed={seed_of_base}"] if follows_seed else []
     for seed in range(seed_of_base + 1, seed_of_base + 1 + seeds):

@@ -39,7 +39,7 @@ from attest.report.related import (
 )
 from attest.report.summary import summarise_tables
 from attest.runs.comparison import compare_runs
-from attest.runs.dependent_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, UNIFORM
+from attest.runs.dependent_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, LAST, UNIFORM
 from attest.runs.folder import RunFolder, read_json, read_table, write_json
 from attest.runs.identity import ROAR, identity_of
 
@@ -115,19 +115,24 @@ def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None
     tagging = any(pair.tagging for pair in pairs.values())
     base = _rightly(rows[0])
     return [
-        *_uniform(rows, pairs.get(UNIFORM), _counted(rows[0], tagging), base),
+        *(
+            conclusion
+            for name in (UNIFORM, LAST)
+            for conclusion in _unlearned(name, rows, pairs.get(name), _counted(rows[0], tagging), base)
+        ),
         *_moved(rows),
         *_guided(rows, pairs, of_use, "The same tagger" if tagging else "A model that reads each token alone", base),
     ]
 
 
-def _uniform(rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterator[Conclusion]:
+def _unlearned(name: str, rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterator[Conclusion]:
+    """Yield the conclusion about a control of E4, whose attention is not learned; none if it was not trained."""
     found = _accuracies(rows, "E4")
-    if pair is not None and found:
+    if pair is not None and name in found:
         does = {1: "does worse", 0: "is not shown to do worse", -1: "does better"}[pair.better]
-        rightly = f"{_rightly(found[UNIFORM])} of the {units} are decided rightly with uniform attention"
+        rightly = f"{_rightly(found[name])} of the {units} are decided rightly with {name}"
         figures = f"{rightly}, and {base} with learned attention ({pair.tested})."
-        yield Conclusion(f"Uniform attention {does} than learned attention.", figures)
+        yield Conclusion(f"{name[0].upper()}{name[1:]} {does} than learned attention.", figures)
 
 
 def _moved(rows: Rows) -> Iterator[Conclusion]:

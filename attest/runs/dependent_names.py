@@ -20,6 +20,7 @@ ADVERSARY_WORDS = ("LAMBDA", "VARIANT", "DIVERGENCE", "CONVENTION")
 PROBES = ("attention", "states")
 """The models of E6 for taggers: the tagger itself with given attention, or weighted states that know of no other token."""
 UNIFORM = "uniform attention"
+LAST = "attention on the last state alone"
 GUIDE = "guide: "
 BY_UNIFORM, BY_LEARNED, BY_BASE = (f"{GUIDE}{whose}" for whose in (UNIFORM, "attention learned with it", "base's attention"))
 BY_ADVERSARY = f"{GUIDE}adversary's attention"

@@ -44,6 +44,14 @@ def test_uniform_attention_is_worse_only_where_a_test_says_so(favours, p_value, 
     assert (only.said, only.figures) == snapshot
 
 
+def test_attention_on_the_last_state_is_compared_as_uniform_attention_is():
+    last = UNIFORM | {"name": "attention on the last state alone", "accuracy": 0.7}
+    _, found = said([UNIFORM, last], {last["name"]: pair(1, 0.001)})
+    assert found.said == "Attention on the last state alone does worse than learned attention."
+    assert found.figures.startswith("70")
+    assert "with attention on the last state alone, and" in found.figures
+
+
 @pytest.mark.parametrize(
     ("jsd", "expected"),
     [(0.151, "by 0.151 nats, more than"), (0.15, "by 0.150 nats, no more than")],

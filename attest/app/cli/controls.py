@@ -3,7 +3,8 @@
     attest controls DATA=sst MODEL=bilstm SEEDS=3
     attest controls DATA=conll2000 MODEL=tagger LAMBDA=0.2,3
 
-E4  trains the same model with uniform attention: does the task need attention at all?
+E4  trains the same model with uniform attention, and a classifier with attention on the last state alone: does the task
+    need attention at all?
 E5  trains the same model with SEEDS other seeds (3 if not typed): how far apart is their attention?
 E6  trains a model without context (for taggers, the tagger itself) with a given attention: uniform, learned, from the base,
     or from adversaries with LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers)

@@ -163,7 +163,7 @@ def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
         ``group``, the setting, which seeds share, so that W&B draws them as one band; ``job_type``; ``tags``, the corpus and
         the model.
     """
-    job = "control" if run.projection == "uniform" or run.model == "average" else "base"  # without learned attention
+    job = "control" if run.projection in ("uniform", "last") or run.model == "average" else "base"  # without learned attention
     if identity.kind:
         job = JOBS.get(identity.kind, "control")
     return {"group": identity.setting, "job_type": job, "tags": [run.data, run.model]}
