@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn, cast
 
@@ -88,22 +88,25 @@ class Parser(LightningArgumentParser):
         return config
 
 
-WHOLE = (
-    *("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval"),
-    "gradient_clip_val",
-)
+BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
+"""Trainer options that are a number of batches, or a share of them."""
 
 
-def write_whole_numbers(settings: Any) -> None:
+def write_whole_numbers(settings: Any, typed: Mapping[str, Any] | None = None) -> None:
     """Replace whole floats above 1, such as 2.0, by integers in Trainer options that count something.
 
     Lightning's type is ``int | float``, but if another module wrote ``float | int`` before, Python's typing uses that order.
     The name of a run must not depend on which modules were imported.
+
+    Args:
+        typed: the Trainer options as they were typed. A typed 1 is one batch, and 1.0 is all batches: the parser takes both
+            for 1.0.
     """
-    trainer = settings.get("trainer", {})
-    for name in WHOLE:
+    trainer, typed = settings.get("trainer", {}), typed or {}
+    for name in (*BATCHES, "gradient_clip_val"):
         value = trainer.get(name)
-        if isinstance(value, float) and value > 1 and value.is_integer():
+        is_one = name in BATCHES and value == 1.0 and type(typed.get(name)) is int
+        if is_one or (isinstance(value, float) and value > 1 and value.is_integer()):
             trainer[name] = int(value)
 
 
@@ -130,6 +133,7 @@ class ConfiguredRun(LightningCLI):
             load_from_checkpoint_support=False,
             args=[command, *asked.arguments],
         )
+        write_whole_numbers(self.config[self.subcommand] if self.subcommand else self.config, asked.settings.get("trainer"))
 
     def _set_seed(self) -> None:
         """Do nothing while LightningCLI parses: ``prepared`` sets the seed later."""
@@ -224,7 +228,7 @@ class ConfiguredRun(LightningCLI):
         """Return the configuration as plain values, without options of the subcommand such as ``ckpt_path``."""
         dumped = yaml.load(self.parser.dump(config, skip_unset=False, skip_validation=True), YAML)
         settings = dumped[self.subcommand] if self.subcommand else dumped
-        write_whole_numbers(settings)  # which writing them may have turned back
+        write_whole_numbers(settings, self.asked.settings.get("trainer"))  # which writing them may have turned back
         return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
     def _require_same_configuration(self) -> None:

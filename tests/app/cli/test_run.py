@@ -35,3 +35,10 @@ def test_numbers_of_batches_are_whole_whatever_was_imported_before(parsed):
     assert repr(settings.trainer.limit_train_batches) == "2"
     assert repr(settings.trainer.val_check_interval) == "1.0", "a share"
     assert settings.trainer.limit_val_batches == 0.5
+
+
+@pytest.mark.parametrize(("typed", "batches"), [("1", "1"), ("1.0", "1.0"), ("2", "2"), ("0.5", "0.5")])
+def test_one_is_a_batch_and_one_point_nought_are_all_of_them(typed, batches):
+    name = "limit_test_batches"
+    run = ConfiguredRun("fit", AskedRun.of(["DATA=planted", f"--trainer.{name}={typed}"]))
+    assert repr(run.config["fit"].trainer[name]) == repr(run.resolved(run.config)["trainer"][name]) == batches
