@@ -22,10 +22,26 @@ TABLES = PAGE.with_suffix("")
 FROZEN = "2026-11-27"
 STATED = Path(__file__).parents[2] / "configs" / "judges" / "deciding.yaml"
 OTHERS_STATED = STATED.with_name("deciding-others.yaml")
-OTHERS = ("short", "long", "uneven")
+OTHERS = {
+    "short": ("Short texts", "texts have 12 to 16 words"),
+    "long": ("Texts of 100 to 200 words", "texts have 100 to 200 words"),
+    "uneven": ("Few texts of one label", "one text in ten has one of the two labels"),
+    "shortcut": (
+        "Networks that learned a shortcut",
+        "texts have a word that goes along with the label, behind the words of the rule",
+    ),
+}
+"""The title of each kind of other texts, and what they are."""
+SECOND = {f"second-{low}": f"{low} to {high} words" for low, high in ((16, 20), (24, 36), (40, 56), (60, 80))}
+"""The second sample, by the length of texts."""
 AGAIN = (
     "A first run of it was thrown away: all texts of the rare label came first, so that 3 of 13 networks got a false yes from "
     "texts that were not like the rest. They stand among the others at random now, and nothing else was changed. "
+)
+SHORTCUT = (
+    "A network has learned the shortcut if it follows that word in 98 % of the texts in which the word was drawn at random; "
+    "the truth tries the subsets of the rule's words and of that word. A guide to the truth pulls attention to the words of "
+    "the rule alone, as somebody's marked words would. "
 )
 AS_SHORT = "blocks, asked as short texts"
 """The search by blocks of ``whole``, in which a word that matters must move the model as far as in short texts."""
@@ -61,6 +77,7 @@ def write() -> None:
     for name, said in (
         ("mechanisms", _mechanisms),
         ("trained", _trained),
+        ("trained-second-16", _second),
         *((f"trained-{texts}", partial(_on_other_texts, texts)) for texts in OTHERS),
         ("trained", _together),
         ("planted", _planted),
@@ -165,20 +182,19 @@ def _trained(rows: pd.DataFrame) -> list[str]:
 
 
 def _on_other_texts(texts: str, rows: pd.DataFrame) -> list[str]:
-    others = yaml.safe_load(OTHERS_STATED.read_text(encoding="utf-8"))
-    stated = yaml.safe_load(STATED.read_text(encoding="utf-8")) | others["every"] | others["texts"][texts]
+    stated = stated_of(texts)
     learned, judged = judged_of(rows, stated)
     every, crossed = endpoints(judged, stated), _crossed(judged)
-    low, high = stated.get("lengths", (24, 36))
-    title = {"short": "Short texts", "long": "Texts of 100 to 200 words", "uneven": "Few texts of one label"}[texts]
-    asked = "one text in ten has one of the two labels" if texts == "uneven" else f"texts have {low} to {high} words"
-    again = AGAIN if texts == "uneven" else ""
-    unfinished = (
-        "" if len(learned) >= stated["least"] else f"**This run has not ended**: {len(learned)} of {stated['least']}. "
-    )
+    title, asked = OTHERS[texts]
+    again = {"uneven": AGAIN, "shortcut": SHORTCUT}.get(texts, "")
+    unfinished = ""
+    if len(learned) < stated["least"]:
+        ended = len(rows) == len(stated["seeds"]) * _mechanisms_of(stated)
+        why = "All networks were trained, and fewer have learned than were asked for" if ended else "This run has not ended"
+        unfinished = f"**{why}**: {len(learned)} of {stated['least']}. "
     return [
         f"### {title}",
-        f"The same on other networks, of which {asked}; stated on {others['stated']} in `configs/judges/deciding-others.yaml` "
+        f"The same on other networks, of which {asked}; stated on {stated['stated']} in `configs/judges/deciding-others.yaml` "
         f"before any of them was trained (`python -m benchmarks.deciding.trained --texts {texts}`). {again}{unfinished}"
         f"{len(learned)} of {len(rows)} networks learned their rule; {len(judged)} have a truth. **False yes**: "
         f"{every.said['false yes']}. **False no**: {every.said['false no']}. **Answered**: {every.said['answered']}. "
@@ -189,23 +205,68 @@ def _on_other_texts(texts: str, rows: pd.DataFrame) -> list[str]:
     ]
 
 
+def stated_of(texts: str) -> dict[str, Any]:
+    """Return what is stated about networks on other texts."""
+    others = yaml.safe_load(OTHERS_STATED.read_text(encoding="utf-8"))
+    known: dict[str, Any] = yaml.safe_load(STATED.read_text(encoding="utf-8"))
+    return known | {"stated": others["stated"]} | others["every"] | others["texts"][texts]
+
+
+def _second(_: pd.DataFrame) -> list[str]:
+    stated = stated_of("second-16")
+    tables = {texts: pd.read_csv(path) for texts in SECOND if (path := TABLES / f"trained-{texts}.csv").is_file()}
+    number = sum(map(len, tables.values()))
+    judged = pd.concat([_of_texts(judged_of(rows, stated)[1], texts) for texts, rows in tables.items()])
+    every = endpoints(judged, stated, bounds=True)
+    strict = endpoints(_by_rule_and_guide(judged), stated).said
+    families = [("all", every)]
+    for column in ("texts_are", "kind", "guide", "projection", "rule"):
+        families += [
+            (SECOND.get(str(name), f"{column} {name}"), endpoints(part, stated)) for name, part in judged.groupby(column)
+        ]
+    missed = [f"{name}: {', '.join(found.missed)}" for name, found in families if found.missed]
+    columns = ("networks", "mechanisms", "false yes", "false no", "answered", "texts", "agreement", "passes")
+    said = every.said
+    unfinished = "" if number == len(SECOND) * stated["least"] else f"**This run has not ended**: {number} networks. "
+    return [
+        "### A second sample",
+        f"The first sample has too few networks whose truth is no, so a second one was stated on {stated['stated']} in "
+        "`configs/judges/deciding-others.yaml` before any of its networks was trained: texts of four lengths, and half of "
+        "the networks guided to a decoy (`python -m benchmarks.deciding.trained --texts second-16`, `second-24`, "
+        f"`second-40`, `second-60`). {unfinished}{said['networks']} of {number} networks learned their rule and have a truth, "
+        f"of {said['mechanisms']} mechanisms. **False yes**: {said['false yes']}. **False no**: {said['false no']}. "
+        f"**Answered**: {said['answered']}. **Agreement** text by text: {said['agreement']}. Counted by rule, guide and "
+        f"length alone: false yes {strict['false yes']}, false no {strict['false no']}.",
+        _missed(missed, stated),
+        _crossed(judged),
+        _counted_strictly(judged),
+        markdown_table([("family", *columns), *((name, *(found.said[each] for each in columns)) for name, found in families)]),
+    ]
+
+
 def _together(rows: pd.DataFrame) -> list[str]:
     """Return the errors of all samples of trained networks together; nothing where there is only one."""
     stated = yaml.safe_load(STATED.read_text(encoding="utf-8"))
-    tables = {name: TABLES / f"trained-{name}.csv" for name in OTHERS}
+    tables = {name: TABLES / f"trained-{name}.csv" for name in (*SECOND, *OTHERS)}
     samples = {"": rows} | {name: pd.read_csv(path) for name, path in tables.items() if path.is_file()}
     judged = pd.concat([_of_texts(judged_of(each, stated)[1], name) for name, each in samples.items()])
-    said = endpoints(judged, stated).said
+    said, strict = endpoints(judged, stated).said, endpoints(_by_rule_and_guide(judged), stated).said
     return [] if len(samples) == 1 else [
         "### All trained networks together",
         f"This was not stated beforehand; a mechanism counts once for each kind of texts. {said['networks']} networks of "
         f"{said['mechanisms']} mechanisms. **False yes**: {said['false yes']}. **False no**: {said['false no']}. "
-        f"**Answered**: {said['answered']}. **Agreement** text by text: {said['agreement']}.",
+        f"**Answered**: {said['answered']}. **Agreement** text by text: {said['agreement']}. Counted by rule, guide and kind "
+        f"of texts alone: false yes {strict['false yes']}, false no {strict['false no']}.",
     ]  # fmt: skip
 
 
+def _by_rule_and_guide(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return networks whose mechanism is their rule, guide and kind of texts alone, the strictest way to count."""
+    return judged.assign(mechanism=judged.rule + "/" + judged.guide + "/" + judged.texts_are)
+
+
 def _of_texts(judged: pd.DataFrame, texts: str) -> pd.DataFrame:
-    return judged.assign(mechanism=judged.mechanism + "/" + texts)
+    return judged.assign(mechanism=judged.mechanism + "/" + texts, texts_are=texts)
 
 
 def _crossed(judged: pd.DataFrame) -> str:
@@ -221,12 +282,15 @@ def _crossed(judged: pd.DataFrame) -> str:
 
 def _unfinished(rows: pd.DataFrame, stated: Mapping[str, Any]) -> str:
     """Return a sentence if the run has not ended, whose networks are trained in a random order."""
-    free, guided = len(stated["free"]), len(stated["guided"]) * len(stated["guides"])
-    mechanisms = len(stated["rules"]) * len(stated["projections"]) * (free + guided)
-    least = mechanisms * (len(stated["seeds"]) - 1)
+    least = _mechanisms_of(stated) * (len(stated["seeds"]) - 1)
     if len(rows) >= least:
         return ""
     return f"**This run has not ended**: {len(rows)} of {least} networks are done, in the random order that is stated. "
+
+
+def _mechanisms_of(stated: Mapping[str, Any]) -> int:
+    free, guided = len(stated["free"]), len(stated["guided"]) * len(stated["guides"])
+    return len(stated["rules"]) * len(stated["projections"]) * (free + guided)
 
 
 def _sides(judged: pd.DataFrame) -> str:

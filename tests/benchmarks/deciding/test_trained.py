@@ -11,7 +11,7 @@ from attest.core.measures.numbers import percent
 from attest.judges.texts import _labels, draw_texts
 from benchmarks.deciding import trained
 from benchmarks.deciding.looks import CANNOT_TELL, IN_PART, NO, YES, answer_of, interval
-from benchmarks.deciding.page import SETTING, STATED, _trained, endpoints, judged_of
+from benchmarks.deciding.page import OTHERS, OTHERS_STATED, SECOND, SETTING, STATED, _trained, endpoints, judged_of, stated_of
 from benchmarks.judges.training import Enough, _network
 
 TOLD = yaml.safe_load(STATED.read_text(encoding="utf-8"))
@@ -161,3 +161,13 @@ def test_a_cue_goes_along_with_the_label_and_is_no_word_of_the_rule(rule):
         assert torch.equal(trained.reading_the_cue(some).deciding, plain.deciding | written)
     assert torch.equal(texts.labels, plain.labels)
     assert 60 < (drawn.labels == plain.labels).sum() < 140
+
+
+def test_the_page_has_every_kind_of_texts_that_is_stated():
+    assert [*yaml.safe_load(OTHERS_STATED.read_text(encoding="utf-8"))["texts"]] == [*OTHERS, *SECOND]
+    for texts, words in (SECOND | {"short": "12 to 16 words", "long": "100 to 200 words"}).items():
+        low, high = stated_of(texts)["lengths"]
+        assert f"{low} to {high} words" == words
+    second = stated_of("second-40")
+    assert (str(second["stated"]), second["guides"], second["looks"]) == ("2026-11-29", ["decoy"], TOLD["looks"])
+    assert len(trained.asked_for(second)) == second["least"] == 72
