@@ -124,7 +124,8 @@ def alone_of(shown: ShownText) -> list[Piece]:
     if not shown.deciding:
         return [Piece(shown.reason, "muted")]
     said = f" {shown.said}" if shown.said else ""
-    nothing = Piece(f"All words replaced: {shown.alone['without']}{said}.", "muted")
+    many = f" The words that decide are {shown.one_of_many}." if shown.one_of_many else ""
+    nothing = Piece(f"All words replaced: {shown.alone['without']}{said}.{many}", "muted")
     decide = [Piece(shown.deciding, "decides"), Piece(f"{shown.alone['words']}{said}.")]
     if shown.marked == shown.deciding:
         return [Piece("Alone:", "muted"), *decide, nothing]

@@ -20,6 +20,7 @@ from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures.numbers import percent, rounded
 from attest.experiments.deciding.neutral import WITHOUT_SINK
 from attest.experiments.deciding.pointing import MOST
+from attest.experiments.deciding.search import LONG
 from attest.experiments.readings.compared import title_of
 from attest.experiments.readings.kinds import RANDOM
 from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, readings_in, share_of
@@ -88,6 +89,8 @@ class ShownText:
     """What the model says of ``first`` words alone, of those that decide (``words``), and ``without`` any word."""
     reason: str
     """Why the text counts as wrong although the explanation's first words carry the decision; else empty."""
+    one_of_many: str = ""
+    """In a long text, that the words that decide are one set of several; else empty."""
     stands_for: str = ""
 
 
@@ -225,7 +228,8 @@ def terminal_lines(found: Findings) -> list[str]:
     for text in shown:
         called = found.called if len(found.called) < LABEL - 1 else "marked"
         lines.append(f"{called.capitalize() + ':':<{LABEL}}{bracketed(text.words, lambda word: word.first)}")
-        lines.append(f"{'Decides:':<{LABEL}}{bracketed(text.words, lambda word: word.decides)}")
+        many = f" ({text.one_of_many})" if text.one_of_many else ""
+        lines.append(f"{'Decides:':<{LABEL}}{bracketed(text.words, lambda word: word.decides)}{many}")
     if shown or example is not None:
         path = min(str(found.folder.path), os.path.relpath(found.folder.path), key=len)
         identity = shown[0].identity if shown and example is not None else example
@@ -371,7 +375,15 @@ def _shown(row: Mapping[str, Any], role: str) -> ShownText:
         deciding=quoted(drawn, lambda word: word.decides),
         alone=_alone(row),
         reason="" if right else _reason(row["carried"], int(marks["first"].sum()), int(marks["matter"].sum())),
+        one_of_many=_one_of_many(int(marks["decides"].sum()), len(drawn)),
     )
+
+
+def _one_of_many(deciding: int, words: int) -> str:
+    """Return that many sets decide a long text, of which the search finds one; empty for a short text."""
+    if words <= LONG:
+        return ""
+    return f"one set of {deciding} of {words:,} words that is enough; others may be, too"
 
 
 def _of_words(of_tokens: Any, words: Sequence[Word]) -> np.ndarray:

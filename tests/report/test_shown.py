@@ -9,6 +9,7 @@ import pytest
 from attest.core.kinds import NUMBER, TAGS
 from attest.experiments.verdict import IN_PART, NO, YES, Share, Verdict
 from attest.report.findings import Findings
+from attest.report.pictures import alone_of
 from attest.report.shown import (
     GROUP,
     Drawn,
@@ -126,6 +127,15 @@ def test_a_long_text_is_shown_around_the_words_that_count():
     )
     assert [word.text for word in elided(marked, 10)] == ["…", "w28", "w29", "w30", "w31", "w32", "…"], "all are marked"
     assert [word.text for word in elided(words[:6])] == [f"w{place}" for place in range(6)]
+
+
+@pytest.mark.parametrize(("fillers", "said"), [(61, ""), (62, "one set of 2 of 65 words that is enough; others may be, too")])
+def test_in_a_long_text_the_words_that_decide_are_one_set_of_several(fillers, said):
+    (shown,) = shown_texts(joined(text(1, "not dull here " + "word " * fillers, "here", "not dull", False)))
+    assert shown.one_of_many == said
+    page = str(ENVIRONMENT.get_template("first.html").module.text(shown, "attention"))
+    assert (f"({said})" in page, "others may be" in page) == (said != "", said != "")
+    assert said in alone_of(shown)[-1].text
 
 
 def test_neighbours_are_quoted_together():
