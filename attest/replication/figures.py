@@ -3,7 +3,7 @@ asks for.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from attest.core.errors import AttestError
 from attest.core.measures.summary import knee
 from attest.replication.table import SEEDS, Folders, evidence_rows, over_seeds
 from attest.report.evidence_figures import largest_jsd_violins
@@ -142,17 +143,28 @@ def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
+def _looks(table: PublishedTable, options: Mapping[str, Any], key: str, looks: Sequence[str]) -> dict[str, str]:
+    """Return the colour or the marker of each value of the choice that an option names."""
+    values = [*dict.fromkeys(row.run[options[key]] for row in table.rows.values())]
+    if len(values) > len(looks):
+        raise AttestError(
+            f"the figure each_run has {key}: {options[key]}, and the rows of the table have {len(values)} values of it; "
+            f"expected at most {len(looks)}. Name another choice there, or show fewer rows in a table of their own."
+        )
+    return dict(zip(values, looks, strict=False))
+
+
 def each_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     """Yield a figure of one quantity against another for each corpus, with a point for each run.
 
     The options ``x`` and ``y`` name columns. ``colour`` and ``marker`` name choices of the rows, such as ``PROJECTION`` and
     ``MODEL``: runs with the same value have the same colour or marker.
+
+    Raises:
+        AttestError: a choice has more values than there are colours or markers.
     """
     x, y = (table.columns[options[axis]] for axis in ("x", "y"))
-    colours, markers = (
-        dict(zip(dict.fromkeys(row.run[options[key]] for row in table.rows.values()), looks, strict=False))
-        for key, looks in (("colour", CLASS_COLOURS), ("marker", MARKERS))
-    )
+    colours, markers = _looks(table, options, "colour", CLASS_COLOURS), _looks(table, options, "marker", MARKERS)
     for data in dict.fromkeys(data for _, data, _ in folders):
         figure = Figure(figsize=(6.5, 4), layout="constrained")
         axes = figure.subplots()

@@ -87,3 +87,11 @@ def test_each_run_is_a_point_in_the_colour_and_with_the_marker_of_its_choices(tm
     assert dense.get_marker() == sparse.get_marker(), "both are BiLSTMs"
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["softmax", "sparsemax", "bilstm"]
+
+
+def test_more_values_than_colours_are_refused(monkeypatch, refusal):
+    monkeypatch.setattr("attest.replication.figures.CLASS_COLOURS", ("black",))
+    table = parse(TABLE[: TABLE.index("  - name: swept")])
+    asked = {"x": "accuracy", "y": "τ", "colour": "PROJECTION", "marker": "MODEL"}
+    with refusal():
+        [*each_run(table, pd.DataFrame(), {}, asked)]
