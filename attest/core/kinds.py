@@ -4,6 +4,7 @@ A network says its kind once, in its attribute ``kind``, and the settings of a t
 for a kind asks these descriptions.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,10 @@ class Kind:
     def units(self) -> str:
         """Return what the rows of the table hold: ``texts`` or ``sentences``."""
         return f"{self.unit}s"
+
+    def worded(self, said: str) -> str:
+        """Return words that are written of texts, such as a caption, as words of what the rows hold: of ``sentences``."""
+        return re.sub(r"\btext(?=s?\b)", self.unit, said)
 
     def counted(self, rows: "pd.DataFrame") -> str:
         """Return how many rows a table has, as it stands before “texts”: ``120``, or ``120 labels of 40``."""

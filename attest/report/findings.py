@@ -105,7 +105,7 @@ class Findings:
     @cached_property
     def measured(self) -> list[Group]:
         """Return each number of the run with its description and comparison numbers, grouped by experiment."""
-        return measured(self.controls, self.class_names)
+        return measured(self.controls, self.class_names, self.kind)
 
     @cached_property
     def explanation(self) -> str:

@@ -133,7 +133,7 @@ def _table(
     shown = [measure for measure in there if rows[measure.key].notna().any()]
     part = evenly(rows, ROWS)
     return {
-        "columns": [{"name": measure.name, "meaning": measure.meaning} for measure in shown],
+        "columns": [{"name": measure.name, "meaning": kind.worded(measure.meaning)} for measure in shown],
         "empty": [measure.name for measure in there if measure not in shown],
         "total": len(rows),
         "rows": [

@@ -3,11 +3,12 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
+from attest.core.kinds import CLASSES, Kind
 from attest.core.measures import summarise
 from attest.core.measures.numbers import interval, number, percent, rounded
 from attest.experiments.registry import measures, range_of
@@ -131,8 +132,8 @@ class Group:
         return [line.name for line in self.lines if line not in self.defined]
 
 
-def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
-    """Return the rows of the verdict table, grouped by experiment; the test scores come first."""
+def measured(controls: Controls, class_names: Sequence[str], kind: Kind = CLASSES) -> list[Group]:
+    """Return the rows of the verdict table, grouped by experiment and worded for a kind; the test scores come first."""
     summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
     theirs = {} if run.kind else published(run.data, run.full_name)
     lines = uniform_control(controls)
@@ -150,14 +151,20 @@ def measured(controls: Controls, class_names: Sequence[str]) -> list[Group]:
             if low is not None and high is not None:
                 low, high = within(key, low, high)
             bounds = None if low is None or high is None or low == high else (low, high)
-            lines.append(Line(key, measure.title, interval(mean, low, high), mean, measure.means, measure.misread,
-                              _detail(summary, key, class_names), bounds, controls.of(key), theirs.get(key)))  # fmt: skip
+            detail = _detail(summary, key, class_names, kind)
+            lines.append(Line(key, measure.title, interval(mean, low, high), mean, measure.means, measure.misread, detail,
+                              bounds, controls.of(key), theirs.get(key)))  # fmt: skip
+    lines = [_worded(line, kind) for line in lines]
     groups = []
     for name in [*QUESTIONS, *sorted({line.experiment for line in lines} - {*QUESTIONS})]:
         mine = [line for line in lines if line.experiment == name]
         if mine or (name == "E4" and not controls.of_trial):
             groups.append(Group(name, QUESTIONS.get(name, ""), mine))
     return groups
+
+
+def _worded(line: Line, kind: Kind) -> Line:
+    return replace(line, name=kind.worded(line.name), means=kind.worded(line.means), misread=kind.worded(line.misread))
 
 
 def uniform_control(controls: Controls) -> list[Line]:
@@ -203,7 +210,7 @@ def _mean_of(shares: pd.Series) -> tuple[float, tuple[float, float] | None]:
     return mean, None if math.isnan(low) or low == high else (low, high)
 
 
-def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:
+def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str], kind: Kind) -> str:
     predicted, asked = f"{key}/mean/predicted_", f"{key}/mean/asked_"
     by_class = [
         f"{class_names[int(k.removeprefix(predicted))]} {number(v)}" for k, v in summary.items() if k.startswith(predicted)
@@ -212,10 +219,10 @@ def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> st
     undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary.get(f"{key}/nan") else []
     groups = by_class or by_label
     rest = [f"{len(groups) - PANELS} more in summary.json"] if len(groups) > PANELS else []
-    kind = "predicted" if by_class else "label"
-    classes = [f"{kind} {', '.join([*groups[:PANELS], *rest])}"] if groups else []
+    by = "predicted" if by_class else "label"
+    classes = [f"{by} {', '.join([*groups[:PANELS], *rest])}"] if groups else []
     read, of = (summary.get(f"{key.partition('/')[0]}/{count}") for count in (READ, ALL))
-    stopped = [] if read is None else [f"{read:,.0f} of {of:,.0f} texts"]
+    stopped = [] if read is None else [f"{read:,.0f} of {of:,.0f} {kind.units}"]
     spread = summary.get(f"{key}/std")
     return "; ".join([*([] if spread is None else [f"± {number(spread)}"]), *classes, *undefined, *stopped])
 

@@ -51,8 +51,8 @@ def evidence_illustrations(
         for drawing in spec.drawings:
             if {*drawing.needs} <= {*rows.columns}:
                 caption = drawing.caption if isinstance(drawing.caption, str) else drawing.caption(rows)
-                key, title = f"{experiment}/{drawing.name}", f"{experiment}  {drawing.title}"
-                yield Illustration(key, title, caption, partial(_drawn, drawing, rows, class_names))
+                key, title = f"{experiment}/{drawing.name}", kind.worded(f"{experiment}  {drawing.title}")
+                yield Illustration(key, title, kind.worded(caption), partial(_drawn, drawing, rows, class_names))
 
 
 def _drawn(drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
@@ -90,7 +90,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
         )
     maps = found.table(MAPS)
     if maps is not None:
-        yield from _maps(maps, _twins(folder))
+        yield from _maps(maps, _twins(folder), found.kind)
 
 
 def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
@@ -102,7 +102,7 @@ def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
     return {other: table for other, twin in folders.items() if (table := Findings(twin).table(MAPS)) is not None}
 
 
-def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Illustration]:
+def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame], kind: Kind) -> Iterator[Illustration]:
     for row in table.to_dict("records"):
         maps = maps_of(row)
         for projection, theirs in twins.items():
@@ -110,7 +110,7 @@ def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Il
                 maps[f"trained with {projection}"] = maps_of(twin)[PROJECTION_NAMES["original"]]
         yield Illustration(
             f"{MAPS}/text_{row['id']}",
-            f"Attention maps, text {row['id']}",
+            f"Attention maps, {kind.unit} {row['id']}",
             "Each row shows which tokens (columns) a token attends to, as a mean over heads, for each layer. The maps show "
             "the trained model, the model with changed attention and, if there are such runs, models trained with another "
             "projection. Darker cells have more weight; the colour shows the square root of the weight.",
