@@ -12,6 +12,7 @@ from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures import Paired
 from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import p_value, percent
+from attest.core.measures.summary import IDENTITY
 from attest.experiments.experiment_errors import sentence_about
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.rows import BETWEEN
@@ -75,6 +76,14 @@ class Findings:
         """Return the table of one experiment, one row for each instance; None if the folder has no such table."""
         path = self.folder.evidence(identity)
         return read_table(path) if path.is_file() else None
+
+    def read_by(self, experiment: str) -> str | None:
+        """Return in how many texts or sentences an experiment has measured something; None if it has no table of them."""
+        rows = self.table(experiment)
+        if rows is None or "id" not in rows:
+            return None
+        numbers = rows.drop(columns=[*IDENTITY], errors="ignore").select_dtypes("number")
+        return f"{self.kind.counted(rows[numbers.notna().any(axis=1)])} {self.kind.units}"
 
     @cached_property
     def instances(self) -> pd.DataFrame | None:

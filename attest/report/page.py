@@ -180,7 +180,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "warnings": [] if found.held is None else warnings(found.held),
         "first_question": readings.QUESTION,
         "masked": bool(((settings.get("model") or {}).get("init_args") or {}).get("masking")),
-        "remarks": [*_remarks(folder, settings), *filter(None, [mixed_versions(folder)])],
+        "remarks": [*_remarks(folder, settings, found.kind), *filter(None, [mixed_versions(folder)])],
         "readings": readings.readings_of_run(tables["E15"], timing.get("seconds_a_text")) if "E15" in tables else None,
         "figures": embedded(drawn),
         "drawn_names": legend(found.class_names),
@@ -202,13 +202,14 @@ def _accuracy(held: Baseline) -> str:
     return f"{held.accuracy} on {held.of} (always answering “{held.answer}”: {percent(held.majority.share)})"
 
 
-def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
+def _remarks(folder: RunFolder, settings: Mapping[str, Any], kind: Kind) -> list[str]:
     if not folder.data.is_file():
         return list((settings.get(TRIAL) or {}).get("remarks", ()))
     record = read_json(folder.data)
     cut = ((settings.get("data") or {}).get("init_args") or {}).get("texts")
     spaced = f"texts={cut}: rows at equal distances, as this run was made; runs made now take a random sample."
-    return told(record.get("copies", {}), record.get("counts", {})) + [spaced] * bool(cut and "sampling" not in record)
+    copies = [kind.worded(each) for each in told(record.get("copies", {}), record.get("counts", {}))]
+    return copies + [spaced] * bool(cut and "sampling" not in record)
 
 
 def _sentences(found: Findings, path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from attest.experiments.experiment_errors import sentence_about
 from attest.experiments.permutation import SPEC
 from attest.report.evidence_figures import importance_histograms, learning_curves, permutation_violins
 from attest.report.figures import to_svg
+from attest.report.findings import Findings
 from attest.report.page import illustrations, write_report
 from attest.runs.folder import RunFolder, made_from, read_json, write_json, write_table
 
@@ -385,3 +386,13 @@ def test_copies_of_training_texts_and_a_cut_of_the_old_kind_are_said(run):
     page = run.report.read_text(encoding="utf-8")
     assert "texts=7: rows at equal distances, as this run was made" in page
     assert "are also in" not in page
+
+
+def test_each_experiment_says_in_how_many_texts_it_measured_something(small_run, run):
+    section = small_run.report.read_text().partition('<div id="E1">')[2].partition("</div>")[0]
+    assert "Measured in 77 texts." in section
+    rows = pd.read_parquet(run.evidence("E1"))
+    measured = [column for column in rows.select_dtypes("number") if column not in ("id", "label", "predicted", "length")]
+    write_table(run.evidence("E1"), rows.assign(**{name: rows[name].where(rows.index >= 7) for name in measured}))
+    assert Findings(run).read_by("E1") == "70 texts"
+    assert Findings(run).read_by("E99") is None
