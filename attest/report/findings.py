@@ -167,7 +167,7 @@ class Findings:
         if self.verdict is not None:
             return None
         if self.learned is False:
-            return NOT_BETTER
+            return self.kind.worded(NOT_BETTER)
         return NO_WORDS if self.of_sentences else NEEDS_E19
 
     @property
@@ -188,7 +188,7 @@ class Findings:
         if self.verdict is None:
             return []
         beside = instead(self.verdict, self.called)
-        said = sentence_of(self.verdict, self.called, self.labelled, self.counted)
+        said = self.kind.worded(sentence_of(self.verdict, self.called, self.labelled, self.counted))
         return [said] if beside is None else [said, beside]
 
     @cached_property

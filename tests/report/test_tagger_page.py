@@ -8,6 +8,7 @@ import pandas as pd
 from attest.core.kinds import CLASSES, TAGS
 from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.stopping import ALL, READ
+from attest.experiments.verdict import NOT_LEARNED, Verdict
 from attest.report.findings import Findings
 from attest.report.page import evidence_illustrations, illustrations
 from attest.runs.folder import MAPS, write_table
@@ -46,6 +47,14 @@ def test_no_title_or_caption_speaks_of_texts(tmp_path):
     captions = [f"{each.title} {each.caption}" for each in evidence_illustrations(needed, ["N", "V"], TAGS)]
     assert captions
     assert [each for each in captions if TEXT.search(each)] == []
+
+
+def test_no_answer_speaks_of_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr(Findings, "learned", False)
+    found = Findings(every_number(tmp_path))
+    assert "better than chance on these sentences" in found.unanswered
+    found.__dict__["verdict"] = Verdict(NOT_LEARNED, None, None, 20)
+    assert "better than chance on these sentences" in found.sentences[0]
 
 
 def test_only_whole_words_are_exchanged():
