@@ -21,7 +21,7 @@ import torch
 from attest.core.errors import AttestError
 from attest.runs.folder import RunFolder
 from tests.cheap import draw_nothing
-from tests.library import Library
+from tests.finished_runs import Library
 
 ROOT = Path(__file__).parent
 PLACE, OWNER = os.environ["WANDB_DATA_DIR"], os.getpid()
@@ -165,7 +165,7 @@ def library(tmp_path_factory, worker_id) -> Library:
 def lent_runs_stay(library):
     """A run that was changed would change what other tests find."""
     yield
-    assert not library.changed(), "a test changed a run of tests/library.py; let it take a copy (copy_of)"
+    assert not library.changed(), "a test changed a run of tests/finished_runs.py; let it take a copy (copy_of)"
 
 
 @pytest.fixture(scope="session")

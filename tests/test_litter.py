@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import PLACE, fresh_shell
-from tests.library import SMALL_RUN, without
+from tests.finished_runs import SMALL_RUN, without
 
 ROOT = Path(__file__).parents[1]
 

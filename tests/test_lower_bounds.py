@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from docs.generate import pinned
 from tests.conftest import ROOT, fresh_shell
-from tests.library import LIGHT, SMALL_RUN
+from tests.finished_runs import LIGHT, SMALL_RUN
 
 TRIED = ("jsonargparse", "pytorch-lightning", "torchmetrics", "entmax", "jinja2", "tqdm")
 """Packages in Python alone that need no other version of what else is installed."""

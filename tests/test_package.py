@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import fresh_shell
-from tests.library import SMALL_TRAINING, only_folder
+from tests.finished_runs import SMALL_TRAINING, only_folder
 
 ROOT = Path(__file__).parents[1]
 OURS = ("callbacks", "datamodules", "lightning_modules", "configs")

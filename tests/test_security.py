@@ -14,8 +14,8 @@ import yaml
 from attest.runs.folder import YAML
 from attest.runs.published_tables import AS_TYPED
 from tests.conftest import fresh_shell
+from tests.finished_runs import SMALL_RUN, only_folder
 from tests.forking import attest_command
-from tests.library import SMALL_RUN, only_folder
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("attest", "callbacks", "datamodules", "lightning_modules", "benchmarks")

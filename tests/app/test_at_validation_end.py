@@ -4,7 +4,7 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.runs.folder import read_json
-from tests.library import LAYERS, SMALL_TRAINING, only_folder, without
+from tests.finished_runs import LAYERS, SMALL_TRAINING, only_folder, without
 
 ASKED = ("E3", "E13", "E14", "E15")
 

@@ -15,7 +15,7 @@ from attest.app.dependent import Dependent, train_base, train_dependent
 from attest.lightning_modules import Classifier
 from attest.runs.asked import AskedRun
 from attest.runs.folder import read_json
-from tests.library import BEST_FIRST
+from tests.finished_runs import BEST_FIRST
 
 pytestmark = pytest.mark.whole("a run from beginning to end")
 

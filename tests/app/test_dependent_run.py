@@ -18,7 +18,7 @@ from attest.runs.asked import AskedRun
 from attest.runs.belonging import keep_digests
 from attest.runs.choices import split_arguments
 from attest.runs.folder import RunFolder, read_json, write_table
-from tests.library import SMALL_RUN, SMALL_TRAINING, only_folder
+from tests.finished_runs import SMALL_RUN, SMALL_TRAINING, only_folder
 
 pytestmark = pytest.mark.whole("a run from beginning to end")
 

@@ -12,8 +12,8 @@ from attest.core.attention import Last, Softmax, Uniform
 from attest.lightning_modules import Classifier
 from attest.models.networks import BiLSTM, PoolingClassifier
 from tests.conftest import fresh_shell
+from tests.finished_runs import CONTROLS, FEW, KEYS, LIGHT, PRETRAINED, PRETRAINED_TAGGER, QUESTIONS, reviews, tagged, without
 from tests.forking import attest_command
-from tests.library import CONTROLS, FEW, KEYS, LIGHT, PRETRAINED, PRETRAINED_TAGGER, QUESTIONS, reviews, tagged, without
 
 TWO = ("--trainer.devices=2", "--trainer.accelerator=cpu")
 ONE_EPOCH = "--trainer.max_epochs=1"

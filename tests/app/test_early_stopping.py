@@ -11,8 +11,8 @@ from attest.runs.asked import AskedRun, digest
 from attest.runs.folder import read_json
 from tests.app.cli.test_kills import attest, files
 from tests.conftest import without_places
+from tests.finished_runs import BEST_FIRST, only_folder, typed
 from tests.forking import KILLED
-from tests.library import BEST_FIRST, only_folder, typed
 
 WAITING = typed(
     ("fit", *BEST_FIRST), "--run.patience=2", "--trainer.max_epochs=9", "--run.checkpoint_every_n_batches=5", "LOGGER=csv"

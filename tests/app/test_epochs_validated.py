@@ -10,7 +10,7 @@ from attest.app.cli.main import main
 from attest.callbacks.checkpoints import BestCheckpoint
 from attest.report.summary import VERSION, summarise_run
 from attest.runs.folder import RunFolder, read_json, write_json
-from tests.library import EXPENSIVE, SMALL_TRAINING, only_folder, without
+from tests.finished_runs import EXPENSIVE, SMALL_TRAINING, only_folder, without
 
 pytestmark = pytest.mark.whole("a run from beginning to end")
 

@@ -12,8 +12,8 @@ import pytest
 
 from attest.app.cli.main import main
 from tests.conftest import fresh_shell, without_places
+from tests.finished_runs import SMALL_RUN, only_folder
 from tests.forking import attest_command
-from tests.library import SMALL_RUN, only_folder
 
 pytestmark = pytest.mark.whole("a process beside another")
 

@@ -7,7 +7,7 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.runs.folder import RunFolder, read_json
-from tests.library import LAYERS, copy_of
+from tests.finished_runs import LAYERS, copy_of
 
 pytestmark = pytest.mark.whole("a run from beginning to end")
 

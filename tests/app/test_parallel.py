@@ -14,8 +14,8 @@ from attest.core.processes import together
 from attest.runs.choices import config_file
 from attest.runs.folder import RunFolder
 from tests.conftest import fresh_shell
+from tests.finished_runs import SMALL_RUN, TAGS, copy_of, only_folder
 from tests.forking import attest_command
-from tests.library import SMALL_RUN, TAGS, copy_of, only_folder
 
 
 def side_by_side(processes: int) -> list[str]:

@@ -10,8 +10,8 @@ from attest.app.cli.main import main
 from attest.runs.folder import RunFolder
 from tests.app.test_parallel import side_by_side
 from tests.conftest import fresh_shell
+from tests.finished_runs import EXPENSIVE, SMALL_RUN, SMALL_TRANSFORMER, without
 from tests.forking import attest_command
-from tests.library import EXPENSIVE, SMALL_RUN, SMALL_TRANSFORMER, without
 
 EPOCH = ("--", "--trainer.max_epochs=1")
 CONTROLS = ("controls", *SMALL_RUN, *without(*EXPENSIVE), "SEEDS=1", "LAMBDA=5", "LOGGER=csv")

@@ -23,8 +23,8 @@ from attest.runs.folder import RunFolder, read_json
 from benchmarks.sparse_pretrained import Swapped
 from tests.app.test_parallel import copy_without_evidence, side_by_side
 from tests.conftest import fresh_shell, without_places
+from tests.finished_runs import ONE_EPOCH, PRETRAINED, copy_of, only_folder
 from tests.forking import attest_command
-from tests.library import ONE_EPOCH, PRETRAINED, copy_of, only_folder
 
 pytestmark = pytest.mark.whole("a run from beginning to end")
 

@@ -10,7 +10,7 @@ from attest.app.adversaries import without_sense
 from attest.app.cli.main import main
 from attest.datamodules import BabiDataModule
 from tests.conftest import without_places
-from tests.library import QUESTIONS, only_folder
+from tests.finished_runs import QUESTIONS, only_folder
 
 pytestmark = pytest.mark.whole("a run from beginning to end")
 

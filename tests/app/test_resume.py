@@ -18,8 +18,8 @@ from attest.runs.folder import RunFolder, read_json
 from tests.app.cli.test_kills import attest, files
 from tests.app.test_parallel import side_by_side
 from tests.conftest import fresh_shell, without_places
+from tests.finished_runs import EXPENSIVE, LIGHT, SMALL_RUN, only_folder, without
 from tests.forking import KILLED, attest_command
-from tests.library import EXPENSIVE, LIGHT, SMALL_RUN, only_folder, without
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.whole("two processes")

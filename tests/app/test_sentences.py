@@ -4,7 +4,7 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.report.answer import NO_WORDS
-from tests.library import only_folder
+from tests.finished_runs import only_folder
 
 pytestmark = pytest.mark.whole("a run from beginning to end")
 

@@ -9,7 +9,7 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.runs.folder import RunFolder, read_json
-from tests.library import without
+from tests.finished_runs import without
 
 SHORT = ("--", "--trainer.max_epochs=2")
 UNASKED = ("E2", "E3", "E8", "E9", "E13")

@@ -12,7 +12,7 @@ from attest.experiments import stopping
 from attest.runs.folder import RunFolder, Stopped, read_json
 from tests.app.test_parallel import require_same_evidence
 from tests.conftest import without_places
-from tests.library import only_folder
+from tests.finished_runs import only_folder
 
 pytestmark = pytest.mark.whole("a run from beginning to end")
 

@@ -8,7 +8,7 @@ from attest.callbacks.experiment import RUNNING, running_share
 from attest.experiments.verdict import share_of
 from attest.report.tracking.loggers import is_headline
 from attest.runs.folder import read_json
-from tests.library import SMALL_TRAINING, only_folder
+from tests.finished_runs import SMALL_TRAINING, only_folder
 
 KEYS = [f"{RUNNING}/{part}" for part in ("share", "low", "high", "n")]
 

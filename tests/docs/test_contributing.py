@@ -10,7 +10,7 @@ import pytest
 
 from attest.runs.folder import read_table
 from tests.conftest import fresh_shell
-from tests.library import SMALL_RUN, only_folder
+from tests.finished_runs import SMALL_RUN, only_folder
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

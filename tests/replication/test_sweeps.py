@@ -9,7 +9,7 @@ from attest.core.places import configs_folder
 from attest.runs.asked import folder_of_words
 from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import read_json
-from tests.library import SMALL_TRAINING, only_folder
+from tests.finished_runs import SMALL_TRAINING, only_folder
 
 SWEEPS = {file.stem: yaml.safe_load(file.read_text()) for file in (configs_folder() / "sweeps").glob("*.yaml")}
 

@@ -8,7 +8,7 @@ import pytest
 from attest.app.cli.main import main
 from attest.report.controls import baseline, last_words, scores_line, sentence, warnings
 from attest.report.page import write_report
-from tests.library import SMALL_RUN
+from tests.finished_runs import SMALL_RUN
 from tests.report.made import decided, made_run, tagged
 
 HALF = [0] * 10 + [1] * 10

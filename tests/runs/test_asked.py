@@ -25,7 +25,7 @@ from attest.runs.belonging import DIGESTS
 from attest.runs.choices import choice_arguments, expand
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.published_tables import read_published, table_file, table_names
-from tests.library import SMALL_RUN, only_folder
+from tests.finished_runs import SMALL_RUN, only_folder
 
 PLAIN = "jw-bilstm-additive-softmax"
 

@@ -21,7 +21,7 @@ from attest.runs.belonging import (
     versions_of,
 )
 from attest.runs.folder import RunFolder, made_from, read_json, read_table, write_json, write_table
-from tests.library import LIGHT, copy_of
+from tests.finished_runs import LIGHT, copy_of
 
 pytestmark = pytest.mark.whole("commands on copies of a run")
 

@@ -16,7 +16,7 @@ from attest.core.errors import AttestError
 from attest.experiments.stopping import ALL, READ
 from attest.runs.folder import COUNTS, RunFolder, read_json, write_json
 from attest.runs.shapes import Entries, misfit
-from tests.library import copy_of
+from tests.finished_runs import copy_of
 
 Place = tuple[Any, ...]
 VALUES: dict[str, Any] = {

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.conftest import fresh_shell
-from tests.library import BEST_FIRST
+from tests.finished_runs import BEST_FIRST
 
 
 @pytest.mark.whole("a command in a process of its own")

@@ -12,7 +12,7 @@ from attest.core.memory import memory_budget
 from attest.runs.belonging import keep_digests
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.conftest import THREADS
-from tests.library import SMALL_RUN
+from tests.finished_runs import SMALL_RUN
 
 
 @pytest.fixture(scope="module")

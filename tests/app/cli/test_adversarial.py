@@ -16,7 +16,7 @@ from attest.core.errors import AttestError
 from attest.lightning_modules import TrainedAdversary
 from attest.runs.dependent_names import CONVENTIONS, AdversaryChoices, parse_adversary, take_adversaries
 from attest.runs.folder import RunFolder, read_json, write_json
-from tests.library import ONE_EPOCH, SMALL_RUN, copy_of
+from tests.finished_runs import ONE_EPOCH, SMALL_RUN, copy_of
 
 pytestmark = pytest.mark.whole("a run from beginning to end")
 

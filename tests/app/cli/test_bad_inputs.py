@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from attest.app.cli.main import main
-from tests.library import SMALL_RUN
+from tests.finished_runs import SMALL_RUN
 
 TABLE = yaml.safe_load(Path(__file__).with_suffix("").with_name("bad_inputs.yaml").read_text(encoding="utf-8"))
 CASES = [(room, number, case) for room, cases in TABLE.items() for number, case in enumerate(cases)]

@@ -21,7 +21,7 @@ from attest.report.summary import VERSION
 from attest.runs.belonging import TRAINED_WITH, keep_digests
 from attest.runs.folder import TEMPORARY, RunFolder, read_json
 from tests.conftest import without_places
-from tests.library import EXPENSIVE, SMALL_RUN, SMALL_TRAINING, only_folder, without
+from tests.finished_runs import EXPENSIVE, SMALL_RUN, SMALL_TRAINING, only_folder, without
 
 
 def fit(*arguments: str) -> int:

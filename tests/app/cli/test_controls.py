@@ -13,7 +13,7 @@ from attest.core.errors import AttestError
 from attest.runs.dependent_names import AdversaryChoices, ControlChoices, guide_name, take_controls
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import without_places
-from tests.library import CONTROLS, SMALL_RUN, typed
+from tests.finished_runs import CONTROLS, SMALL_RUN, typed
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from attest.app.evaluating import LoadedRun, configuration_of
 from attest.report.explained import Explanation, coloured, print_explained, printable, words_of
 from attest.runs.belonging import checkpoint_digest, keep_digests
 from attest.runs.folder import RunFolder, made_from, read_json, write_json
-from tests.library import copy_of, only_folder
+from tests.finished_runs import copy_of, only_folder
 
 HOSTILE = "dull <script>alert(1)</script> [bold]x[/bold] \x1b[31mred\x1b[0m 🙂 the"
 

@@ -11,7 +11,7 @@ from attest.replication.table import instance_values, measured
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.published_tables import PublishedColumn
 from tests.conftest import without_places
-from tests.library import KEYS, copy_of, typed
+from tests.finished_runs import KEYS, copy_of, typed
 
 
 def base_of(root) -> RunFolder:

@@ -11,8 +11,8 @@ import pytest
 from attest.runs.folder import made_from
 from tests.app.cli.test_reproduce import TABLE
 from tests.conftest import fresh_shell
+from tests.finished_runs import LIGHT, only_folder
 from tests.forking import KILLED, attest_command
-from tests.library import LIGHT, only_folder
 
 pytestmark = pytest.mark.whole("commands that are killed")
 TIMED = ("timing.json", "report.html", ".log", ".ckpt", "metrics.csv")

@@ -15,8 +15,8 @@ from attest.app.cli.reproduce import _failure, _plan, command_of, parse_request
 from attest.replication.plan import Job
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import fresh_shell
+from tests.finished_runs import EXPENSIVE, SMALL_TRAINING, without
 from tests.forking import attest_command
-from tests.library import EXPENSIVE, SMALL_TRAINING, without
 from tests.waiting import wait_until
 
 TABLE = """

@@ -13,7 +13,7 @@ from attest.datamodules.corpus import Documents
 from attest.datamodules.encoded import EncodedDocuments, read_erased
 from attest.datamodules.vocabulary import Vocabulary
 from attest.runs.folder import RunFolder, read_json
-from tests.library import ONE_EPOCH, SMALL_TRAINING, copy_of, only_folder, typed
+from tests.finished_runs import ONE_EPOCH, SMALL_TRAINING, copy_of, only_folder, typed
 
 TEXTS = {"train": 96, "validation": 32, "test": 31}
 FEW = tuple(f"--data.init_args.{split}_texts={texts}" for split, texts in TEXTS.items())

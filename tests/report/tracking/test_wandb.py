@@ -12,7 +12,7 @@ from attest.report.page import illustrations
 from attest.report.tracking.wandb_file import records
 from attest.runs.folder import read_json
 from attest.runs.identity import identity_of
-from tests.library import SMALL_RUN, only_folder
+from tests.finished_runs import SMALL_RUN, only_folder
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from attest.report.tracking.wandb_file import (
     write_records,
 )
 from attest.runs.folder import RunFolder
-from tests.library import copy_of
+from tests.finished_runs import copy_of
 from tests.report.tracking.test_wandb import history
 
 

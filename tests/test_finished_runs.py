@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import library
-from tests.library import Library, Made, copy_of, typed, written
+from tests import finished_runs
+from tests.finished_runs import Library, Made, copy_of, typed, written
 
 
 @pytest.fixture
@@ -23,9 +23,11 @@ def made(monkeypatch) -> list[list[str]]:
         (run / f"{words[0]}.txt").touch()
         return 0
 
-    monkeypatch.setattr(library, "main", main)
+    monkeypatch.setattr(finished_runs, "main", main)
     first = Made(("fit", "DATA=planted"), files=lambda folder: (f"--data.file={folder}/train.csv",))
-    monkeypatch.setattr(library, "RUNS", {"first": first, "second": Made(("roar", "--", "--more=1"), begins_with="first")})
+    monkeypatch.setattr(
+        finished_runs, "RUNS", {"first": first, "second": Made(("roar", "--", "--more=1"), begins_with="first")}
+    )
     return commands
 
 
