@@ -64,7 +64,8 @@ PLANTED = (
 
 def settings(of: str, **values: Any) -> tuple[str, ...]:
     """Return options of a run: settings of one of its parts."""
-    return tuple(f"--{of}.init_args.{name}={value}" for name, value in values.items())
+    within = of if of.startswith("experiments.") else f"{of}.init_args"
+    return tuple(f"--{within}.{name}={value}" for name, value in values.items())
 
 
 POOLED = (

@@ -49,7 +49,7 @@ COMPARED = Settings(
     },
 )
 TYPED = ("DATA=sst", "MODEL=pretrained", "EXPERIMENTS=verdict-layers", "LOGGER=csv", "--experiments.E1=null")
-TEXTS = "--experiments.E19.init_args.texts=80"
+TEXTS = "--experiments.E19.texts=80"
 ABOUT = (
     "Does a pretrained Transformer explain itself better if its attention is sparse? MiniLM was fine-tuned on SST with "
     "another projection in the place of every softmax, and the projection of the fine-tuned model was swapped afterwards. "

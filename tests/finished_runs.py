@@ -34,9 +34,9 @@ SMALL_TRAINING = (
 SMALL_RUN = (
     *SMALL_TRAINING,
     "--run.max_search_steps=20",
-    "--experiments.E10.init_args.texts=8",
-    "--experiments.E14.init_args.texts=4",
-    "--experiments.E14.init_args.sets=5",
+    "--experiments.E10.texts=8",
+    "--experiments.E14.texts=4",
+    "--experiments.E14.sets=5",
 )
 """A real run with every experiment, each on little: a few seconds."""
 EXPENSIVE = ("E1", "E3", "E10", "E11", "E12", "E13", "E14", "E15", "E19")
@@ -65,15 +65,15 @@ SMALL_TRANSFORMER = (
 """Two layers of two heads, one epoch."""
 LAYERS = (
     *SMALL_TRANSFORMER,
-    "--experiments.E2.init_args.permutations=2",
-    "--experiments.E3.init_args.steps=2",
-    "--experiments.E3.init_args.texts=32",
-    "--experiments.E8.init_args.every_n_epochs=1",
-    "--experiments.E9.init_args.draws=2",
-    "--experiments.E14.init_args.texts=4",
-    "--experiments.E14.init_args.sets=5",
-    "--experiments.E15.init_args.texts=4",
-    "--experiments.E15.init_args.sets=5",
+    "--experiments.E2.permutations=2",
+    "--experiments.E3.steps=2",
+    "--experiments.E3.texts=32",
+    "--experiments.E8.every_n_epochs=1",
+    "--experiments.E9.draws=2",
+    "--experiments.E14.texts=4",
+    "--experiments.E14.sets=5",
+    "--experiments.E15.texts=4",
+    "--experiments.E15.sets=5",
 )
 """The same with every experiment inside layers."""
 ONE_EPOCH = ("--", "--trainer.max_epochs=1")

@@ -17,7 +17,7 @@ from pytorch_lightning.strategies import DDPStrategy
 from pytorch_lightning.strategies.launchers import _MultiProcessingLauncher
 
 from attest import datamodules
-from attest.callbacks import Evidence
+from attest.callbacks.by_id import callback_of
 from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from attest.callbacks.finite import EndAtOnce, FiniteLoss, StepSize
 from attest.callbacks.progress import Curves, EpochLines, EvidenceProgress, FirstBatches, terminal
@@ -43,6 +43,7 @@ from attest.runs.asked import AskedRun, RunSettings, differing_keys, identity, r
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
 from attest.runs.capabilities import declared
 from attest.runs.choices import plain_help
+from attest.runs.experiment_settings import is_own_class
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.shapes import RECORD
@@ -80,10 +81,9 @@ class Parser(LightningArgumentParser):
     def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         config = super().parse_args(*args, **kwargs)
         if "experiments" in config:  # that of a subcommand, not the one of all
-            for evidence in config.experiments.values():
-                options = evidence.get("init_args", {}) if evidence and config.run.max_search_steps else {}
-                if "steps" in options:
-                    options["steps"] = min(options["steps"], config.run.max_search_steps)
+            for given in config.experiments.values():
+                if given and config.run.max_search_steps and isinstance(given.get("steps"), int):
+                    given["steps"] = min(given["steps"], config.run.max_search_steps)
             write_whole_numbers(config)
         return config
 
@@ -160,7 +160,12 @@ class ConfiguredRun(LightningCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_class_arguments(RunSettings, "run")
-        parser.add_argument("--experiments", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
+        parser.add_argument(
+            "--experiments",
+            type=dict[str, dict[str, Any] | None],
+            default={},
+            help="Settings of each experiment by its id, as in --experiments.E2.permutations=20; null leaves it out.",
+        )
         parser.link_arguments("seed_everything", "data.init_args.seed")
         for name in LINKED:
             parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
@@ -180,7 +185,7 @@ class ConfiguredRun(LightningCLI):
 
     def expected_evidence(self) -> list[str]:
         """Return the ids of the tables that a complete run must have."""
-        return [experiment for experiment, evidence in self.settings["experiments"].items() if evidence]
+        return [experiment for experiment, given in self.settings["experiments"].items() if given is not None]
 
     def set_up(self) -> None:
         """Find the folder and earlier results of the run, and set the number of threads and the memory budget."""
@@ -188,10 +193,10 @@ class ConfiguredRun(LightningCLI):
         require_finite(self.settings)
         for part in ("run", "trainer"):
             require_bounds(self.settings[part], f"{part}.{{}}".format)
-        for experiment, evidence in self.settings["experiments"].items():
-            if not evidence and experiment not in KNOWN:
+        for experiment, given in self.settings["experiments"].items():
+            if experiment not in KNOWN and (given is None or not is_own_class(given)):
                 raise unknown_choice("The experiment", experiment, KNOWN, spelled("fit", "--experiments.{}=null"))
-            require_bounds((evidence or {}).get("init_args", {}), f"experiments.{experiment}.init_args.{{}}".format)
+            require_bounds(given or {}, f"experiments.{experiment}.{{}}".format)
         require_work(self.config[self.subcommand].trainer, str(self.subcommand))
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
@@ -261,7 +266,7 @@ class ConfiguredRun(LightningCLI):
         for outdated in outdated_tables(self.folder, ours):
             self.folder.evidence(outdated).unlink()
         known = self.folder.settings().get("experiments") or {} if self.folder.config.is_file() else {}
-        kept = {name: evidence for name, evidence in known.items() if evidence and not ours.get(name)}
+        kept = {name: given for name, given in known.items() if given is not None and ours.get(name) is None}
         write_text(self.folder.config, yaml.safe_dump(settings | {"experiments": ours | kept}, sort_keys=False))
         if self.folder.trained:
             keep_digests(self.folder)
@@ -281,13 +286,9 @@ class ConfiguredRun(LightningCLI):
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         config = self.config_init[self.subcommand]
-        self.experiments = {name: evidence for name, evidence in config.experiments.items() if evidence is not None}
-        for name, evidence in self.experiments.items():
-            if evidence.id != name:
-                raise AttestError(
-                    f"experiments.{name} is {type(evidence).__name__}, whose id is {evidence.id}; expected one id for both. "
-                    f"Type --experiments.{evidence.id}=… instead."
-                )
+        asked = {name: given for name, given in config.experiments.items() if given is not None}
+        self.experiments = {name: callback_of(name, given, config.model) for name, given in asked.items()}
+        for evidence in self.experiments.values():
             evidence.validation_seconds = self.run.validation_seconds
             if not self.run.evidence_while_training:
                 evidence.every_n_epochs = 0

@@ -31,6 +31,7 @@ from attest.report.summary import summarise_run, summarise_tables
 from attest.runs.asked import AskedRun, as_argument, evidence_digest
 from attest.runs.belonging import checkpoint_digest, other_version
 from attest.runs.choices import config_file, default_choices
+from attest.runs.experiment_settings import sized
 from attest.runs.folder import (
     INSTANCES,
     RunFolder,
@@ -89,9 +90,10 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list
     }
     require_trusted(settings, trusted, str(run.config))
     suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
-    shipped = read_yaml(suited)["experiments"]
+    shipped = sized(read_yaml(suited))["experiments"]
     settings["run"]["until"] = None  # it belongs to the earlier evidence
-    settings["experiments"] = shipped | {name: given for name, given in settings["experiments"].items() if given}
+    given = {name: each for name, each in settings["experiments"].items() if each is not None}
+    settings["experiments"] = shipped | given
     return [as_argument(settings)]
 
 
@@ -138,7 +140,7 @@ class RunOnTrial(_TrainedRun):
 
     def set_up(self) -> None:
         settings = self.resolved(self.config)
-        experiments = {name: evidence for name, evidence in self.config.test.experiments.items() if evidence is not None}
+        experiments = {name: given for name, given in self.config.test.experiments.items() if given is not None}
         for name in self.wanted:
             if name in experiments:
                 continue

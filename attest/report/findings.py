@@ -280,10 +280,10 @@ def pools(settings: dict[str, Any]) -> bool:
     if TRIAL in settings:
         return "explanation" not in settings[TRIAL]
     experiments = settings.get("experiments") or {}
-    if experiments.get(TAGGED):
+    if experiments.get(TAGGED) is not None:
         return False
     evidence = experiments.get(INSTANCES) or {}
-    return (evidence.get("init_args") or {}).get("explanation") != "rollout"
+    return evidence.get("explanation") != "rollout"
 
 
 def answers(

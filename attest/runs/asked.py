@@ -19,6 +19,7 @@ import yaml
 from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError
 from attest.runs.choices import CONFIG, CONFIG_FLAGS, choice_arguments, expand
+from attest.runs.experiment_settings import EXPERIMENTS, sized, spelled_plainly
 from attest.runs.folder import YAML
 
 
@@ -138,8 +139,12 @@ class AskedRun:
     def of(cls, words: Sequence[str]) -> "AskedRun":
         """Return the run that the user's choices, configuration files and options describe."""
         files, options = merged_files(expand(words))
+        settings = with_options(files, options)
+        if EXPERIMENTS in settings:  # the parser of LightningCLI would replace all settings of an experiment by a typed one
+            settings[EXPERIMENTS] = files[EXPERIMENTS] = spelled_plainly(settings[EXPERIMENTS])
+            options = _without_experiments(options)
         configuration = [as_argument(files)] if files else []
-        return cls(tuple(words), [*configuration, *options], with_options(files, options))
+        return cls(tuple(words), [*configuration, *options], settings)
 
 
 def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
@@ -181,7 +186,7 @@ def _sections(file: str) -> Settings:
         ) from error
     if content is not None and not isinstance(content, dict):
         raise AttestError(f"{file} contains a {type(content).__name__}; expected sections such as data:, model:, trainer:.")
-    return content or {}
+    return sized(content or {})
 
 
 def merged(first: Any, second: Any, keep_arguments: bool = False) -> Any:
@@ -205,6 +210,34 @@ def asked_settings(arguments: Sequence[str]) -> Settings:
 
 def with_options(settings: Settings, options: Sequence[str]) -> Settings:
     """Return the configuration changed by the options, such as ``--name=value`` or ``--name value``."""
+    for name, value in _pairs(options):
+        try:
+            nested = yaml.load(value, YAML)
+        except yaml.YAMLError:
+            nested = value
+        if name == EXPERIMENTS:  # all of them, in place of those of the files
+            settings = settings | {name: nested}
+            continue
+        for section in reversed(name.split(".")):
+            nested = {section: nested}
+        settings = merged(settings, nested)
+    return settings
+
+
+def _without_experiments(options: Sequence[str]) -> list[str]:
+    """Return the options without ``--experiments…``, and without the values that stand behind these."""
+    kept: list[str] = []
+    dropped = False
+    for option in options:
+        if option.startswith("--"):
+            dropped = option.partition("=")[0].split(".")[0] == f"--{EXPERIMENTS}"
+        if not dropped:
+            kept.append(option)
+    return kept
+
+
+def _pairs(options: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the name and the value of each option; an option without a value is true."""
     pairs: list[tuple[str, str]] = []
     for option in options:
         name, equals, value = option.partition("=")
@@ -212,15 +245,7 @@ def with_options(settings: Settings, options: Sequence[str]) -> Settings:
             pairs.append((name[2:], value if equals else "true"))
         elif pairs:
             pairs[-1] = (pairs[-1][0], option)
-    for name, value in pairs:
-        try:
-            nested = yaml.load(value, YAML)
-        except yaml.YAMLError:
-            nested = value
-        for section in reversed(name.split(".")):
-            nested = {section: nested}
-        settings = merged(settings, nested)
-    return settings
+    return pairs
 
 
 def identity(settings: Settings) -> Settings:

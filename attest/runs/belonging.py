@@ -14,6 +14,7 @@ from typing import Any
 
 from attest.core.errors import AttestError
 from attest.runs.asked import by_class, differing_keys, evidence_digest
+from attest.runs.experiment_settings import is_own_class
 from attest.runs.folder import RunFolder, made_from, read_json, write_json
 from attest.runs.versions import commit, made_by
 
@@ -67,7 +68,7 @@ def unreadable(path: Path) -> AttestError:
 
 def settings_digest(path: Path) -> str:
     """Return the digest of the settings that decide the results of a run, including seed and experiments."""
-    return evidence_digest(RunFolder(path.parent).settings())
+    return evidence_digest(RunFolder(path.parent).settings_as_written())
 
 
 def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,17 +144,23 @@ def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[s
     """Return the names of the tables whose checkpoint, data or settings differ from the current ones.
 
     Args:
-        experiments: the settings that the user asks for: class and arguments of the callback, by id of the experiment.
+        experiments: the settings that the user asks for, by id of the experiment.
     """
     known = folder.settings().get("experiments") or {} if folder.config.is_file() else {}
-    both = [name for name in experiments if experiments[name] and known.get(name) and folder.evidence(name).is_file()]
+    asked = [name for name, given in experiments.items() if given is not None and known.get(name) is not None]
+    both = [name for name in asked if folder.evidence(name).is_file()]
     others = [name for name in both if differing_keys(_settings_of_table(experiments[name]), _settings_of_table(known[name]))]
     return list(dict.fromkeys([*stray_tables(folder), *others]))
 
 
-def _settings_of_table(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = {name: value for name, value in (evidence.get("init_args") or {}).items() if name not in OF_TRAINING}
-    return by_class({"class_path": evidence.get("class_path"), "init_args": arguments})
+def _settings_of_table(evidence: dict[str, Any]) -> dict[str, Any]:
+    if is_own_class(evidence):
+        return by_class(evidence | {"init_args": _of_table(evidence.get("init_args") or {})})
+    return by_class(_of_table(evidence))
+
+
+def _of_table(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in OF_TRAINING and value is not None}
 
 
 def require_together(folders: Sequence[RunFolder]) -> None:

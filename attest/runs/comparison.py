@@ -40,7 +40,7 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
 
 def require_comparable(settings: dict[str, Any]) -> None:
     """Refuse a run that does not save predictions and attention of each text; comparisons of runs need them."""
-    if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
+    if all(settings["experiments"].get(name) is None for name in (INSTANCES, TAGGED)):
         raise AttestError(
             "the run does not save the predictions and attention of each text, which comparisons with other runs need; "
             f"expected the experiment `{INSTANCES}`, or for taggers `{TAGGED}`. Leave EXPERIMENTS out."

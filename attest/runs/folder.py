@@ -21,6 +21,7 @@ import yaml
 from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError, chain, unwritable
 from attest.core.kinds import CLASSES, TAGS
+from attest.runs.experiment_settings import EXPERIMENTS, spelled_plainly
 from attest.runs.shapes import OF_RUN, OF_TRIAL, SHAPES, Entries, Shape, misfit
 from attest.runs.versions import commit, made_by
 
@@ -105,7 +106,14 @@ class RunFolder:
         return self.setting.parent
 
     def settings(self) -> dict[str, Any]:
-        """Return the content of ``config.yaml``."""
+        """Return the content of ``config.yaml``; the experiments of an older run are spelled as today."""
+        settings = self.settings_as_written()
+        if TRIAL not in settings and settings.get(EXPERIMENTS):
+            settings[EXPERIMENTS] = spelled_plainly(settings[EXPERIMENTS])
+        return settings
+
+    def settings_as_written(self) -> dict[str, Any]:
+        """Return the content of ``config.yaml`` word for word."""
         settings = read_yaml(self.config)
         of_trial = isinstance(settings, dict) and TRIAL in settings
         if said := misfit(settings, OF_TRIAL if of_trial else OF_RUN):

@@ -41,7 +41,7 @@ def compare_lengths(base: RunFolder, run: RunFolder) -> None:
 
 OVERLAY = {
     "model": {"class_path": f"{__name__}.Successor"},
-    "experiments": {"instances": {"class_path": "attest.callbacks.Instances"}},
+    "experiments": {"instances": {}},
     "trainer": {"max_epochs": 1},
 }
 

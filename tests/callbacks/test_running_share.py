@@ -22,7 +22,7 @@ def test_it_is_that_of_the_texts_that_need_words():
 
 
 @pytest.mark.whole("trainings")
-@pytest.mark.parametrize(("asked", "epochs"), [((), 0), (("--experiments.E19.init_args.every_n_epochs=1",), 2)])
+@pytest.mark.parametrize(("asked", "epochs"), [((), 0), (("--experiments.E19.every_n_epochs=1",), 2)])
 def test_it_is_logged_after_each_epoch_where_it_is_asked_for(tmp_path, asked, epochs):
     assert main(["fit", *SMALL_TRAINING, "EXPERIMENTS=verdict", "LOGGER=csv", *asked, f"--run.root={tmp_path}"]) == 0
     found = [epoch for epoch in read_json(only_folder(tmp_path).curves) if KEYS[0] in epoch]

@@ -34,7 +34,7 @@ def parser() -> Any:
 
 def compose(**choices: str) -> Namespace:
     """The configuration that choices stand for."""
-    return parser().parse_args(["fit", *choice_arguments(choices)]).fit
+    return parser().parse_args(["fit", *AskedRun.of([f"{name}={value}" for name, value in choices.items()]).arguments]).fit
 
 
 @cache
@@ -151,15 +151,12 @@ def test_every_recipe_and_scoring_composes(recipe, scoring):
 def test_every_choice_of_experiments_composes(experiments):
     chosen = compose(MODEL="bilstm", RECIPE="jw", EXPERIMENTS=experiments)
     asked = yaml.safe_load((configs_folder() / "experiments" / f"{experiments}.yaml").read_text())
-    assert {name for name, each in chosen.experiments.items() if each} == {
-        name for name, each in asked["experiments"].items() if each
-    }
+    assert {*chosen.experiments} == {*asked["experiments"]}
 
 
 def test_what_a_choice_of_experiments_says_reaches_the_experiment():
-    given = compose(MODEL="bilstm", RECIPE="jw", EXPERIMENTS="pooled").experiments["E14"].init_args
-    options = Erasure(**given.as_dict()).options
-    assert options == {"texts": 32, "sets": 20}
+    given = compose(MODEL="bilstm", RECIPE="jw", EXPERIMENTS="pooled").experiments["E14"]
+    assert Erasure(**given).options == {"texts": 32, "sets": 20}
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -186,9 +183,9 @@ def test_a_model_brings_its_own_defaults(model, experiments):
 
 
 def test_analyses_of_attacks_are_those_inside_layers_but_for_what_they_leave_out():
-    files = [configs_folder() / "experiments" / f"{name}.yaml" for name in ("layers", "attacks")]
-    layers, attacks = (yaml.safe_load(file.read_text())["experiments"] for file in files)
-    assert attacks == layers | dict.fromkeys(("E1", "E2", "E3", "E13", "E14", "E15", "E19"))
+    layers, attacks = (compose(MODEL="transformer-dr", EXPERIMENTS=name).experiments for name in ("layers", "attacks"))
+    left_out = ("E1", "E2", "E3", "E13", "E14", "E15", "E19")
+    assert attacks == {name: given for name, given in layers.items() if name not in left_out}
 
 
 def test_what_is_typed_outweighs_what_the_model_brings():

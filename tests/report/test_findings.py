@@ -49,6 +49,5 @@ def test_shares_of_pairs_stand_with_their_intervals_and_how_many_pairs(tmp_path)
 
 def test_attention_of_a_tagger_lies_inside_its_layers():
     """The verdict of attest fit said “attention” of it, that of a trial “attention rollout”."""
-    tagger = {"class_path": "attest.callbacks.TaggedInstances"}
-    assert not pools({"experiments": {"tagged": tagger}})
-    assert pools({"experiments": {"instances": {"class_path": "attest.callbacks.Instances"}, "tagged": None}})
+    assert not pools({"experiments": {"tagged": {}}})
+    assert pools({"experiments": {"instances": {}, "tagged": None}})

@@ -70,5 +70,5 @@ def test_it_is_silent_where_the_truth_is_not_known(rows):
 
 
 def test_rollout_is_no_attention_that_pools():
-    inside = {"experiments": {"instances": {"init_args": {"explanation": "rollout"}}}}
+    inside = {"experiments": {"instances": {"explanation": "rollout"}}}
     assert (pools(inside), pools({}), pools({"experiments": {"instances": {}}})) == (False, True, True)

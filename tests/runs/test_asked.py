@@ -43,7 +43,7 @@ def test_choices_alone_give_the_readable_name():
     "word",
     [
         "EXPERIMENTS=none",
-        "--experiments.E2.init_args.permutations=3",
+        "--experiments.E2.permutations=3",
         "--experiments.E3=null",
         "LOGGER=csv",
         "TRAINER=gpu",
@@ -129,7 +129,7 @@ def test_a_plan_and_a_run_have_one_folder():
 
 def test_files_are_merged_as_the_parser_merges_them():
     """Parsed one after the other by jsonargparse, and merged by us and parsed once, they are the same settings."""
-    arguments = choice_arguments({"DATA": "sst", "MODEL": "transformer-dr", "PROJECTION": "sparsemax"})
+    arguments = choice_arguments({"DATA": "sst", "MODEL": "cnn", "PROJECTION": "sparsemax", "EXPERIMENTS": "none"})
     run = ConfiguredRun("fit", AskedRun.of(arguments))
     theirs = run.parser.parse_args(["fit", *arguments])
     assert run.resolved(theirs) == run.resolved(run.config)
@@ -149,7 +149,7 @@ def test_settings_differ_where_both_have_a_value():
 
 
 def test_evidence_depends_on_seed_and_experiments_too():
-    settings = {"seed_everything": 0, "experiments": {"E2": {"init_args": {"permutations": 3}}}, "run": {}}
+    settings = {"seed_everything": 0, "experiments": {"E2": {"permutations": 3}}, "run": {}}
     others = [settings | {"seed_everything": 1}, settings | {"experiments": {}}]
     assert {digest(each) for each in others} == {digest(settings)}
     assert len({evidence_digest(each) for each in (settings, *others)}) == 3
@@ -200,20 +200,20 @@ def test_an_experiment_that_is_new_is_gathered_for_a_finished_run_without_traini
 
 @pytest.mark.whole("three commands in a row")
 def test_evidence_with_other_settings_is_gathered_again_and_is_no_other_run(kept, tmp_path, capsys):
-    before, draws = modified(kept), "--experiments.E12.init_args.draws=2"
+    before, draws = modified(kept), "--experiments.E12.draws=2"
     assert fit(tmp_path, draws) == 0
     assert "Evidence on the test split, E12\n" in capsys.readouterr().out
     assert only_folder(tmp_path).path == kept.path
-    assert kept.settings()["experiments"]["E12"]["init_args"]["draws"] == 2
+    assert kept.settings()["experiments"]["E12"]["draws"] == 2
     assert modified(kept)[kept.evidence("E12")] > before[kept.evidence("E12")]
     assert modified(kept)[kept.evidence("E2")] == before[kept.evidence("E2")]
     assert main(["evidence", "--run", str(kept.path), "E12", draws]) == 0
     assert "E12" in capsys.readouterr().out
     again = modified(kept)
-    assert main(["evidence", "--run", str(kept.path), "E12", "--experiments.E12.init_args.draws=3"]) == 0
+    assert main(["evidence", "--run", str(kept.path), "E12", "--experiments.E12.draws=3"]) == 0
     assert "computed" in capsys.readouterr().out
     assert modified(kept)[kept.evidence("E12")] > again[kept.evidence("E12")]
-    assert kept.settings()["experiments"]["E12"]["init_args"]["draws"] == 3
+    assert kept.settings()["experiments"]["E12"]["draws"] == 3
     assert kept.settings()["experiments"]["E2"], "the settings of other tables stay"
 
 

@@ -60,7 +60,7 @@ def own(name: str, **init_args: Any) -> dict[str, Any]:
 
 def settings(module: dict[str, Any]) -> dict[str, Any]:
     run = {"model": "mine", "projection": "softmax", "recipe": "jw"}
-    return {"model": module, "run": run, "experiments": {"instances": {"class_path": "attest.callbacks.Instances"}}}
+    return {"model": module, "run": run, "experiments": {"instances": {}}}
 
 
 CLASSIFIER = settings(own("MyClassifier", network=own("MyPooling", encoder=own("MyEncoder"))))

@@ -155,7 +155,7 @@ def base(projection: str = "Softmax", network: str = "PoolingClassifier", **init
     chosen = {"class_path": f"attest.core.attention.{projection}", "init_args": init_args}
     network_settings = {"class_path": f"attest.models.networks.{network}", "init_args": {"projection": chosen}}
     model = {"class_path": "attest.lightning_modules.Classifier", "init_args": {"network": network_settings}}
-    return {"model": model, "experiments": {"instances": {"class_path": "attest.callbacks.Instances"}}}
+    return {"model": model, "experiments": {"instances": {}}}
 
 
 @pytest.mark.parametrize(

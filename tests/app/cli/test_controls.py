@@ -122,7 +122,7 @@ def test_a_probe_by_weighted_states_has_a_folder_and_a_network_of_its_own(tmp_pa
     }
     settings["model"]["init_args"]["network"] = network | {"class_path": "mine.Network"}
     settings |= {
-        "experiments": {"tagged": {"class_path": "attest.callbacks.TaggedInstances"}},
+        "experiments": {"tagged": {}},
         "run": {"model": "mine", "projection": "softmax"},
     }
     with refusal():

@@ -32,7 +32,7 @@ def run(tmp_path_factory):
     """A run trained on 64 texts, with one experiment."""
     root = tmp_path_factory.mktemp("runs")
     experiments = dict.fromkeys(("E1", "E2", "E3", "E8", "E10"))
-    nothing = [f"--experiments={json.dumps(experiments | {'instances': {'class_path': 'attest.callbacks.Instances'}})}"]
+    nothing = [f"--experiments={json.dumps(experiments | {'instances': {}})}"]
     assert main(["fit", *SMALL, *nothing, f"--run.root={root}"]) == 0
     (config,) = root.rglob("config.yaml")
     return config.parent
