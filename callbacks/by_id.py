@@ -17,6 +17,7 @@ from attest.callbacks.instances import AttentionMaps, Instances, TaggedInstances
 from attest.core.errors import AttestError
 from attest.core.kinds import TAGS
 from attest.experiments.registry import askable
+from attest.models.traits import traits_of
 from attest.runs.experiment_settings import is_own_class
 
 Named = Mapping[str, type[Evidence]]
@@ -81,7 +82,7 @@ def callback_of(name: str, settings: Mapping[str, Any], model: LightningModule) 
 
 def _maker(name: str, model: LightningModule) -> Callable[..., Evidence]:
     tags = getattr(model, "predicts", None) == TAGS.label
-    pools = getattr(getattr(model, "network", None), "pools_by_attention", True) and not tags
+    pools = traits_of(getattr(model, "network", None)).pools_by_attention and not tags
     named = {**INSIDE, **OF_TAGS} if tags else POOLED if pools else {**POOLED, **INSIDE}
     if name in named:
         return named[name]

@@ -14,6 +14,7 @@ from attest.core.measures.decisions import decision_metrics
 from attest.experiments import Network, Observation, observe
 from attest.lightning_modules.text_module import Batch, TextModule
 from attest.models.contract import require_forward, require_steps
+from attest.models.traits import traits_of
 
 
 def attended(batch: Batch) -> Tensor:
@@ -97,7 +98,7 @@ class Classifier(TextModule):
 
     @property
     def _pools_by_attention(self) -> bool:
-        return getattr(self.network, "pools_by_attention", True)
+        return traits_of(self.network).pools_by_attention
 
     def make_metrics(self) -> MetricCollection:
         """Return accuracy, F1 and ROC-AUC; each metric is updated with probabilities ``(N, K)`` and labels ``(N,)``."""

@@ -31,6 +31,7 @@ from attest.core.spelled import spelled
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
+from attest.models.traits import traits_of
 from attest.report.tracking.loggers import (
     ContinuedLog,
     EpochAxes,
@@ -387,7 +388,7 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
 
 
 def _require_questions_read(network: Any, data: LightningDataModule) -> None:
-    asked, reads = getattr(data, "has_questions", False), getattr(network, "reads_questions", False)
+    asked, reads = getattr(data, "has_questions", False), traits_of(network).reads_questions
     if asked and not reads:
         raise AttestError(
             f"the data have a question for each text, and {type(network).__name__} does not read questions; expected a "

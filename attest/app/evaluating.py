@@ -25,6 +25,7 @@ from attest.experiments.deciding.experiment import Pools
 from attest.experiments.deciding.observed import OF_SENTENCES
 from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
 from attest.experiments.stopping import ALL, READ
+from attest.models.traits import traits_of
 from attest.report.findings import write_summary
 from attest.report.page import write_report
 from attest.report.summary import summarise_run, summarise_tables
@@ -266,7 +267,7 @@ class LoadedRun(_TrainedRun):
             raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one word. Leave this text out.")
         encoded = self.datamodule.encode(documents)
         batch, model = encoded.__getitems__([0]), cast(Any, self.model)
-        if getattr(model.network, "pools_by_attention", True):
+        if traits_of(model.network).pools_by_attention:
             observation = model.observe(batch)
         else:
             observation = Explaining.together(model.observe_steps(batch), model.observe_layers(batch))

@@ -20,6 +20,7 @@ from attest.experiments.sink import LEFT_OUT, WITHOUT, columns_of_decoders, has_
 from attest.experiments.spec import MOVES, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words
 from attest.models.observation import Observation
+from attest.models.traits import traits_of
 
 GRADIENTS = {
     "gradient_inputs": gradient_times_input,
@@ -56,7 +57,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True, l1:
         of ``agreement_over_words``. To rank tokens by leave-one-out, differences within rounding count as ties.
     """
     kinds = GRADIENTS | (LEAVE_ONE_OUT if leave_one_out else {}) | (L1_NORMS if l1 else {})
-    if getattr(observation.network, "reads_in_decode", False):
+    if traits_of(observation.network).reads_in_decode:
         kinds = {name: importance for name, importance in kinds.items() if "hidden" not in name}
     importances = {name: importance(observation) for name, importance in kinds.items()}
     ranked = importances | {

@@ -18,6 +18,7 @@ from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.sink import LEFT_OUT, and_for_decoders, has_sinks, left_out, tokens_that_are_sinks
 from attest.experiments.spec import Column, Drawing, Means, Measure, OfNumbers, Spec
 from attest.models.observation import Observation, observe
+from attest.models.traits import traits_of
 
 ACTIVATIONS = 24
 """Tensors as large as the hidden states that a forward pass keeps for its backward pass."""
@@ -52,7 +53,7 @@ def importance_entropy(
     if has_sinks(observation.network):
         others = observation.mask & ~tokens_that_are_sinks(observation)
         columns |= {f"entropy_{name}_without_sink": normalised_entropy(values, others) for name, values in spread.items()}
-    if texts and not getattr(observation.network, "reads_in_decode", False):
+    if texts and not traits_of(observation.network).reads_in_decode:
         rows = in_sample(seed, observation.ids, everyone, texts).nonzero().flatten()
         for name, influence in (INFLUENCES if facets else {"entropy_hidden": _on_norm}).items():
             columns[name] = observation.attention.new_full(observation.ids.shape, torch.nan)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from attest.experiments.spec import Column, Measure
 from attest.models.layers_observed import LayerObservation, observe_layers
 from attest.models.observation import Observation, cached_per_batch
+from attest.models.traits import traits_of
 
 RECEIVED = 0.3
 """The least attention that a sink gets, mean over the rows that may attend to it (Gu et al. 2025)."""
@@ -29,12 +30,12 @@ WITHOUT = "_without_sink"
 
 def parks_attention(network: object) -> bool:
     """Return whether a network is a decoder; heads of decoders often give much attention to a sink."""
-    return getattr(network, "looks_back", False)
+    return traits_of(network).looks_back
 
 
 def shows_sinks(network: object) -> bool:
     """Return whether sinks can be measured in a network, which must show the output of each head."""
-    return not hasattr(network, "sides") and getattr(network, "shows_outputs", True)
+    return not hasattr(network, "sides") and traits_of(network).shows_outputs
 
 
 def has_sinks(network: object) -> bool:

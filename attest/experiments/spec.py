@@ -13,6 +13,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from attest.core.measures.numbers import interval, percent
+from attest.models.traits import traits_of
 
 
 class Means:
@@ -275,10 +276,10 @@ class Inside:
 
     Args:
         run: takes a ``LayerObservation``; its other arguments are as in ``Spec.run``.
-        needs: an attribute of the network that must be True; a missing attribute counts as True, but a missing ``looks_back``
-            as False. ``attends_everywhere``: the experiment makes tokens attend to later ones, which a decoder never does.
-            ``looks_back``: it is about the last token of a decoder. ``moves_keys``, ``shows_values``, ``shows_outputs``: it
-            changes keys, reads values or replaces the outputs of heads, which not every model allows. Empty for none.
+        needs: a trait that the network must have, see ``attest.models.traits``. ``attends_everywhere``: the experiment makes
+            tokens attend to later ones, which a decoder never does. ``looks_back``: it is about the last token of a decoder.
+            ``moves_keys``, ``shows_values``, ``shows_outputs``: it changes keys, reads values or replaces the outputs of
+            heads, which not every model allows. Empty for none.
         of_tags: whether it is only for models that decide each token.
         by_name: whether it runs only if the user names its id or asks for all experiments.
     """
@@ -291,7 +292,7 @@ class Inside:
 
     def suits(self, network: Any) -> bool:
         """Return whether the network has what the experiment needs."""
-        return not self.needs or bool(getattr(network, self.needs, self.needs != "looks_back"))
+        return not self.needs or getattr(traits_of(network), self.needs)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from attest.experiments.registry import Context, chosen
 from attest.judges.texts import Texts
 from attest.judges.truth import masses
 from attest.models.layers_observed import observe_layers
+from attest.models.traits import traits_of
 
 Columns = dict[str, Tensor]
 COIN = 7
@@ -45,7 +46,7 @@ def measure(
     metrics = {name: test for name, test in tests.items() if "metric" in test}
     tests = {name: test for name, test in tests.items() if name not in metrics}
     wanted = {test["experiment"] for test in tests.values()}
-    of_family = _layered if getattr(network, "attends_within", False) else _pooled
+    of_family = _layered if traits_of(network).attends_within else _pooled
     columns, attention, milliseconds = of_family(network, texts, seed, wanted - {"oracle"}, settings)
     on_tokens, on_states = masses(texts, attention, carrying)
     coin = random_uniforms(seed, texts.ids, torch.tensor(COIN), torch.tensor(crc32(name.encode())))

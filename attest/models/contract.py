@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from attest.core.errors import AttestError, DisagreementError
 from attest.models.prediction import predictions_of
+from attest.models.traits import traits_of
 
 STEPS = {
     "encode": ("(tokens, mask)", "hidden states (B, T, H)"),
@@ -265,7 +266,7 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
         given: the further inputs of ``itself``, ``(B, T)`` each, by name.
     """
     together = _predictions_of(network, ids, tokens, mask, given or {})
-    if getattr(network, "reads_questions", False):
+    if traits_of(network).reads_questions:
         return
     lengths = mask.sum(dim=-1)
     for row in sorted({int(lengths.argmin()), int(lengths.argmax())}):
@@ -322,4 +323,4 @@ def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str)
 
 def shown_class(network: Any) -> type:
     """Return the class that messages name: the class of the wrapped model, or of the network if it wraps none."""
-    return type(network.model if getattr(network, "holds_a_model", False) else network)
+    return type(network.model if traits_of(network).holds_a_model else network)

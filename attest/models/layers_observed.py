@@ -20,6 +20,7 @@ from attest.models.networks.transformer import TransformerLayer
 from attest.models.observation import hooked, numbered, outside_inference, rightly
 from attest.models.prediction import predictions_of
 from attest.models.pretrained.passing import ForwardPass
+from attest.models.traits import traits_of
 
 Scopes = dict[str, list[str]]
 """Groups of layers that an intervention changes together, by the suffix of their columns."""
@@ -98,7 +99,7 @@ class LayerObservation:
 
         If hook points reach only the softmaxes, return the outputs of each head when every token attends only to itself.
         """
-        if not getattr(unwrapped(self.network), "shows_values", True):
+        if not traits_of(unwrapped(self.network)).shows_values:
             return {layer: self._of_itself(layer) for layer in self.attention}
         with recorded(self.network, "values") as found:
             self.logits_under(slice(None))

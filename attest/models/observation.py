@@ -24,6 +24,7 @@ from attest.models.contract import (
     require_steps,
 )
 from attest.models.prediction import predictions_of, rounding_of, says_number
+from attest.models.traits import traits_of
 
 Result = TypeVar("Result")
 Measured = TypeVar("Measured", Tensor, dict[str, Tensor])
@@ -173,7 +174,7 @@ class Observation:
     @cached_property
     def reach(self) -> int:
         """Return the number of token columns before the questions; these columns contain texts and padding."""
-        asks = getattr(self.network, "reads_questions", False)
+        asks = traits_of(self.network).reads_questions
         return int(self.lengths.max()) if asks else self.mask.shape[-1]
 
     def narrowed(self, values: Tensor, size: int) -> Tensor:
@@ -443,7 +444,7 @@ def hooked(modules: Iterable[nn.Module], hook: Callable[..., Any], before: bool 
 
 def tables_of(network: Network) -> list[nn.Module]:
     """Return the ``nn.Embedding`` layers of a network, or the token embedding of a wrapped model."""
-    if getattr(network, "holds_a_model", False):
+    if traits_of(network).holds_a_model:
         return [cast(Any, network).embeddings]
     return [each for each in cast(nn.Module, network).modules() if isinstance(each, nn.Embedding)]
 

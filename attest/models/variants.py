@@ -21,6 +21,7 @@ from attest.core.memory import by_rows, memory_budget
 from attest.models.contract import decided
 from attest.models.observation import Observation
 from attest.models.prediction import predictions_of
+from attest.models.traits import traits_of
 
 ACTIVATIONS = 8
 """The number of tensors as large as the hidden states, or the features read from them, that exist at once."""
@@ -103,7 +104,7 @@ class _Variants:
     def read(self) -> Tensor:
         """Return predictions ``(N, K)`` for variants of texts; unchanged first tokens are read once if possible."""
         network: Any = self.observation.network
-        kept = 2 * len(network.calls) * self.observation.hidden.nbytes if getattr(network, "goes_on", False) else math.inf
+        kept = 2 * len(network.calls) * self.observation.hidden.nbytes if traits_of(network).goes_on else math.inf
         if len(self.texts) and kept <= memory_budget():
             tokens, mask = self.observation.tokens, self.observation.mask
             same = (self.tokens == tokens[self.texts]) & (self.kept == mask[self.texts])

@@ -17,6 +17,7 @@ from attest.app.api.pipelines import pipeline_in, require_own_answers
 from attest.core.errors import AttestError
 from attest.core.labels import names_of
 from attest.models.contract import STEPS, require_itself, require_steps
+from attest.models.traits import traits_of
 
 if TYPE_CHECKING:
     from attest.models.pretrained.windows import WindowedNetwork
@@ -47,7 +48,7 @@ class Defendant:
     @property
     def inside(self) -> bool:
         """Return whether the attention on trial lies inside the layers."""
-        return not getattr(self.network, "pools_by_attention", True)
+        return not traits_of(self.network).pools_by_attention
 
     def remark(self, batches: Sequence[Batch]) -> str | None:
         """Return what the reader of the trial has to know of the attention or the decisions on trial."""
@@ -56,7 +57,7 @@ class Defendant:
         if self.case.remark is not None:
             return self.case.remark
         network: Any = self.network
-        return str(network.about) if getattr(network, "crosses", False) else None
+        return str(network.about) if traits_of(network).crosses else None
 
     def require_itself(self, batch: Batch, read: Given) -> None:
         """Refuse a wrapper that says something else of a batch than the model, or the pipeline, that was given."""
@@ -113,7 +114,7 @@ def network_of(model: Any) -> nn.Module:
     """Return the network whose attention is tested: the model itself, or the ``network`` inside a LightningModule."""
     inner = getattr(model, "network", None)
     network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
-    if not getattr(network, "pools_by_attention", True) and not getattr(network, "attends_within", False):
+    if not traits_of(network).pools_by_attention and not traits_of(network).attends_within:
         raise AttestError(
             f"{type(network).__name__} pools its hidden states by their mean, so it has no attention over the tokens of a "
             "text; expected a network that pools by attention or has attention in its layers."

@@ -8,6 +8,7 @@ import torch
 from attest.app.api.batches import Batch
 from attest.core.errors import AttestError
 from attest.experiments.registry import INSIDE, suited
+from attest.models.traits import traits_of
 
 if TYPE_CHECKING:
     from attest.models.pretrained.windows import WindowedNetwork
@@ -19,7 +20,7 @@ def in_windows(network: Any, encode: Any, texts: Sequence[Any], window: int, str
     from attest.models.pretrained.texts import WHOLE, Encoder
     from attest.models.pretrained.windows import windowed
 
-    if getattr(network, "crosses", False):
+    if traits_of(network).crosses:
         raise AttestError("window= works only for a model with one stack of layers; expected an encoder. Leave window= out.")
     if isinstance(encode, PromptEncoder):
         raise AttestError(

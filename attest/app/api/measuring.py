@@ -54,6 +54,7 @@ from attest.models.contract import require_finite_logits, shown_class
 from attest.models.layers_observed import self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
 from attest.models.prediction import kind_of
+from attest.models.traits import traits_of
 from attest.models.variants import each_pass
 from attest.report.findings import ROLLOUT, write_summary
 from attest.report.summary import VERSION, summarise_tables
@@ -391,7 +392,7 @@ class Measuring:
         identity = {"id": observation.ids} | asked | known | self._said(observation) | {"length": observation.lengths}
         if INSTANCES in self._asked:
             with self._timed(INSTANCES):
-                whole = None if getattr(self.network, "crosses", False) else layers  # a row for each token of the text
+                whole = None if traits_of(self.network).crosses else layers  # a row for each token of the text
                 pairs = {} if whole is None or "text_of_pair" not in batch else between_texts(whole, batch["text_of_pair"])
                 rows = self._rows(identity | pairs | text_columns(observation, self.label_names), observation.mask)
                 told = {"answer": batch["answer"]} if self.kind == SPANS else {}
@@ -457,7 +458,7 @@ class Measuring:
 
     def _layers(self, observation: Observation) -> LayerObservation | None:
         """Return the observed attention of the network's layers; None if the network pools by attention."""
-        if getattr(self.network, "pools_by_attention", True):
+        if traits_of(self.network).pools_by_attention:
             return None
         with torch.no_grad():
             texts = observation.ids, observation.tokens, observation.mask
@@ -504,8 +505,8 @@ class Measuring:
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
         several: dict[str, Any] = {DECIDES: self.kind.name} | ({"labels": list(self.labels)} if self.labels else {})
         several |= {"of_sentences": True} if self.of_sentences else {}
-        if not getattr(self.network, "pools_by_attention", True):
-            several["explanation"] = "cross-attention" if getattr(self.network, "crosses", False) else ROLLOUT
+        if not traits_of(self.network).pools_by_attention:
+            several["explanation"] = "cross-attention" if traits_of(self.network).crosses else ROLLOUT
         if self.reading is not None:
             several["explanation"] = self.reading
         about = several | {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}

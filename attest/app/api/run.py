@@ -19,6 +19,7 @@ from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
+from attest.models.traits import traits_of
 from attest.report.card import PICTURE, picture_of, put_into
 from attest.report.explained import joined
 from attest.report.explained_text import ExplainedText
@@ -294,7 +295,7 @@ class Run(Outcome):
             AttestError: the run trained a network of another kind, or with another projection than a softmax.
         """
         network: Any = self.model.network
-        if not getattr(network, "holds_a_model", False):
+        if not traits_of(network).holds_a_model:
             raise AttestError(
                 f"the model of {self.name} is a {type(network).__name__}; expected a fine-tuned Transformer, trained with "
                 "MODEL=pretrained or MODEL=pretrained-tagger."

@@ -37,6 +37,7 @@ from attest.experiments.readings import READINGS
 from attest.experiments.registry import EXPERIMENTS, INSIDE, ConfiguredExperiment, chosen, runnable, suited
 from attest.experiments.verdict import NEEDED
 from attest.models.contract import require_finite_weights, shown_class
+from attest.models.traits import traits_of
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import TRIAL, UNFINISHED, RunFolder, write_text
@@ -366,7 +367,7 @@ def _asked_for(
     """Return the experiments to run: the user's choice, all possible ones, or those that the verdict needs."""
     if experiments is not None and experiments != ALL:
         return experiments
-    inside = not getattr(network, "pools_by_attention", True)
+    inside = not traits_of(network).pools_by_attention
     of_sentences = "sentence_mask" in batches[0]
     of_pooled = [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
     suited_ones = suited(network) if inside else of_pooled

@@ -14,6 +14,7 @@ from attest.core.errors import AttestError
 from attest.core.randomness import random_pairs, stream
 from attest.models.observation import Observation
 from attest.models.prediction import predictions_of
+from attest.models.traits import traits_of
 from attest.models.variants import attends_within, beside, moved_together, read_each
 
 
@@ -150,7 +151,7 @@ def _read(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool
     Args:
         in_place: whether erased tokens are still embedded, if the network embeds in ``encode`` and attends in ``decode``.
     """
-    in_place = in_place and getattr(observation.network, "reads_in_decode", False)
+    in_place = in_place and traits_of(observation.network).reads_in_decode
     rows = torch.arange(len(tokens), device=tokens.device)[:, None, None].expand(*kept.shape[:2], 1)
     asked = torch.arange(kept.shape[-1], device=kept.device) >= observation.reach
     written = torch.cat([rows, kept, (tokens * beside(kept | asked | in_place, tokens)).flatten(2)], dim=-1).flatten(0, 1)

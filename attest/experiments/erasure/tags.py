@@ -20,6 +20,7 @@ from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
+from attest.models.traits import traits_of
 
 PLACES = 1 << 20
 """More than a sentence has: ids of its tokens are made with it."""
@@ -105,7 +106,7 @@ class _TagOfOne:
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         tagger: Any = self.tagger
-        if getattr(tagger, "reads_in_decode", False):  # where ids of padding count, as RoBERTa's do, others would move up
+        if traits_of(tagger).reads_in_decode:  # where ids of padding count, as RoBERTa's do, others would move up
             embedded = tagger.encode(tokens[..., 0], torch.ones_like(mask))
             logits = tagger.decode(embedded, mask.to(embedded))
         else:

@@ -27,6 +27,7 @@ from attest.experiments.layers.tampering import beside_random, highest
 from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import says_number
+from attest.models.traits import traits_of
 
 CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
 """Percentages of all heads that are switched off one after the other."""
@@ -112,7 +113,7 @@ def _required(
         raise AttestError(
             "E17 is for models that choose a class, and this model returns one number; expected a classifier. Leave E17 out."
         )
-    if not getattr(unwrapped(observation.network), "shows_outputs", True):
+    if not traits_of(unwrapped(observation.network)).shows_outputs:
         raise AttestError(unseen(observation.network, "any layer"))
     if means is None:
         raise AttestError(

@@ -28,6 +28,7 @@ from attest.experiments.sink import WITHOUT, has_sinks, parks_attention, sinks_o
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import predictions_of
+from attest.models.traits import traits_of
 
 
 def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 3) -> dict[str, Tensor]:
@@ -71,7 +72,7 @@ def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: 
     """Draw a random permutation of each attention row of a layer, as indices for ``gather``, int64 ``(R, N, T, T)``."""
     keys = keys_of_rows(seed, keys_R, weights_RNTT)
     allowed = clean.places(weights_RNTT).expand(weights_RNTT.shape)
-    if getattr(clean.network, "attends_everywhere", True):
+    if traits_of(clean.network).attends_everywhere:
         return random_permutations(seed, keys, 1, allowed.flatten(0, 2)).view_as(weights_RNTT)
     allowed = allowed & (weights_RNTT > 0)  # a weight of 0 is one that the mask forbids
     allowed = allowed if sinks_RNT is None else allowed & ~sinks_RNT.unsqueeze(2)

@@ -16,6 +16,7 @@ from attest.experiments.readings import formulas, surrogates, values
 from attest.models.contract import shown_class
 from attest.models.layers_observed import blocks_in
 from attest.models.observation import Observation
+from attest.models.traits import traits_of
 from attest.models.variants import attends_within
 
 RANDOM = "random"
@@ -54,11 +55,11 @@ class Reading:
 
 
 def _pools(observation: Observation) -> bool:
-    return getattr(observation.network, "pools_by_attention", True)
+    return traits_of(observation.network).pools_by_attention
 
 
 def _crosses(observation: Observation) -> bool:
-    return getattr(observation.network, "crosses", False)
+    return traits_of(observation.network).crosses
 
 
 def _rolls_out(observation: Observation) -> bool:
@@ -75,7 +76,7 @@ def _zeroes_values(observation: Observation) -> bool:
 
 
 def _shows_values(observation: Observation) -> bool:
-    shown = _has_one_map(observation) and getattr(observation.network, "shows_outputs", True)
+    shown = _has_one_map(observation) and traits_of(observation.network).shows_outputs
     return shown and len(values.readers_of(observation)) == len(attending(cast(nn.Module, observation.network)))
 
 
